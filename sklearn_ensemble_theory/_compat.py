@@ -1,0 +1,61 @@
+"""The only file that imports a private scikit-learn name or asks for a version.
+
+Everything here has a public meaning in scikit-learn's developer guide but a private address, or
+exists only in some of the supported releases.
+"""
+
+import sklearn
+from sklearn.base import _fit_context as fit_context
+from sklearn.utils._param_validation import (
+    HasMethods,
+    Hidden,
+    Interval,
+    InvalidParameterError,
+    Options,
+    RealNotInt,
+    StrOptions,
+)
+from sklearn.utils.fixes import parse_version
+from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
+from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.validation import _check_method_params as check_method_params
+from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+__all__ = [
+    "SKLEARN_VERSION",
+    "CallbackSupportMixin",
+    "HasMethods",
+    "Hidden",
+    "Interval",
+    "InvalidParameterError",
+    "Options",
+    "RealNotInt",
+    "StrOptions",
+    "check_method_params",
+    "check_sample_weight",
+    "fit_context",
+    "raise_for_params",
+    "routing_enabled",
+]
+
+SKLEARN_VERSION = parse_version(sklearn.__version__)
+
+try:  # scikit-learn >= 1.9
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:
+
+    class CallbackSupportMixin:
+        """Where scikit-learn has no callbacks: no `set_callbacks`, contexts that do nothing."""
+
+        def _init_callback_context(self, **kwargs):
+            return _NoCallbacks()
+
+    class _NoCallbacks:
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return self
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False

@@ -1,0 +1,3 @@
+"""Learned independently and in parallel, then averaged (000 section 10.1, 003 section 4.5)."""
+
+__all__ = []

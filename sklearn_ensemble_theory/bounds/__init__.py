@@ -1,0 +1,3 @@
+"""The theorems as pure functions."""
+
+__all__ = []

@@ -1,0 +1,3 @@
+"""Weights learned over different methods."""
+
+__all__ = []

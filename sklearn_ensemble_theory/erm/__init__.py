@@ -1,0 +1,3 @@
+"""Empirical risk minimisers over one class of functions."""
+
+__all__ = []

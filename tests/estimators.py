@@ -1,0 +1,58 @@
+"""Every public estimator of the package, small enough to be fitted hundreds of times.
+
+The contract walks over `sklearn_ensemble_theory.__all__`: a new estimator is covered the moment
+that it is exported. Only what cannot be guessed from the class is listed here.
+"""
+
+import inspect
+
+from sklearn.base import BaseEstimator, is_classifier
+
+import sklearn_ensemble_theory as package
+
+# Parameters that make a fit short; applied where the class has them.
+SHORT = {"n_estimators": 5}
+
+# Classes that cannot be built without arguments: name -> keyword arguments.
+REQUIRED = {}
+
+# scikit-learn expects its own bootstrap estimators to fail these two checks, for the reason given.
+BOOTSTRAP_CHECKS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+BOOTSTRAP_REASON = "rows are drawn at random, so weights and repeated rows agree in law only"
+BOOTSTRAP = {
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+}
+
+
+def estimator_classes():
+    """The public estimator classes, in the order of `__all__`."""
+    members = [getattr(package, name) for name in package.__all__]
+    return [m for m in members if inspect.isclass(m) and issubclass(m, BaseEstimator)]
+
+
+def make(cls, **params):
+    """A small instance of `cls`, seeded where it is random."""
+    known = inspect.signature(cls).parameters
+    short = {k: v for k, v in {**SHORT, "random_state": 0}.items() if k in known}
+    return cls(**{**short, **REQUIRED.get(cls.__name__, {}), **params})
+
+
+def instances():
+    return [make(cls) for cls in estimator_classes()]
+
+
+def expected_failed_checks(estimator):
+    """The two checks that scikit-learn expects its own bootstrap estimators to fail, no other."""
+    if type(estimator).__name__ in BOOTSTRAP:
+        return dict.fromkeys(BOOTSTRAP_CHECKS, BOOTSTRAP_REASON)
+    return {}
+
+
+def target_for(estimator, y_classes, y_real):
+    return y_classes if is_classifier(estimator) else y_real
