@@ -18,32 +18,30 @@ One file a subject in `cases/`; the file registers its cases when it is imported
 standard library are imported at the top of the file; everything else inside `setup`, so that no
 process imports the library of another side::
 
-    from cases import Case, Side, fit, friedman1, held_out_mse, register
+    from cases import Case, Side, estimator, fit, friedman1, held_out_mse, register
 
 
-    def ours(data, n_estimators, seed):
-        from sklearn_ensemble_theory import BaggingRegressor
+    def lightgbm(data, n_estimators, seed, threads):
+        from lightgbm import LGBMRegressor
 
-        return BaggingRegressor(n_estimators=n_estimators, random_state=seed)
-
-
-    def sklearn(data, n_estimators, seed):
-        from sklearn.ensemble import BaggingRegressor
-
-        return BaggingRegressor(n_estimators=n_estimators, random_state=seed)
+        return LGBMRegressor(n_estimators=n_estimators, n_jobs=threads, random_state=seed)
 
 
     register(
         Case(
-            name="bagged-trees",                     # what is typed on the command line
-            title="bagging of full regression trees",
+            name="gradient-boosting",                # what is typed on the command line
+            title="gradient boosting of trees, n = 20,000",
             params={"n": 20_000, "p": 20, "n_estimators": 100},
             quick={"n": 1_000, "n_estimators": 10},  # what --quick replaces
             data=friedman1,                          # data(seed, n, p, ...) -> anything
-            sides={"ours": ours, "scikit-learn": sklearn},   # the first side is ours
+            sides={                                  # name -> setup or Side; the first is ours
+                "ours": estimator("sklearn_ensemble_theory", "GradientBoostingRegressor"),
+                "scikit-learn": estimator("sklearn.ensemble", "GradientBoostingRegressor"),
+                "lightgbm": lightgbm,
+            },
             run=fit,                                 # run(state, data) -> result: what is timed
-            quality=held_out_mse, metric="test MSE", # quality(result, data) -> float, or None
-            limit=0.9,                               # our time / the peer's, at most
+            quality=held_out_mse, metric="test MSE", # quality(result, data) -> float
+            limit={"scikit-learn": 0.9},             # our time / the peer's, at most
         )
     )
 
@@ -55,8 +53,10 @@ params that it names, and `seed` and `threads` where it names them:
     offers `friedman1` and `two_classes`; both give `.X, .y, .X_test, .y_test`.
 `setup(data, **params) -> state`
     Import the side's library and prepare, untimed: usually an estimator, not yet fitted. It is
-    called before every run, so a run may change its state. A missing optional library (an
-    ImportError for `lightgbm` or `xgboost`) is reported as such and is no failure.
+    called before every run, so a run may change its state. `estimator(module, name, base)` makes
+    the setup of a class: built from those of the params that it knows, `random_state` from the
+    seed; `drop_in(name, base)` makes both sides of a class that scikit-learn has too. A missing
+    optional library (ModuleNotFoundError of `lightgbm`, `xgboost`) is reported, and no failure.
 `run(state, data, **params) -> result`
     What is timed: `fit`, `fit_predict` or your own.
 `quality(result, data, **params) -> float`
@@ -75,7 +75,7 @@ Further fields of a `Case`:
     The required ratio of times, against all peers or by peer. The median is held against it.
 `quality_margin=0.0`
     Our quality may be worse than the peer's by this much and no more; also by peer. Lower is
-    better unless `higher_is_better=True`.
+    better unless `higher_is_better=True`. Neither limit is judged under `--quick`.
 `runs=5`
     Timed runs a side; fewer where a run takes many seconds.
 """
@@ -85,20 +85,14 @@ import contextlib
 import fnmatch
 import json
 import math
-import multiprocessing
 import os
 import statistics
 import sys
-import time
-import traceback
 from pathlib import Path
 
-# Measure the checkout that this file belongs to, whatever is installed.
-sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
-
 import cases
+from measuring import measure
 
-EXTRAS = {"lightgbm": "benchmark", "xgboost": "benchmark", "dask": "dask", "matplotlib": "plot"}
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -108,115 +102,287 @@ THREAD_VARIABLES = (
 )
 
 
-# --- in the process of one side ---------------------------------------------------------------
+def compare(case, record, peer, judged):
+    """What a row says about us and one peer: ratio, and where `judged` whether limits are met."""
+    ours, theirs = record[case.ours], record[peer]
+    row = {"peer": peer, "limits": []}
+    if "seconds" not in ours or "seconds" not in theirs:
+        return row
+    pairs = zip(ours["seconds"], theirs["seconds"])
+    row["ratio"] = statistics.median(a / b for a, b in pairs)
+    if not judged:
+        return row
+    limit, margin = case.required("limit", peer), case.required("quality_margin", peer)
+    if limit is not None:
+        row["limits"].append((f"ratio <= {limit:g}", row["ratio"] <= limit))
+    if margin is not None:
+        loss = ours["quality"] - theirs["quality"]
+        loss = -loss if case.higher_is_better else loss
+        text = "quality no worse" if margin == 0 else f"quality worse by <= {margin:g}"
+        row["limits"].append((text, loss <= margin))
+    return row
 
 
-def serve(pipe, subject, case_name, side_name, params):
-    """Answer "run" with the seconds of one run and "quality" with a number, until the pipe ends."""
-    os.dup2(2, 1)  # what a library prints must not land in the table
-    state = {}
-    try:
-        case = cases.load(subject)[case_name]
-        side = case.side(side_name)
-        data = cases.call(case.data, **params)
-
-        def run():
-            prepared = cases.call(side.setup, data, **params)
-            start = time.perf_counter()
-            state["result"] = cases.call(side.run, prepared, data, **params)
-            return time.perf_counter() - start
-
-        cases.call(side.setup, data, **params)  # the imports are no memory of the method's
-        reset_peak()
-        before = memory("current")
-        run()
-        after = memory("peak")
-        pipe.send(("ready", None if before is None or after is None else max(after - before, 0)))
-        while (request := pipe.recv()) != "stop":
-            if request == "run":
-                state.clear()
-                pipe.send(("seconds", run()))
-            else:
-                quality = side.quality and cases.call(side.quality, state["result"], data, **params)
-                pipe.send(("quality", quality))
-    except EOFError:
-        pass  # the parent is gone
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library in EXTRAS:
-            pipe.send(("missing", f"{library} not installed (extra: {EXTRAS[library]})"))
-        else:
-            pipe.send(("failed", traceback.format_exc()))
-    except Exception:
-        pipe.send(("failed", traceback.format_exc()))
-
-
-def reset_peak():
-    """Start the high-water mark of this process anew (Linux; elsewhere it runs from the start)."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-
-
-def memory(kind):
-    """Resident bytes of this process, "current" or "peak"; None where the system does not say."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-        values = dict(line.split(":", 1) for line in lines)
-        return 1024 * int(values[{"current": "VmRSS", "peak": "VmHWM"}[kind]].split()[0])
-    except (OSError, KeyError):
-        pass
-    try:
-        import resource
-    except ImportError:  # Windows
+def growth(values, seconds):
+    """The exponent a of the least-squares fit seconds ~ values^a, or None."""
+    if len(values) < 2 or not all(isinstance(v, int | float) and v > 0 for v in values):
         return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    return statistics.linear_regression(
+        [math.log(v) for v in values], [math.log(s) for s in seconds]
+    ).slope
 
 
-# --- in the process that asks -----------------------------------------------------------------
+# --- what is shown ----------------------------------------------------------------------------
 
 
-class Failed(Exception):
-    """A side raised, or died."""
+def show_seconds(side):
+    if "seconds" in side:
+        return f"{statistics.median(side['seconds']):.3g}"
+    return "not installed" if "missing" in side else "FAILED"
 
 
-class Missing(Exception):
-    """A side's optional library is not installed."""
+def show_quality(side):
+    return f"{side['quality']:.4g}" if side.get("quality") is not None else "-"
 
 
-class Worker:
-    """The process of one side, asked by `ask`."""
+def show_memory(side):
+    return f"{side['memory'] / 2**20:.0f}" if side.get("memory") is not None else "-"
 
-    def __init__(self, subject, case, side, params):
-        context = multiprocessing.get_context("spawn")
-        self.name = side
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(
-            target=serve, args=(theirs, subject, case.name, side, params)
+
+def show_limits(limits):
+    return "; ".join(f"{text}: {'met' if met else 'MISSED'}" for text, met in limits) or "-"
+
+
+HEADER = (
+    *("case", "peer", "ours s", "peer s", "ratio", "metric", "ours", "peer", "ours MB", "peer MB"),
+    "required",
+)
+
+
+def table_row(case, setting, record, row):
+    """The cells of one line of the table; `row` is None for a case without a peer."""
+    ours, theirs = record[case.ours], record[row["peer"]] if row else {}
+    return (
+        label(case, setting),
+        row["peer"] if row else "-",
+        show_seconds(ours),
+        show_seconds(theirs) if row else "-",
+        f"{row['ratio']:.3f}" if row and "ratio" in row else "-",
+        case.metric or "-",
+        show_quality(ours),
+        show_quality(theirs),
+        show_memory(ours),
+        show_memory(theirs),
+        show_limits(row["limits"]) if row else "-",
+    )
+
+
+def label(case, setting):
+    return " ".join([case.name, *(f"{name}={setting[name]}" for name in case.vary)])
+
+
+class Table:
+    """Lines of aligned cells, printed as they come; widths are fixed by what can be known ahead."""
+
+    def __init__(self, selected, quick):
+        rows = [
+            (label(case, setting), peer, "not installed", "not installed", "", case.metric)
+            for case in selected
+            for setting in case.settings(quick)
+            for peer in case.peers or ["-"]
+        ]
+        self.widths = [max(len(name), 7) for name in HEADER[:-1]] + [0]
+        for row in rows:
+            for i, cell in enumerate(row):
+                self.widths[i] = max(self.widths[i], len(cell))
+        self.print(HEADER)
+        print("  ".join("-" * width for width in self.widths[:-1]) + "  " + "-" * len(HEADER[-1]))
+
+    def print(self, cells):
+        left = {0, 1, 5, len(cells) - 1}
+        parts = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, self.widths))
+        ]
+        print("  ".join(parts).rstrip(), flush=True)
+
+
+def report_to(stream):
+    """A function that keeps one line of a terminal up to date; elsewhere it says nothing."""
+    if not stream.isatty():
+        return lambda text: None
+
+    def report(text):
+        print(f"\r\x1b[K{text}", end="", file=stream, flush=True)
+
+    return report
+
+
+def environment(threads):
+    import importlib.metadata as metadata
+    import platform
+
+    versions = {}
+    for library in ("numpy", "scipy", "scikit-learn", "joblib", "lightgbm", "xgboost"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[library] = metadata.version(library)
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": threads,
+        "versions": versions,
+    }
+
+
+def available_cores():
+    """The cores that this process may use, its container's quota counted."""
+    import joblib
+
+    return joblib.cpu_count()
+
+
+def select(names):
+    """(subject, case) for every case that is named, matched or in a named file; all without names.
+
+    Raises ValueError for a name that matches nothing.
+    """
+    known = [
+        (subject, case) for subject in cases.subjects() for case in cases.load(subject).values()
+    ]
+    chosen = []
+    for name in names or ["*"]:
+        found = [
+            (subject, case)
+            for subject, case in known
+            if subject == name or fnmatch.fnmatchcase(case.name, name)
+        ]
+        if not found and names:
+            raise ValueError(f"no case is called {name!r}; --list shows them")
+        chosen += [pair for pair in found if pair not in chosen]
+    return chosen
+
+
+def run_case(subject, case, table, args, report):
+    """Measure and print every setting of a case; gives its record for --json."""
+    settings, outcome = [], {"case": case.name, "title": case.title, "rows": []}
+    for setting in case.settings(args.quick):
+        params = {**setting, "seed": args.seed, "threads": args.threads}
+        prefix = label(case, setting)
+        record = measure(
+            subject,
+            case,
+            params,
+            args.runs or case.runs,
+            lambda text, prefix=prefix: report(f"{prefix}: {text}" if text else ""),
         )
-        self.process.start()
-        theirs.close()
+        rows = [compare(case, record, peer, not args.quick) for peer in case.peers]
+        for row in rows or [None]:
+            table.print(table_row(case, setting, record, row))
+        settings.append(setting)
+        outcome["rows"].append({"params": params, "sides": record, "comparisons": rows})
+    for name in case.vary:
+        outcome["growth"] = {}
+        for side in case.sides:
+            points = [
+                (setting[name], statistics.median(row["sides"][side]["seconds"]))
+                for setting, row in zip(settings, outcome["rows"])
+                if "seconds" in row["sides"][side]
+            ]
+            exponent = growth(*zip(*points)) if points else None
+            if exponent is not None:
+                outcome["growth"][side] = exponent
+        if outcome["growth"]:
+            print_growth(case, name, outcome, not args.quick)
+    return outcome
 
-    def answer(self):
-        try:
-            kind, value = self.pipe.recv()
-        except (EOFError, ConnectionResetError):
-            self.process.join()
-            code = self.process.exitcode
-            raise Failed(f"its process died (exit status {code})") from None
-        if kind == "missing":
-            raise Missing(value)
-        if kind == "failed":
-            raise Failed(value)
-        return value
 
-    def ask(self, request):
-        with contextlib.suppress(BrokenPipeError):
-            self.pipe.send(request)
-        return self.answer()
+def print_growth(case, name, outcome, judged):
+    text = ", ".join(f"{side}'s as {name}^{a:.2f}" for side, a in outcome["growth"].items())
+    if judged and case.growth_limit is not None and case.ours in outcome["growth"]:
+        met = outcome["growth"][case.ours] <= case.growth_limit
+        outcome["growth_limit_met"] = met
+        text += f"; required at most {case.growth_limit:g}: {'met' if met else 'MISSED'}"
+    print(f"  time grows: {text}", flush=True)
 
-    def close(self):
-        with contextlib.suppress(BrokenPipeError, OSError):
-            self.pipe.send("stop")
-        self.pipe.close()
-        self.process.join()
+
+def failures(outcomes):
+    """(case, side, traceback) for everything that raised."""
+    return [
+        (outcome["case"], side, result["failed"])
+        for outcome in outcomes
+        for row in outcome["rows"]
+        for side, result in row["sides"].items()
+        if "failed" in result
+    ]
+
+
+def missing(outcomes):
+    """The sentences about optional libraries that are not there, each once."""
+    sentences = [
+        result["missing"]
+        for outcome in outcomes
+        for row in outcome["rows"]
+        for result in row["sides"].values()
+        if "missing" in result
+    ]
+    return list(dict.fromkeys(sentences))
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="speed.py", description="Time the estimators against their peers, a process a side."
+    )
+    positive = positive_integer
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a case, a file of cases, a pattern"
+    )
+    parser.add_argument("--list", action="store_true", help="list the cases and stop")
+    parser.add_argument("--runs", type=positive, help="timed runs a side (default: the case's own)")
+    parser.add_argument("--quick", action="store_true", help="smaller data: does it run at all?")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the data (default 0)")
+    parser.add_argument(
+        "--threads", type=positive, help="BLAS and OpenMP threads a process (default: all cores)"
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="keep every figure in FILE")
+    return parser.parse_args(argv)
+
+
+def positive_integer(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return value
+
+
+def main(argv=None):
+    args = parse(argv)
+    try:
+        selected = select(args.names)
+        if args.json and not args.json.resolve().parent.is_dir():
+            raise ValueError(f"--json: the folder of {args.json} does not exist")
+    except ValueError as error:
+        print(f"speed.py: {error}", file=sys.stderr)
+        return 2
+    if args.list:
+        width = max(len(case.name) for _, case in selected)
+        for subject, case in selected:
+            print(f"{case.name.ljust(width)}  {subject}: {case.title}")
+        return 0
+    args.threads = args.threads or available_cores()
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(args.threads)))  # workers inherit it
+
+    table = Table([case for _, case in selected], args.quick)
+    report = report_to(sys.stderr)
+    outcomes = [run_case(subject, case, table, args, report) for subject, case in selected]
+    if args.json:
+        kept = {"environment": environment(args.threads), "cases": outcomes}
+        args.json.write_text(json.dumps(kept, indent=1) + "\n")
+    for sentence in missing(outcomes):
+        print(sentence)
+    for case, side, text in failures(outcomes):
+        print(f"\n{case}: {side} failed\n{text}", file=sys.stderr)
+    return 1 if failures(outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -58,6 +58,8 @@ class Case:
             raise ValueError(f"case {self.name}: name the metric of its quality")
         if self.growth_limit is not None and not self.vary:
             raise ValueError(f"case {self.name}: a growth_limit needs a parameter to vary")
+        if self.quality_margin is not None and self.quality is None:
+            raise ValueError(f"case {self.name}: a quality_margin needs a quality")
         for required in (self.limit, self.quality_margin):
             if isinstance(required, Mapping) and not set(required) <= set(self.peers):
                 raise ValueError(f"case {self.name}: a limit names a side that is not a peer")
@@ -114,6 +116,8 @@ def load(subject):
 def call(function, *args, **params):
     """Call a piece of a case with those of the params that it names."""
     known = inspect.signature(function).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
+        return function(*args, **params)
     return function(*args, **{name: value for name, value in params.items() if name in known})
 
 
@@ -139,6 +143,33 @@ def two_classes(seed, n, p, noise=1.0, n_test=2_000):
     data = friedman1(seed, n, p, noise, n_test)
     data.y, data.y_test = (data.y > 14.4).astype(int), (data.y_test > 14.4).astype(int)
     return data
+
+
+def estimator(module, name, base=None):
+    """A `setup`: the class `name` of `module`, with those params of the case that it knows.
+
+    `base` is a function that imports and builds the base learner, where there is one.
+    """
+
+    def setup(data, seed, **params):
+        cls = getattr(importlib.import_module(module), name)
+        known = inspect.signature(cls).parameters
+        chosen = {key: value for key, value in params.items() if key in known}
+        if "random_state" in known:
+            chosen["random_state"] = seed
+        if base is not None:
+            chosen["estimator"] = base()
+        return cls(**chosen)
+
+    return setup
+
+
+def drop_in(name, base=None, module="sklearn.ensemble"):
+    """The two sides of a case about a class that has scikit-learn's name and parameters."""
+    return {
+        "ours": estimator("sklearn_ensemble_theory", name, base),
+        "scikit-learn": estimator(module, name, base),
+    }
 
 
 def fit(model, data):
