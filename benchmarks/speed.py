@@ -2,7 +2,7 @@
 
     python benchmarks/speed.py                  every case
     python benchmarks/speed.py bagging          the cases of cases/bagging.py
-    python benchmarks/speed.py bagged-trees     one case (shell patterns work: 'bagged-*')
+    python benchmarks/speed.py subsample-in-n   one case (shell patterns work: 'bagged-*')
     python benchmarks/speed.py --list
 
 Each side of a case lives in a process of its own, which imports its own library and no other: two
@@ -75,9 +75,14 @@ Further fields of a `Case`:
     The required ratio of times, against all peers or by peer. The median is held against it.
 `quality_margin=0.0`
     Our quality may be worse than the peer's by this much and no more; also by peer. Lower is
-    better unless `higher_is_better=True`. Neither limit is judged under `--quick`.
+    better unless `higher_is_better=True`.
+`seconds_limit=15`, `memory_limit=480`
+    Bounds on our own time (median, s) and our own growth of memory (MiB), in every setting.
 `runs=5`
     Timed runs a side; fewer where a run takes many seconds.
+
+No limit is judged under `--quick`. A limit that is missed is shown, and is no failure: the exit
+status is 1 where a side raised, 2 where the command line is wrong, 0 otherwise.
 """
 
 import argparse
@@ -102,25 +107,40 @@ THREAD_VARIABLES = (
 )
 
 
-def compare(case, record, peer, judged):
-    """What a row says about us and one peer: ratio, and where `judged` whether limits are met."""
+def compare(case, record, peer):
+    """Our time over the peer's: the median of the ratios of neighbouring runs; None without one."""
     ours, theirs = record[case.ours], record[peer]
-    row = {"peer": peer, "limits": []}
     if "seconds" not in ours or "seconds" not in theirs:
-        return row
-    pairs = zip(ours["seconds"], theirs["seconds"])
-    row["ratio"] = statistics.median(a / b for a, b in pairs)
-    if not judged:
-        return row
+        return None
+    return statistics.median(a / b for a, b in zip(ours["seconds"], theirs["seconds"]))
+
+
+def check_against(case, record, peer, ratio):
+    """(text, met) for each figure that the case requires against this peer."""
+    if ratio is None:
+        return []
+    checks = []
     limit, margin = case.required("limit", peer), case.required("quality_margin", peer)
     if limit is not None:
-        row["limits"].append((f"ratio <= {limit:g}", row["ratio"] <= limit))
+        checks.append((f"ratio <= {limit:.3g}", ratio <= limit))
     if margin is not None:
-        loss = ours["quality"] - theirs["quality"]
+        loss = record[case.ours]["quality"] - record[peer]["quality"]
         loss = -loss if case.higher_is_better else loss
         text = "quality no worse" if margin == 0 else f"quality worse by <= {margin:g}"
-        row["limits"].append((text, loss <= margin))
-    return row
+        checks.append((text, loss <= margin))
+    return checks
+
+
+def check_alone(case, ours):
+    """(text, met) for each figure that the case requires of us alone."""
+    checks = []
+    if case.seconds_limit is not None and "seconds" in ours:
+        met = statistics.median(ours["seconds"]) <= case.seconds_limit
+        checks.append((f"ours <= {case.seconds_limit:g} s", met))
+    if case.memory_limit is not None and ours.get("memory") is not None:
+        met = ours["memory"] <= case.memory_limit * 2**20
+        checks.append((f"ours <= {case.memory_limit:g} MB", met))
+    return checks
 
 
 def growth(values, seconds):
@@ -149,8 +169,8 @@ def show_memory(side):
     return f"{side['memory'] / 2**20:.0f}" if side.get("memory") is not None else "-"
 
 
-def show_limits(limits):
-    return "; ".join(f"{text}: {'met' if met else 'MISSED'}" for text, met in limits) or "-"
+def show_checks(checks):
+    return "; ".join(f"{text}: {'met' if met else 'MISSED'}" for text, met in checks) or "-"
 
 
 HEADER = (
@@ -159,21 +179,21 @@ HEADER = (
 )
 
 
-def table_row(case, setting, record, row):
-    """The cells of one line of the table; `row` is None for a case without a peer."""
-    ours, theirs = record[case.ours], record[row["peer"]] if row else {}
+def table_row(case, setting, record, peer, ratio, checks):
+    """The cells of one line of the table; `peer` is None for a case without one."""
+    ours, theirs = record[case.ours], record.get(peer, {})
     return (
         label(case, setting),
-        row["peer"] if row else "-",
+        peer or "-",
         show_seconds(ours),
-        show_seconds(theirs) if row else "-",
-        f"{row['ratio']:.3f}" if row and "ratio" in row else "-",
+        show_seconds(theirs) if peer else "-",
+        "-" if ratio is None else f"{ratio:.3f}",
         case.metric or "-",
         show_quality(ours),
         show_quality(theirs),
         show_memory(ours),
         show_memory(theirs),
-        show_limits(row["limits"]) if row else "-",
+        show_checks(checks),
     )
 
 
@@ -275,11 +295,17 @@ def run_case(subject, case, table, args, report):
             args.runs or case.runs,
             lambda text, prefix=prefix: report(f"{prefix}: {text}" if text else ""),
         )
-        rows = [compare(case, record, peer, not args.quick) for peer in case.peers]
-        for row in rows or [None]:
-            table.print(table_row(case, setting, record, row))
+        comparisons = []
+        for peer in case.peers or [None]:
+            ratio = compare(case, record, peer) if peer else None
+            checks = check_against(case, record, peer, ratio) if peer else []
+            if not comparisons:
+                checks += check_alone(case, record[case.ours])
+            checks = [] if args.quick else checks
+            table.print(table_row(case, setting, record, peer, ratio, checks))
+            comparisons.append({"peer": peer, "ratio": ratio, "required": checks})
         settings.append(setting)
-        outcome["rows"].append({"params": params, "sides": record, "comparisons": rows})
+        outcome["rows"].append({"params": params, "sides": record, "comparisons": comparisons})
     for name in case.vary:
         outcome["growth"] = {}
         for side in case.sides:

@@ -46,6 +46,8 @@ class Case:
     limit: float | Mapping[str, float] | None = None
     quality_margin: float | Mapping[str, float] | None = None
     growth_limit: float | None = None
+    seconds_limit: float | None = None
+    memory_limit: float | None = None
     runs: int = 5
 
     def __post_init__(self):
