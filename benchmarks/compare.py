@@ -20,6 +20,7 @@ The times are those of jobs that run side by side: an idea of the cost. `speed.p
 import argparse
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 # Compare the checkout that this file belongs to, whatever is installed.
@@ -89,6 +90,9 @@ def main(argv=None):
     except UsageError as error:
         print(f"compare.py: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("\ncompare.py: interrupted", file=sys.stderr)
+        return 130
 
 
 def list_all():
@@ -108,22 +112,25 @@ def run(args):
         raise UsageError("the package exports no estimator")
     sets = load(args)
     check_scoring(args, sets)
+    jobs = {d.name: pair_up(chosen, d, args) for d in sets}
+    if not any(jobs.values()):
+        raise UsageError("none of these estimators is for the task of these data")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"--output {args.output}: {error.strerror or error}") from None
 
     start = time.monotonic()
-    jobs = {d.name: pair_up(chosen, d, args) for d in sets}
-    if not any(jobs.values()):
-        raise UsageError("none of these estimators is for the task of these data")
+    for d in sets:
+        if len(d.y) < d.n_rows_in_all:
+            note(args, f"{d.name}: {len(d.y)} of {d.n_rows_in_all} rows, drawn at random")
     results = search(sets, jobs, args)
     rows = [row for d in sets for row in table(d, jobs[d.name], results, args)]
     show.print_table(rows)
     print(f"\n{caption(args)}")
     write(args, rows, sets, jobs, results)
     print(f"{time.monotonic() - start:.0f} s in all")
-    report_warnings(results, args.quiet)
+    report_warnings(args, results)
     failed = [row for row in rows for s in (row.ours, row.theirs) if s and s.failed]
     return 1 if failed else 0
 
@@ -153,10 +160,6 @@ def load(args):
         sets = [d.subsample(args.max_rows, args.seed) for d in sets]
     for d in sets:
         d.check(args.folds, folds.INNER_FOLDS)
-        if len(d.y) < d.n_rows_in_all and not args.quiet:
-            print(
-                f"{d.name}: {len(d.y)} of {d.n_rows_in_all} rows, drawn at random", file=sys.stderr
-            )
     return sets
 
 
@@ -179,10 +182,15 @@ def pair_up(chosen, dataset, args):
             continue
         many = dataset.task == "classification" and len(set(dataset.y)) > 2
         if many and not get_tags(ours.model).classifier_tags.multi_class:
-            print(f"{dataset.name}: {name} is for two classes, left out", file=sys.stderr)
+            note(args, f"{dataset.name}: {name} is for two classes and left out")
             continue
         pairs.append((name, ours, peer))
     return pairs
+
+
+def note(args, text):
+    if not args.quiet:
+        print(text, file=sys.stderr)
 
 
 def scoring_for(dataset, args):
@@ -254,28 +262,26 @@ def write(args, rows, sets, jobs, results):
     ]
     show.write_folds(args.output / "folds.csv", kept, args.folds)
     written = ["table.csv", "folds.csv"]
-    try:
-        draw_chart(args.output / "chart.png", rows, caption(args))
-        written.append("chart.png")
-    except ImportError:
-        print(
-            'no chart: matplotlib is missing; python -m pip install ".[plot]" brings it',
-            file=sys.stderr,
-        )
+    if all(row.ours.failed for row in rows):
+        print("no chart: no estimator came through", file=sys.stderr)
+    else:
+        try:
+            draw_chart(args.output / "chart.png", rows, caption(args))
+            written.append("chart.png")
+        except ImportError:
+            advice = 'python -m pip install ".[plot]" brings it'
+            print(f"no chart: matplotlib is missing; {advice}", file=sys.stderr)
     print(f"Written to {args.output}: {', '.join(written)}")
 
 
-def report_warnings(results, quiet):
+def report_warnings(args, results):
     """What the fits warned of, once each, with the number of outer folds that saw it."""
-    counts = {}
+    counts = Counter()
     for (dataset, key), outcome in results.items():
-        for fold in outcome:
-            for text in fold.warned:
-                where = (dataset, key.partition("(")[0].rpartition(".")[2], text)
-                counts[where] = counts.get(where, 0) + 1
+        name = key.partition(" ")[0].rpartition(".")[2]
+        counts.update((dataset, name, text) for fold in outcome for text in fold.warned)
     for (dataset, name, text), count in counts.items():
-        if not quiet:
-            print(f"{dataset}: {name} warned in {count} folds: {text}", file=sys.stderr)
+        note(args, f"{dataset}: {name} warned in {count} outer folds: {text}")
 
 
 if __name__ == "__main__":

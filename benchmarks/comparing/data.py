@@ -218,5 +218,6 @@ def interpret_target(path, name, column, decimal_comma, task):
 
 
 def did_you_mean(name, known):
-    close = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    plain = {other.casefold(): other for other in known}
+    close = get_close_matches(name.casefold(), plain, n=1)
+    return f" (did you mean {plain[close[0]]!r}?)" if close else ""

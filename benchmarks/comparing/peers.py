@@ -17,6 +17,7 @@ import sklearn_ensemble_theory as package
 from comparing import UsageError
 from comparing.data import did_you_mean
 
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 DEFAULT_GRID = {"n_estimators": [20, 50]}
 
 
@@ -157,6 +158,9 @@ def candidates(name, cls, seed, full=False):
     entry = ENTRIES.get(name)
     if entry is None:
         known = inspect.signature(cls).parameters
+        needed = [key for key, p in known.items() if p.default is p.empty and p.kind in BY_NAME]
+        if needed:
+            raise UsageError(f"{name} needs {', '.join(needed)}: give it an entry in {__name__}")
         grid = {key: values for key, values in DEFAULT_GRID.items() if key in known}
         return Candidate(name, prepared(cls(), seed), grid), None
     rounds = {} if entry.rounds is None else {"n_estimators": entry.rounds * (5 if full else 1)}
