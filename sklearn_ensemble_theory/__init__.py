@@ -1,5 +1,17 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.averaging import (
+    BaggingClassifier,
+    BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 
-__all__ = ["__version__"]
+__all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+    "__version__",
+]
