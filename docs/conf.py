@@ -37,6 +37,8 @@ exclude_patterns = ["_build", "_ext", "examples", "generated/backreferences", "*
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!sklearn_ensemble_theory\.).*")]
 
+default_role = "literal"  # `None` in a docstring is code
+toc_object_entries_show_parents = "hide"
 autosummary_generate = False  # write_pages does that
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False

@@ -79,7 +79,7 @@ def tables(found):
         title = GROUPS[group]
         lines += [f".. _api-{group}:", "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
         lines += [".. autosummary::", ""]
-        lines += [f"   {address}" for address, _ in names]
+        lines += [f"   ~{address}" for address, _ in names]
         lines += ["", ".. toctree::", "   :hidden:", ""]
         lines += [f"   {address.rsplit('.', 1)[1]} <generated/{address}>" for address, _ in names]
         lines += [""]
