@@ -4,7 +4,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import StrOptions
-from sklearn_ensemble_theory.averaging._bagging import ClassifierAnswers, RegressorAnswers
+from sklearn_ensemble_theory.averaging._answers import ClassifierAnswers, RegressorAnswers
 from sklearn_ensemble_theory.averaging._forest import (
     SHARED_CONSTRAINTS,
     BaseForest,
