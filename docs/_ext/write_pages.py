@@ -114,16 +114,18 @@ def write_pages(app, config):
 
 
 def plain_words(app, what, name, member, options, lines):
-    """What in a docstring looks like a link and is none, or none that this build can follow.
+    """What in a docstring looks like markup and is none, or none that this build can follow.
 
     Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
-    "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name.
+    "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
+    initial of an author at the beginning of a reference numbers no list.
     """
     role = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
     typed = re.compile(r"\s*[\w, *]+ : .*_\b")
     ending = re.compile(r"(?<=\w)_(?![\w`])")
+    initial = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
     for i, line in enumerate(lines):
-        lines[i] = role.sub(r"\1", line)
+        lines[i] = initial.sub(r"\1\\", role.sub(r"\1", line))
         if typed.match(line):
             lines[i] = ending.sub(r"\\_", lines[i])
 
