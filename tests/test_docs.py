@@ -1,6 +1,7 @@
 """What the documentation promises, as far as it can be checked without building it."""
 
 import ast
+import doctest
 import importlib.util
 import inspect
 import re
@@ -162,3 +163,18 @@ def test_gallery_groups_have_a_title_and_scripts_a_name_that_runs():
         assert script.name.startswith("plot_")
         assert (script.parent / "README.rst").exists()
         assert ast.get_docstring(ast.parse(read(script))).split("\n")[1].startswith("===")
+
+
+def pages_with_sessions():
+    pages = [page for page in DOCS.rglob("*.md") if "_build" not in page.parts]
+    return sorted(page for page in pages if "```pycon" in read(page))
+
+
+@pytest.mark.parametrize("page", pages_with_sessions(), ids=lambda page: page.stem)
+def test_sessions_on_the_pages_print_what_they_say(page):
+    sessions = re.findall(r"^```pycon\n(.*?)^```$", read(page), flags=re.MULTILINE | re.DOTALL)
+    test = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.name, str(page), 0)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    results = doctest.DocTestRunner(optionflags=flags).run(test)
+    assert results.attempted > 0
+    assert results.failed == 0
