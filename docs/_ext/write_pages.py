@@ -32,6 +32,16 @@ GUIDE = [*GROUPS, "benchmarks"]
 GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting"]
 
 
+def members(module, short):
+    """(address, object) of each name that a module exports; of each of its own for a module."""
+    for name in module.__all__:
+        member = getattr(module, name)
+        if inspect.ismodule(member):
+            yield from members(member, {})
+        else:
+            yield f"{short.get(name, module.__name__)}.{name}", member
+
+
 def public_names():
     """`{group: [(address, object), ...]}` of what each folder exports, at its shortest address."""
     package = importlib.import_module(PACKAGE)
@@ -43,11 +53,7 @@ def public_names():
             if error.name != f"{PACKAGE}.{group}":
                 raise
             continue
-        short = dict.fromkeys(package.__all__, PACKAGE)
-        found[group] = [
-            (f"{short.get(name, module.__name__)}.{name}", getattr(module, name))
-            for name in module.__all__
-        ]
+        found[group] = list(members(module, dict.fromkeys(package.__all__, PACKAGE)))
     listed = {address for names in found.values() for address, _ in names}
     exported = {f"{PACKAGE}.{name}" for name in package.__all__ if not name.startswith("__")}
     if exported - listed:
@@ -118,14 +124,17 @@ def plain_words(app, what, name, member, options, lines):
 
     Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
     "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
-    initial of an author at the beginning of a reference numbers no list.
+    initial of an author at the beginning of a reference numbers no list, and |y - u| is a distance.
     """
     role = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
     typed = re.compile(r"\s*[\w, *]+ : .*_\b")
     ending = re.compile(r"(?<=\w)_(?![\w`])")
     initial = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+    distance = re.compile(r"(?<![\w`\\])\|(?=[^\s|])([^|`]*)(?<=\S)\|(?![\w`])")
     for i, line in enumerate(lines):
         lines[i] = initial.sub(r"\1\\", role.sub(r"\1", line))
+        if not line.lstrip().startswith((">>> ", "... ")):
+            lines[i] = distance.sub(r"\\|\1\\|", lines[i])
         if typed.match(line):
             lines[i] = ending.sub(r"\\_", lines[i])
 
