@@ -1,5 +1,15 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.averaging import (
+    BaggedNearestNeighborsClassifier,
+    BaggedNearestNeighborsRegressor,
+    bagged_nearest_neighbors_weights,
+)
 
-__all__ = ["__version__"]
+__all__ = [
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
+    "__version__",
+    "bagged_nearest_neighbors_weights",
+]

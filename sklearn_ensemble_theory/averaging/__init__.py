@@ -1,3 +1,15 @@
 """Learned independently and in parallel, then averaged (000 section 10.1, 003 section 4.5)."""
 
-__all__ = []
+from sklearn_ensemble_theory.averaging._bagged_neighbors import (
+    BaggedNearestNeighborsClassifier,
+    BaggedNearestNeighborsRegressor,
+)
+from sklearn_ensemble_theory.averaging._bagged_neighbors_weights import (
+    bagged_nearest_neighbors_weights,
+)
+
+__all__ = [
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
+    "bagged_nearest_neighbors_weights",
+]
