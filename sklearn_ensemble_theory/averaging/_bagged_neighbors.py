@@ -139,8 +139,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     *Cost.* `fit` builds the search tree, O(d n log n). `predict` asks for R = `len(weights_)`
     neighbours of each query, R log R each at best, plus R per output. "loo" asks for the R of the
     smallest size for all n training rows and multiplies by the weights of every size,
-    O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^21 neighbours
-    (about 60 MB), more only where a single row has more tied neighbours than that.
+    O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
+    (about 15 MB), more only where a single row has more tied neighbours than that.
 
     There is no `sample_weight`: without replacement, a row of weight 1/2 has no meaning.
 

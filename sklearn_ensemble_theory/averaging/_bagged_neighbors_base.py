@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MultiOutputMixin
-from sklearn.neighbors import VALID_METRICS, NearestNeighbors
+from sklearn.neighbors import VALID_METRICS
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
@@ -22,13 +22,15 @@ from sklearn_ensemble_theory.averaging._bagged_neighbors_loo import (
     choose,
     default_grid,
     loo_errors,
+    loo_weights,
     rate_max_samples,
 )
 from sklearn_ensemble_theory.averaging._bagged_neighbors_weights import (
     rank_weights,
     resolve_max_samples,
 )
-from sklearn_ensemble_theory.averaging._ranked_targets import NeighborSearch, merge_equal_rows
+from sklearn_ensemble_theory.averaging._neighbor_search import NeighborSearch, index_points
+from sklearn_ensemble_theory.averaging._ranked_targets import merge_equal_rows
 
 # Metrics that only scale when X does: their X is brought into a range where squares neither
 # overflow nor vanish, by a power of two, which changes no digit.
@@ -114,59 +116,60 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         n, k, bootstrap, tol = X.shape[0], self.n_neighbors, self.bootstrap, self.weight_tol
         if k > n:
             raise ValueError(f"n_neighbors={k} must be at most n_samples={n}.")
-        if self.max_samples == "loo":
-            sizes, truncated = self._grid(X)
-        elif self.max_samples == "rate":
-            if self.metric == "precomputed":
-                raise ValueError(
-                    "max_samples='rate' needs the number of features, which precomputed distances "
-                    "do not tell: give an int or a float, or 'loo'."
-                )
-            drawn = rate_max_samples(n, X.shape[1], k)
-            drawn = resolve_max_samples(n, drawn, k, bootstrap)
-        else:
-            drawn = resolve_max_samples(n, self.max_samples, k, bootstrap)
+        grid = self._grid(X) if self.max_samples == "loo" else None
+        drawn = None if grid else self._drawn(X)
 
-        exponent = (
-            0
-            if self.metric not in _HOMOGENEOUS
-            else range_exponent(X.data if sp.issparse(X) else X)
-        )
-        X = _rescale(X, exponent)
+        exponent = 0
+        if self.metric in _HOMOGENEOUS:
+            exponent = range_exponent(X.data if sp.issparse(X) else X)
+            X = _rescale(X, exponent)
         points, counts, point_of_row, point_sums = self._merge(X, targets)
 
         loo_path = None
-        if self.max_samples == "loo":
-            search = self._build_search(points, counts, n)
-            errors = loo_errors(
-                search, X, point_of_row, targets, point_sums, sizes, k, bootstrap, tol
-            )
-            best = choose(sizes, errors)
+        if grid:
+            sizes, truncated = grid
+            W = loo_weights(n, sizes, k, bootstrap, tol)
+            search = self._build_search(points, counts, len(W) + 2)
+            errors = loo_errors(search, X, point_of_row, targets, point_sums, W)
+            loo_path = {"max_samples": np.array(sizes), "error": errors}
+            best = choose(errors)
+            drawn = sizes[best]
             if best == 0 and truncated:
                 warnings.warn(
                     f"The leave-one-out error is smallest at the smallest max_samples tried, "
-                    f"{sizes[0]}; give smaller ones as max_samples_grid (they look at more "
-                    "neighbors and take longer).",
+                    f"{drawn}; give smaller ones as max_samples_grid (they look at more neighbors "
+                    "and take longer).",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
-            drawn = sizes[best]
-            loo_path = {"max_samples": np.array(sizes), "error": errors}
 
         weights = rank_weights(n, drawn, k, bootstrap, tol)
         search = self._build_search(points, counts, len(weights) + 1)
 
-        self._neighbor_search, self._exponent = search, exponent
-        self._point_sums, self._means = point_sums, targets.mean(axis=1)
         if loo_path is not None:
             self.loo_path_ = loo_path
         elif hasattr(self, "loo_path_"):
             del self.loo_path_
+        self._neighbor_search, self._exponent = search, exponent
+        self._point_sums, self._means = point_sums, targets.mean(axis=1)
         self.n_samples_fit_ = n
         self.max_samples_ = drawn
         self.mean_weight_ = max(0.0, float(1 - weights.sum()))
         self.weights_ = weights
         return self
+
+    def _drawn(self, X):
+        """The number of rows drawn, or their probability, where no search decides it."""
+        n, k = X.shape[0], self.n_neighbors
+        size = self.max_samples
+        if size == "rate":
+            if self.metric == "precomputed":
+                raise ValueError(
+                    "max_samples='rate' needs the number of features, which precomputed distances "
+                    "do not tell: give an int or a float, or 'loo'."
+                )
+            size = rate_max_samples(n, X.shape[1], k)
+        return resolve_max_samples(n, size, k, self.bootstrap)
 
     def _grid(self, X):
         n, k = X.shape[0], self.n_neighbors
@@ -191,8 +194,9 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
 
     def _build_search(self, points, counts, n_neighbors):
         n_points = points.shape[0]
-        nearest = NearestNeighbors(
-            n_neighbors=min(n_neighbors, n_points),
+        nearest = index_points(
+            points,
+            min(n_neighbors, n_points),
             algorithm=self.algorithm,
             leaf_size=self.leaf_size,
             metric=self.metric,
@@ -200,7 +204,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
         )
-        return NeighborSearch(nearest.fit(points), n_points, counts)
+        return NeighborSearch(nearest, n_points, counts)
 
     def _average(self, X):
         """The weighted averages of the targets, an array of shape (n_outputs, n_queries)."""

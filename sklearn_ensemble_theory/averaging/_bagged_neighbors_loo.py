@@ -77,8 +77,20 @@ def left_out_size(drawn, n, k, bootstrap):
     return max(k, round(drawn * (n - 1) / n))
 
 
-def loo_errors(search, X, point_of_row, targets, point_sums, sizes, k, bootstrap, tol):
-    """Mean over the rows of the squared leave-one-out error, summed over the outputs, by size.
+def loo_weights(n, sizes, k, bootstrap, tol):
+    """Weights by rank among n-1 rows, a column for each of the sizes (given for n rows)."""
+    columns = [
+        rank_weights(n - 1, left_out_size(size, n, k, bootstrap), k, bootstrap, tol)
+        for size in sizes
+    ]
+    W = np.zeros((max(map(len, columns)), len(sizes)))
+    for j, column in enumerate(columns):
+        W[: len(column), j] = column
+    return W
+
+
+def loo_errors(search, X, point_of_row, targets, point_sums, W):
+    """Mean over the rows of the squared leave-one-out error, summed over the outputs.
 
     Parameters
     ----------
@@ -88,27 +100,17 @@ def loo_errors(search, X, point_of_row, targets, point_sums, sizes, k, bootstrap
     point_of_row : ndarray of shape (n_samples,)
     targets : ndarray of shape (n_outputs, n_samples)
     point_sums : ndarray of shape (n_outputs, n_points)
-    sizes : list
-        Sizes for n_samples rows.
+    W : ndarray of shape (n_ranks, n_sizes)
 
     Returns
     -------
     errors : ndarray of shape (n_sizes,)
     """
     n = targets.shape[1]
-    weights = [
-        rank_weights(n - 1, left_out_size(size, n, k, bootstrap), k, bootstrap, tol)
-        for size in sizes
-    ]
-    n_ranks = max(map(len, weights))
-    W = np.zeros((n_ranks, len(sizes)))
-    for column, w in zip(W.T, weights):
-        column[: len(w)] = w
     mean_weights = np.maximum(0.0, 1 - W.sum(axis=0))
-
-    errors = np.zeros(len(sizes))
+    errors = np.zeros(W.shape[1])
     totals = targets.sum(axis=1)
-    for rows, block in search.blocks(X, n_ranks, own=point_of_row):
+    for rows, block in search.blocks(X, len(W), own=point_of_row):
         for target, sums, total in zip(targets, point_sums, totals):
             own = target[rows]
             prediction = block.targets(sums, own) @ W
@@ -117,6 +119,6 @@ def loo_errors(search, X, point_of_row, targets, point_sums, sizes, k, bootstrap
     return errors / n
 
 
-def choose(sizes, errors):
+def choose(errors):
     """Index of the smallest error; of the smallest size where others agree up to rounding."""
     return int(np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[0])

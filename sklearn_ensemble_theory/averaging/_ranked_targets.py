@@ -1,4 +1,4 @@
-"""Neighbours in order of distance, equal distances averaged, in blocks of bounded memory.
+"""Targets by rank of distance, equal distances averaged.
 
 Weights by rank need an order of the training rows around each point; where distances are equal the
 order is an accident of storage. Averaging over all orders of equal rows gives each rank that a tie
@@ -10,15 +10,12 @@ stand at each point, and the targets of a point are the sums over its rows.
 """
 
 import numpy as np
-import scipy.sparse as sp
 
 # Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
 # of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
 # that are not tied falls below it about R^2 d / 2 times in 10^10 points (R ranks, d features), and
 # then merely averages two neighbouring weights.
 TIE_RTOL = 1e-10
-
-BLOCK_ENTRIES = 2**21  # neighbours held at a time: about 25 bytes each
 
 
 def merge_equal_rows(X):
@@ -44,65 +41,6 @@ def merge_equal_rows(X):
     return first, point
 
 
-class NeighborSearch:
-    """A fitted `NearestNeighbors` over `n_points` points, asked block by block.
-
-    Parameters
-    ----------
-    nearest : sklearn.neighbors.NearestNeighbors
-    n_points : int
-        Distinct training points.
-    counts : ndarray of shape (n_points,) or None
-        Training rows that stand at each point; None if every point is one row.
-    """
-
-    def __init__(self, nearest, n_points, counts=None):
-        self.nearest, self.n_points, self.counts = nearest, n_points, counts
-
-    def blocks(self, X, n_ranks, own=None):
-        """Yield (rows, RankedBlock) until every row of X had its turn; rows in no fixed order.
-
-        `own` holds the point of each row of X among the training points: one row of that point is
-        left out.
-        """
-        limit = self._available(X)
-        # One more than the ranks shows whether the last of them is tied with rows farther on.
-        k = min(n_ranks + 1 + (own is not None), self.n_points)
-        if limit < min(n_ranks + (own is not None), self.n_points):
-            raise ValueError(
-                f"X holds only {limit} precomputed neighbors of some row, the weights reach to "
-                f"{n_ranks} neighbors: store more of them, raise max_samples or weight_tol."
-            )
-        yield from self._blocks(X, np.arange(X.shape[0]), min(k, limit), limit, n_ranks, own)
-
-    def _available(self, X):
-        if self.nearest.metric == "precomputed" and sp.issparse(X):
-            return int(np.diff(X.indptr).min())
-        return self.n_points
-
-    def _blocks(self, X, rows, k, limit, n_ranks, own):
-        step = max(1, BLOCK_ENTRIES // k)
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            whole = len(part) == X.shape[0]
-            distances, points = self.nearest.kneighbors(X if whole else X[part], k)
-            if not np.isfinite(distances[:, -1]).all():
-                raise ValueError(
-                    "Distances between X and the training rows are not finite: rescale X."
-                )
-            block = RankedBlock(
-                distances, points, n_ranks, self.counts, None if own is None else own[part]
-            )
-            if k == limit or block.complete.all():
-                yield part, block
-                continue
-            # A tie straddles the last rank of these rows: all of the tied rows are needed.
-            if block.complete.any():
-                yield part[block.complete], block.take(block.complete)
-            part = part[~block.complete]
-            yield from self._blocks(X, part, min(2 * k, limit), limit, n_ranks, own)
-
-
 class RankedBlock:
     """The neighbours of a block of rows, whose targets can be read rank by rank."""
 
@@ -118,7 +56,7 @@ class RankedBlock:
             )
             own_place = None
         starts = np.ones(points.shape, dtype=bool)
-        starts[:, 1:] = distances[:, 1:] - distances[:, :-1] > TIE_RTOL * distances[:, 1:]
+        np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
         self.points, self.starts, self.n_ranks, self.own_place = points, starts, n_ranks, own_place
         self.counts = None if counts is None else counts[points]
         if own_place is not None:
