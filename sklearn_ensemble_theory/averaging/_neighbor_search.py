@@ -10,6 +10,10 @@ from sklearn_ensemble_theory.averaging._ranked_targets import RankedBlock
 
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 
+# Where squares overflow, the trees give infinite distances, brute force gives the root of the
+# largest number there is and row 0.
+LARGEST_DISTANCE = 1.3e154
+
 _MINKOWSKI = {
     **dict.fromkeys(["euclidean", "l2"], 2),
     **dict.fromkeys(["manhattan", "l1", "cityblock"], 1),
@@ -18,8 +22,9 @@ _MINKOWSKI = {
 
 
 def index_points(points, n_neighbors, *, algorithm, leaf_size, metric, p, metric_params, n_jobs):
-    """What answers `kneighbors` over the points: a `MinkowskiTree` where scikit-learn would take a
-    k-d tree, else scikit-learn's `NearestNeighbors`, which also refuses what does not fit together.
+    """What answers `kneighbors` over the points: a `MinkowskiTree` where a k-d tree will do.
+
+    Else scikit-learn's `NearestNeighbors`, which also refuses arguments that do not fit together.
     """
     nearest = NearestNeighbors(
         n_neighbors=n_neighbors,
@@ -30,12 +35,10 @@ def index_points(points, n_neighbors, *, algorithm, leaf_size, metric, p, metric
         metric_params=metric_params,
         n_jobs=n_jobs,
     )
-    n_points, n_features = points.shape
     power = p if metric in ("minkowski", "p") else _MINKOWSKI.get(metric)
-    wanted = algorithm == "kd_tree" or (
-        # scikit-learn's own rule for "auto"
-        algorithm == "auto" and n_features <= 15 and n_neighbors < n_points // 2
-    )
+    # Beyond that "auto" means brute force to scikit-learn, as it does for more neighbours than half
+    # of the points, where this tree is still the faster one.
+    wanted = algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= 15)
     if not wanted or power is None or power < 1 or metric_params or sp.issparse(points):
         return nearest.fit(points)
     return MinkowskiTree(points, leaf_size, float(power), n_jobs)
@@ -105,9 +108,10 @@ class NeighborSearch:
             part = rows[start : start + step]
             whole = len(part) == X.shape[0]
             distances, points = self.nearest.kneighbors(X if whole else X[part], k)
-            if not np.isfinite(distances[:, -1]).all():
+            if not (distances[:, -1] < LARGEST_DISTANCE).all():
                 raise ValueError(
-                    "Distances between X and the training rows are not finite: rescale X."
+                    "Distances between X and the training rows overflow or are not numbers: "
+                    "rescale X."
                 )
             block = RankedBlock(
                 distances, points, n_ranks, self.counts, None if own is None else own[part]

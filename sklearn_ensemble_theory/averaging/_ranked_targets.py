@@ -76,6 +76,8 @@ class RankedBlock:
         slow = ~self.starts[:, : self.n_ranks + 1].all(axis=1)
         if self.counts is not None:
             slow |= (self.counts != 1).any(axis=1)
+        if self.own_place is not None:
+            slow |= self.own_place.any(axis=1)
         self.slow = np.flatnonzero(slow)
         if not len(self.slow):
             return
