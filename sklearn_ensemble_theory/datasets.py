@@ -52,8 +52,8 @@ def make_sine_regression(
 
     Notes
     -----
-    The experiment of figure 10.1 in F. Bach, Learning Theory from First Principles; the text gives
-    neither the function nor its constants, so they are chosen here.
+    The experiment of [000, figure 10.1]; the text gives neither the function nor its constants, so
+    they are chosen here.
 
     Examples
     --------

@@ -25,7 +25,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
     computed without drawing anything: the i-th nearest training row of a point has a weight that
-    depends on its rank alone (:func:`bagged_nearest_neighbors_weights`), so a prediction is one
+    depends on its rank alone, given by
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`, so a prediction is one
     neighbour query and one scalar product. `max_samples` decides how smooth the fit is: near s = n
     the nearest neighbour alone predicts (low bias, high variance), at s = n_neighbors all rows do.
 
@@ -40,7 +41,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         - int: s itself. At most the number of rows where `bootstrap` is not True.
         - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
         - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
-          variance in the bound of section 10.1.2 up to a constant.
+          variance in the bound of [1]_ up to a constant.
         - "loo": the size with the smallest leave-one-out error on a grid; see `loo_path_`.
 
         With `bootstrap="bernoulli"` a float is the probability q of each row and the others stand
@@ -117,7 +118,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     --------
     BaggedNearestNeighborsClassifier : The same for class labels.
     bagged_nearest_neighbors_weights : The weights by rank.
-    bagged_neighbors_risk_bound : The bound that "rate" balances.
+    bounds.bagged_neighbors_risk_bound : The bound that "rate" balances.
 
     Notes
     -----
@@ -128,8 +129,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places go to the
     overall mean of y, (1-q)^n of the weight for k = 1. In expectation that equals averaging the
-    rows that were drawn, as these are then a uniformly random set. (Theorem En.2's notes let the
-    empty draw predict 0.)
+    rows that were drawn, as these are then a uniformly random set. (In [2]_ the empty draw
+    predicts 0.)
 
     *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
     s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
@@ -146,9 +147,10 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     References
     ----------
-    F. Bach, Learning Theory from First Principles, section 10.1.2, after G. Biau, F. Cérou,
-    A. Guyader, On the rate of convergence of the bagged nearest neighbor estimate, JMLR 11 (2010).
-    Bernoulli sampling: D. Ghoshdastidar, Statistical Foundations of Learning, theorem En.2.
+    .. [1] [000] section 10.1.2.
+    .. [2] [001] theorem En.2, for Bernoulli sampling.
+    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
+       estimate", JMLR 11 (2010).
 
     Examples
     --------
@@ -214,10 +216,10 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
     as the number of replications grows, computed without drawing anything: the i-th nearest
-    training row of a point gives its class a weight that depends on its rank alone
-    (:func:`bagged_nearest_neighbors_weights`). For `n_neighbors=1` it is also the limit of the
-    majority vote, and universally consistent where s/n -> 0 and s -> infinity (theorem En.2),
-    which a single nearest neighbour is not.
+    training row of a point gives its class a weight that depends on its rank alone, given by
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. For `n_neighbors=1` it is
+    also the limit of the majority vote, and universally consistent where s/n -> 0 and s -> infinity
+    [2]_, which a single nearest neighbour is not.
 
     Parameters
     ----------
@@ -244,7 +246,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     bootstrap : bool or "bernoulli", default=False
         How rows are drawn: False, without replacement; True, s draws with replacement, where a row
         drawn c times counts as c neighbours; "bernoulli", each row by itself with probability q,
-        the scheme of theorem En.2.
+        the scheme of [2]_.
 
     weight_tol : float, default=1e-12
         Neighbours farther than the rank beyond which the weights sum to at most this are not looked
@@ -318,18 +320,21 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     probability 0; the share of errors is constant over ranges of s and leaves the choice to chance.
 
     *Bernoulli sampling* leaves (1-q)^n of the weight (k = 1) to no row at all; it goes to the class
-    frequencies. (Theorem En.2's notes let the empty draw predict class 0.)
+    frequencies. (In [2]_ the empty draw predicts class 0.)
 
     *Predicted class.* The first class whose probability is within 1e-12 of the largest, so that a
     tie is not decided by rounding.
 
-    *Memory.* Class indicators of the training rows: n_samples x n_classes numbers.
+    *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
+    R x classes for each prediction. The class indicators of the training rows are n_samples x
+    n_classes numbers in memory.
 
     References
     ----------
-    D. Ghoshdastidar, Statistical Foundations of Learning, theorem En.2. F. Bach, Learning Theory
-    from First Principles, section 10.1.2, after G. Biau, F. Cérou, A. Guyader, On the rate of
-    convergence of the bagged nearest neighbor estimate, JMLR 11 (2010).
+    .. [1] [000] section 10.1.2.
+    .. [2] [001] theorem En.2, for Bernoulli sampling.
+    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
+       estimate", JMLR 11 (2010).
 
     Examples
     --------

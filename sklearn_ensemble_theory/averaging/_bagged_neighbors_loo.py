@@ -1,4 +1,4 @@
-"""The leave-one-out error of every subsample size, from one neighbour query (000 section 10.1.2).
+"""The leave-one-out error of every subsample size, from one neighbour query [000, section 10.1.2].
 
 Leaving row i out leaves n-1 rows, whose order around x_i is the order of all n rows with x_i itself
 taken away. One query of the training rows among themselves therefore gives the targets by rank for
@@ -21,7 +21,7 @@ GRID_RANKS = 1000
 
 
 def rate_max_samples(n, n_features, k):
-    """s = n^(d/(d+2)), which balances the bound of 000 section 10.1.2; no less than k."""
+    """s = n^(d/(d+2)), which balances the bound of [000, section 10.1.2]; no less than k."""
     return min(n, max(k, int(n ** (n_features / (n_features + 2)))))
 
 

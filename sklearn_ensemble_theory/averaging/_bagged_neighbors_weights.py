@@ -1,4 +1,4 @@
-"""Weight of the i-th nearest neighbour in infinitely many bagged k-NN fits (000 section 10.1.2).
+"""Weight of the i-th nearest neighbour in infinitely many bagged k-NN fits [000, section 10.1.2].
 
 Bagging k-nearest neighbours draws rows at random, averages the targets of the k nearest rows drawn,
 and averages that over replications. In the limit of infinitely many replications the i-th nearest
@@ -53,10 +53,10 @@ def bagged_nearest_neighbors_weights(
         Number k of neighbours that each fit averages; at most the number of rows drawn.
 
     bootstrap : bool or "bernoulli", default=False
-        - False: s rows without replacement, the scheme that the theory analyses.
+        - False: s rows without replacement, the scheme that [1]_ analyses.
         - True: s draws with replacement. A row drawn c times counts as c neighbours, as it does in
           a k-NN fit on the repeated rows.
-        - "bernoulli": every row by itself with probability q (theorem En.2).
+        - "bernoulli": every row by itself with probability q [2]_.
 
     weight_tol : float, default=1e-12
         The weights stop at the first rank beyond which all the others have at most this sum.
@@ -86,9 +86,10 @@ def bagged_nearest_neighbors_weights(
 
     References
     ----------
-    F. Bach, Learning Theory from First Principles, section 10.1.2, after G. Biau, F. Cérou,
-    A. Guyader, On the rate of convergence of the bagged nearest neighbor estimate, JMLR 11 (2010).
-    Bernoulli sampling: D. Ghoshdastidar, Statistical Foundations of Learning, theorem En.2.
+    .. [1] [000] section 10.1.2.
+    .. [2] [001] theorem En.2, for Bernoulli sampling.
+    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
+       estimate", JMLR 11 (2010).
 
     Examples
     --------

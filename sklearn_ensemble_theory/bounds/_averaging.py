@@ -1,43 +1,28 @@
-"""What averaging buys: bounds for bagged and for independently trained predictors.
-
-Sources: F. Bach, Learning Theory from First Principles, sections 10.1.1 and 10.1.2 (000);
-D. Ghoshdastidar, Statistical Foundations of Learning, theorems En.1 and En.3 (001).
-"""
+"""Bounds of the averaging wing."""
 
 import math
+from numbers import Integral, Real
 
 import numpy as np
 
 
-def _check_positive(**values):
-    for name, value in values.items():
-        if not (np.isreal(value) and np.isfinite(value) and value > 0):
-            raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
-
-
-def _check_nonnegative(**values):
-    for name, value in values.items():
-        if not (np.isreal(value) and np.isfinite(value) and value >= 0):
-            raise ValueError(f"{name} must be a nonnegative finite number, got {value!r}.")
-
-
-def _check_features(n_features):
-    if n_features < 2:
-        raise ValueError(f"n_features must be at least 2 for this bound, got {n_features!r}.")
-
-
-def _check_sizes(n_samples, max_samples):
-    _check_positive(n_samples=n_samples)
-    if not 1 <= max_samples <= n_samples:
-        raise ValueError(f"max_samples must lie in [1, n_samples], got {max_samples!r}.")
+def _check(name, value, low, high=math.inf, *, integral=False, open_low=False):
+    """Refuse what is not a finite number (an integer) from low to high, naming it."""
+    kind = Integral if integral else Real
+    fits = isinstance(value, kind) and (low < value if open_low else low <= value)
+    if not (fits and value <= high and math.isfinite(value)):
+        noun = "an integer" if integral else "a number"
+        above = "above" if open_low else "of at least"
+        below = "" if high == math.inf else f" and at most {high}"
+        raise ValueError(f"{name} must be finite, {noun} {above} {low}{below}, got {value!r}.")
 
 
 def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
     """Bound on the variance of the bagged nearest neighbour without replacement.
 
     The prediction is a weighted mean of the targets with the weights V_i of
-    :func:`bagged_nearest_neighbors_weights`; noise of variance sigma^2 in the targets gives it the
-    variance sigma^2 sum_i V_i^2, and for s of n rows
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`; noise of variance sigma^2 in
+    the targets gives it the variance sigma^2 sum_i V_i^2, and for s of n rows
 
         sum_i V_i^2 <= (s/n) / (1 + 1/n - s/n)^2.
 
@@ -45,8 +30,10 @@ def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
     ----------
     n_samples : int
         Number n of training rows.
+
     max_samples : int
         Number s of rows that each fit sees, at most n.
+
     noise_variance : float, default=1.0
         Variance sigma^2 of the targets around their mean. With 1 the bound is on sum_i V_i^2.
 
@@ -61,7 +48,7 @@ def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
 
     Notes
     -----
-    F. Bach, Learning Theory from First Principles, section 10.1.2. The factor sigma^2 is missing
+    [000, section 10.1.2]. The factor sigma^2 is missing
     from the overall bound printed there. It says little near s = n, where it is
     n^2 sigma^2 and the variance is sigma^2.
 
@@ -74,8 +61,9 @@ def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
     >>> round(bagged_neighbors_variance_bound(1000, 50), 4)
     0.0553
     """
-    _check_sizes(n_samples, max_samples)
-    _check_nonnegative(noise_variance=noise_variance)
+    _check("n_samples", n_samples, 1, integral=True)
+    _check("max_samples", max_samples, 1, n_samples, integral=True)
+    _check("noise_variance", noise_variance, 0)
     share = max_samples / n_samples
     return noise_variance * share / (1 + 1 / n_samples - share) ** 2
 
@@ -86,20 +74,26 @@ def bagged_neighbors_risk_bound(
     """Bound on the excess risk of the bagged nearest neighbour without replacement.
 
     4 B^2 diam^2 s^(-2/d) + sigma^2 (s/n) / (1 + 1/n - s/n)^2: the squared distance to the nearest
-    of s rows, and the variance of :func:`bagged_neighbors_variance_bound`.
+    of s rows, and the variance bound of
+    :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_variance_bound`.
 
     Parameters
     ----------
     n_samples : int
         Number n of training rows.
+
     max_samples : int
         Number s of rows that each fit sees, at most n.
+
     n_features : int
         Dimension d of the inputs, at least 2.
+
     lipschitz : float, default=1.0
         Lipschitz constant B of the regression function, in units of y per unit of x.
+
     diameter : float, default=1.0
         Diameter of the set that the inputs come from.
+
     noise_variance : float, default=1.0
         Bound sigma^2 on the variance of y given x.
 
@@ -119,8 +113,7 @@ def bagged_neighbors_risk_bound(
 
     Notes
     -----
-    F. Bach, Learning Theory from First Principles, section 10.1.2, with the sigma^2 that the
-    printed variance term lacks.
+    [000, section 10.1.2], with the sigma^2 that the printed variance term lacks.
 
     Examples
     --------
@@ -128,9 +121,9 @@ def bagged_neighbors_risk_bound(
     >>> round(bagged_neighbors_risk_bound(10_000, 100, 2), 4)
     0.0502
     """
-    _check_features(n_features)
-    _check_nonnegative(lipschitz=lipschitz)
-    _check_positive(diameter=diameter)
+    _check("n_features", n_features, 2, integral=True)
+    _check("lipschitz", lipschitz, 0)
+    _check("diameter", diameter, 0, open_low=True)
     variance = bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance)
     return 4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance
 
@@ -138,7 +131,9 @@ def bagged_neighbors_risk_bound(
 def bagged_neighbors_optimal_max_samples(
     n_samples, n_features, *, lipschitz=1.0, diameter=1.0, noise_variance=1.0
 ):
-    """The subsample size s that makes :func:`bagged_neighbors_risk_bound` smallest.
+    """The subsample size s that makes the bound on the bagged nearest neighbour smallest.
+
+    That is the bound of :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`.
 
     It grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem:
     (8 B^2 diam^2 / (d sigma^2))^(d/(d+2)) where s is small beside n.
@@ -147,12 +142,16 @@ def bagged_neighbors_optimal_max_samples(
     ----------
     n_samples : int
         Number n of training rows.
+
     n_features : int
         Dimension d of the inputs, at least 2.
+
     lipschitz : float, default=1.0
         Lipschitz constant B of the regression function.
+
     diameter : float, default=1.0
         Diameter of the set that the inputs come from.
+
     noise_variance : float, default=1.0
         Bound sigma^2 on the variance of y given x.
 
@@ -217,16 +216,22 @@ def independent_neighbors_risk_bound(
     ----------
     n_samples : int
         Number n of rows of each data set.
+
     n_neighbors : int
         Number k of neighbours, at most n.
+
     n_features : int
         Dimension d of the inputs, at least 2.
+
     n_estimators : int, default=1
         Number m of data sets.
+
     lipschitz : float, default=1.0
         Lipschitz constant B of the regression function.
+
     diameter : float, default=1.0
         Diameter of the set that the inputs come from.
+
     noise_variance : float, default=1.0
         Bound sigma^2 on the variance of y given x.
 
@@ -242,7 +247,7 @@ def independent_neighbors_risk_bound(
 
     Notes
     -----
-    F. Bach, Learning Theory from First Principles, section 10.1.1. The printed bound has the
+    [000, section 10.1.1]. The printed bound has the
     variance term sigma^2 / k; the text (variance divided by m) and the optimal k derived there
     have sigma^2 / (k m), as here.
 
@@ -252,11 +257,13 @@ def independent_neighbors_risk_bound(
     >>> round(independent_neighbors_risk_bound(1000, 5, 2, n_estimators=4), 3)
     0.13
     """
-    _check_features(n_features)
-    _check_positive(n_samples=n_samples, n_estimators=n_estimators, diameter=diameter)
-    _check_nonnegative(lipschitz=lipschitz, noise_variance=noise_variance)
-    if not 1 <= n_neighbors <= n_samples:
-        raise ValueError(f"n_neighbors must lie in [1, n_samples], got {n_neighbors!r}.")
+    _check("n_samples", n_samples, 1, integral=True)
+    _check("n_neighbors", n_neighbors, 1, n_samples, integral=True)
+    _check("n_features", n_features, 2, integral=True)
+    _check("n_estimators", n_estimators, 1, integral=True)
+    _check("lipschitz", lipschitz, 0)
+    _check("diameter", diameter, 0, open_low=True)
+    _check("noise_variance", noise_variance, 0)
     bias = 8 * (lipschitz * diameter) ** 2 * (2 * n_neighbors / n_samples) ** (2 / n_features)
     return noise_variance / (n_neighbors * n_estimators) + bias
 
@@ -286,7 +293,7 @@ def voting_error_bound(error):
 
     Notes
     -----
-    D. Ghoshdastidar, Statistical Foundations of Learning, proof of theorem En.1, by Markov's
+    [001, theorem En.1], steps 2.1 and 3.2 of its proof, by Markov's
     inequality: the vote errs only where at least half of the copies do.
 
     Examples
@@ -303,41 +310,49 @@ def voting_error_bound(error):
 
 
 def bagging_pac_n_estimators(n_samples, delta=0.05):
-    """Number of bootstrap samples with which bagging is an optimal PAC learner.
+    """Members with which bagging of empirical risk minimisers is an optimal PAC learner.
 
-    ceil(18 ln(2 n / delta)).
+    Theorem En.3 of [001], after Larsen: for a class of VC dimension d whose best member makes no
+    error, the majority vote of T = ceil(18 ln(2 n / delta)) empirical risk minimisers, fitted to
+    bootstrap samples of n >= C (d + ln(1/delta)) / epsilon rows, has with probability 1 - delta a
+    risk of at most epsilon; no learner can do with fewer rows but for the constant C.
 
     Parameters
     ----------
     n_samples : int
-        Number n of training rows.
+        Number n of training rows, at least 1.
+
     delta : float, default=0.05
-        Probability with which the guarantee may fail, in (0, 1).
+        Probability of failure, in (0, 1).
 
     Returns
     -------
     n_estimators : int
+        T, the number of members.
 
     Raises
     ------
     ValueError
-        If `n_samples` is below 1 or `delta` outside (0, 1).
+        If `n_samples` is not an integer of at least 1 or `delta` is not in (0, 1).
 
     Notes
     -----
-    K. G. Larsen, Bagging is an Optimal PAC Learner, COLT 2023, as theorem En.3 of D. Ghoshdastidar,
-    Statistical Foundations of Learning: a majority vote of that many empirical risk minimisers of a
-    class of VC dimension d, each on a bootstrap sample, errs with at most epsilon for
-    n >= C (d + ln(1/delta)) / epsilon. The natural logarithm.
+    Cost: O(1).
+
+    References
+    ----------
+    .. [1] [001] theorem En.3.
+    .. [2] K. G. Larsen, "Bagging is an optimal PAC learner", COLT 2023.
 
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
-    >>> bagging_pac_n_estimators(1000)
-    191
+    >>> bagging_pac_n_estimators(1000), bagging_pac_n_estimators(1000, delta=1e-6)
+    (191, 386)
     """
-    if not n_samples >= 1:
-        raise ValueError(f"n_samples must be at least 1, got {n_samples!r}.")
-    if not 0 < delta < 1:
-        raise ValueError(f"delta must lie in (0, 1), got {delta!r}.")
-    return math.ceil(18 * math.log(2 * n_samples / delta))
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be an integer of at least 1, got {n_samples!r}.")
+    if not isinstance(delta, Real) or not 0 < delta < 1:
+        raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
+    # The logarithm of a quotient as a difference: 2 n / delta may overflow.
+    return math.ceil(18 * (math.log(2 * n_samples) - math.log(delta)))

@@ -1,6 +1,7 @@
 """The bounds on averaged predictors, each against a simulation that it has to hold for."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor, bounds
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
 
 LIPSCHITZ, DIAMETER = 3.0, math.sqrt(2)  # of `linear` on the unit square
 
@@ -145,13 +147,6 @@ def test_voting_errs_at_most_twice_as_often():
     np.testing.assert_array_equal(bounds.voting_error_bound([0.0, 0.2, 0.9]), [0.0, 0.4, 1.0])
 
 
-def test_number_of_estimators_of_the_pac_theorem():
-    assert bounds.bagging_pac_n_estimators(1_000, 0.05) == math.ceil(18 * math.log(40_000))
-    assert bounds.bagging_pac_n_estimators(1, 0.999) == 13
-    counts = [bounds.bagging_pac_n_estimators(n, 0.05) for n in (10, 10**3, 10**6)]
-    assert counts == [108, 191, 316]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -166,10 +161,38 @@ def test_number_of_estimators_of_the_pac_theorem():
         (lambda: bounds.independent_neighbors_risk_bound(10, 11, 2), "n_neighbors"),
         (lambda: bounds.independent_neighbors_risk_bound(10, 5, 2, 0), "n_estimators"),
         (lambda: bounds.voting_error_bound(1.1), "error"),
-        (lambda: bounds.bagging_pac_n_estimators(0), "n_samples"),
-        (lambda: bounds.bagging_pac_n_estimators(10, 1.0), "delta"),
     ],
 )
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 10, 1000, 10**7])
+@pytest.mark.parametrize("delta", [0.9, 0.5, 0.05, 1e-9])
+def test_pac_members_are_the_least_that_the_theorem_allows(n_samples, delta):
+    """T >= 18 ln(2 n / delta) [001, theorem En.3], turned around: exp(T / 18) >= 2 n / delta."""
+    T = bagging_pac_n_estimators(n_samples, delta)
+    needed = Fraction(2 * n_samples) / Fraction(delta)
+    assert math.exp(T / 18) >= needed > math.exp((T - 1) / 18)
+
+
+def test_pac_members_grow_with_the_logarithm():
+    assert bagging_pac_n_estimators(1000) == bagging_pac_n_estimators(1000, 0.05) == 191
+    growth = bagging_pac_n_estimators(10**9) - bagging_pac_n_estimators(10**6)
+    assert abs(growth - 18 * math.log(1000)) <= 1
+    assert bagging_pac_n_estimators(1, 1e-310) == math.ceil(
+        18 * math.log(2) + 18 * 310 * math.log(10)
+    )
+
+
+@pytest.mark.parametrize("n_samples", [0, -3, 2.5, "many"])
+def test_pac_members_refuse_a_bad_number_of_rows(n_samples):
+    with pytest.raises(ValueError, match="n_samples"):
+        bagging_pac_n_estimators(n_samples)
+
+
+@pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, float("nan"), "small"])
+def test_pac_members_refuse_a_bad_probability(delta):
+    with pytest.raises(ValueError, match="delta"):
+        bagging_pac_n_estimators(100, delta)
