@@ -2,9 +2,7 @@
 
 from cases import (
     Case,
-    Side,
     error_of_prediction,
-    estimator,
     fit_predict,
     friedman1,
     mse_of_prediction,
@@ -39,6 +37,12 @@ def bagging(data, n_estimators, seed):
         bootstrap=False,
         random_state=seed,
     )
+
+
+def ours_classifier(data):
+    from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier
+
+    return BaggedNearestNeighborsClassifier(max_samples="rate")
 
 
 def bagging_classifier(data, n_estimators, seed):
@@ -114,7 +118,7 @@ register(
         params=PROBLEM,
         quick=QUICK,
         sides={
-            "ours": estimator("sklearn_ensemble_theory", "BaggedNearestNeighborsClassifier"),
+            "ours": ours_classifier,
             "scikit-learn": bagging_classifier,
         },
         run=fit_predict,
@@ -131,7 +135,7 @@ register(
         data=friedman1,
         params={"n": 10_000, "p": 5, "n_test": 2_000},
         quick={"n": 1_000},
-        sides={"ours": leave_one_out, "GridSearchCV(k-NN)": Side(search_for_k)},
+        sides={"ours": leave_one_out, "GridSearchCV(k-NN)": search_for_k},
         run=fit_predict,
         quality=mse_of_prediction,
         metric="test MSE",
