@@ -2,16 +2,22 @@
 
 from sklearn_ensemble_theory._version import __version__
 from sklearn_ensemble_theory.averaging import (
+    BaggedNearestNeighborsClassifier,
+    BaggedNearestNeighborsRegressor,
     BaggingClassifier,
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    bagged_nearest_neighbors_weights,
 )
 
 __all__ = [
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
+    "bagged_nearest_neighbors_weights",
 ]
