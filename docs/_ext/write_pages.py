@@ -86,7 +86,7 @@ def tables(found):
         lines += [f".. _api-{group}:", "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
         lines += [".. autosummary::", ""]
         lines += [f"   ~{address}" for address, _ in names]
-        lines += ["", ".. toctree::", "   :hidden:", ""]
+        lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]
         lines += [f"   {address.rsplit('.', 1)[1]} <generated/{address}>" for address, _ in names]
         lines += [""]
     return "\n".join(lines)
