@@ -103,6 +103,33 @@ def test_every_page_of_the_guide_is_in_its_tree(tmp_path):
     assert ordered == ["averaging", "averaging_b", "boosting", "l2_boosting", "benchmarks", "zoo"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("See :ref:`the guide <metadata_routing>`, :term:`fit`.", "See the guide, fit."),
+        (
+            "importances_ : ndarray of shape (n_features_in_,)",
+            r"importances_ : ... (n_features_in\_,)",
+        ),
+        (".. [2] L. Breiman, 1996.", r".. [2] \L. Breiman, 1996."),
+        (
+            "The absolute loss |y - u|, as `|y|` has it.",
+            r"The absolute loss \|y - u\|, as `|y|` has it.",
+        ),
+        (">>> abs(a_ | b_) # |a|", ">>> abs(a_ | b_) # |a|"),
+        (".. math:: |x| + |y_|", ".. math:: |x| + |y_|"),
+    ],
+)
+def test_what_looks_like_markup_in_a_docstring(line, expected):
+    expected = expected.replace("...", "ndarray of shape")
+    assert list(write_pages.plain([line])) == [expected]
+
+
+def test_formulas_end_where_their_indentation_does():
+    lines = ["A.", "", ".. math::", "", "   |x|", "", "   |y|", "", "Then |z|."]
+    assert list(write_pages.plain(lines)) == [*lines[:-1], r"Then \|z\|."]
+
+
 @every_estimator
 def test_docstring_has_all_its_parts(cls):
     found = sections(cls.__doc__)
