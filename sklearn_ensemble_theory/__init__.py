@@ -1,5 +1,9 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.boosting import L2BoostingRegressor
 
-__all__ = ["__version__"]
+__all__ = [
+    "L2BoostingRegressor",
+    "__version__",
+]

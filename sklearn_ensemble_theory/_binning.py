@@ -62,7 +62,7 @@ def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
             x.sort()
             cumulated = None
         else:
-            order = np.argsort(x, kind="stable")
+            order = np.argsort(x)
             x = x[order]
             cumulated = np.cumsum(sample_weight[order])
         edges.append(_edges_of_sorted(x, cumulated, max_bins))
