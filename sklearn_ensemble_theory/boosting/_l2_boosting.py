@@ -66,8 +66,8 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         Length of the path for ``n_estimators="cv"``.
 
     max_memory : float, default=1024
-        Bound on the memory of the sums over pairs of cuts, in MiB. Where those of all features that
-        are ever chosen do not fit, some are counted more than once: slower, but the same model.
+        Bound on the memory of the sums over pairs of cuts, in MiB. Where those of all cuts that are
+        ever chosen do not fit, some are counted more than once: slower, but the same model.
 
     random_state : int, RandomState instance or None, default=None
         Shuffles the rows for an integer `cv`.
@@ -206,8 +206,8 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `cv` does not hold out each row at most once, or if the sums of a single feature
-            exceed `max_memory`.
+            If `cv` does not hold out each row at most once, or if the sums over a single cut with
+            all others exceed `max_memory`.
         """
         X, y, sample_weight = self._validated(X, y, sample_weight, reset=True)
         if sample_weight is not None:
@@ -220,13 +220,13 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         edges = self._edges(X, sample_weight)
         target = Standardized.of(y, sample_weight)
         offsets = cut_offsets(edges)
-        max_blocks = self._max_blocks(offsets, n_groups)
+        max_cuts = self._max_cuts(offsets[-1], n_groups)
         self._say(f"{offsets[-1]} cuts in {len(edges)} features")
         codes = bin_codes(X, edges)
         rows = {"sample_weight": sample_weight, "folds": folds}
         sums = cut_sums(codes, offsets, target(y), n_folds=n_groups, **rows)
-        gram = CountedGram(codes, offsets, sums.left_weight, max_blocks=max_blocks, **rows)
-        self._boost(sums, gram, edges, target, n_splits, max_blocks)
+        gram = CountedGram(codes, offsets, sums.left_weight, max_cuts=max_cuts, **rows)
+        self._boost(sums, gram, edges, target, n_splits, max_cuts)
         for name in ("_sums", "_gram", "_target"):
             self.__dict__.pop(name, None)
         return self
@@ -291,7 +291,8 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         with np.errstate(over="ignore", invalid="ignore"):
             sums = cut_sums(codes, offsets, target(y), n_folds=n_groups, **rows)
             counted = CountedGram(codes, offsets, sums.left_weight, **rows)
-            gram = np.concatenate([counted.block(j) for j in range(len(edges))], axis=1)
+            features = offsets[-1] + np.arange(len(edges))
+            gram = np.concatenate([counted.block(group) for group in features], axis=1)
             if not first:
                 sums = self._sums + sums
         if not sums.finite():
@@ -403,19 +404,18 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
             return bin_edges_from_quantiles(X, self.max_bins, sample_weight)
         return check_bin_edges(self.bin_edges, X.shape[1])
 
-    def _max_blocks(self, offsets, n_groups):
-        """How many features' sums over pairs of cuts can be kept; None for all."""
-        most = np.diff(offsets).max()
-        copies = 2 if n_groups == 1 else n_groups + 2  # as counted, and as products of columns
-        each = max(copies * most * offsets[-1] * 8 / 2**20, np.finfo(float).tiny)
+    def _max_cuts(self, n_cuts, n_folds):
+        """Of how many cuts the sums with all cuts can be kept; None for all."""
+        copies = 2 if n_folds == 1 else n_folds + 2  # as counted, and as products of columns
+        each = copies * n_cuts * 8 / 2**20
         if each > self.max_memory:
             raise ValueError(
-                f"max_memory={self.max_memory} MiB is less than the {each:.0f} MiB of the sums "
-                f"over the {most} cuts of one feature with all {offsets[-1]} cuts: use fewer bins"
+                f"max_memory={self.max_memory} MiB is less than the {each:.2g} MiB of the sums "
+                f"over one of the {n_cuts} cuts with all others: use fewer bins"
             )
-        return None if each * (len(offsets) - 1) <= self.max_memory else int(self.max_memory / each)
+        return None if each * n_cuts <= self.max_memory else int(self.max_memory / each)
 
-    def _boost(self, sums, gram, edges, target, n_splits, max_blocks=None):
+    def _boost(self, sums, gram, edges, target, n_splits, max_cuts=None):
         """Set everything that is learned from the sums."""
         n_rounds, rate = self.n_estimators, self.learning_rate
         learned = {"bin_edges_": edges}
@@ -426,7 +426,7 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
                     raise ValueError(f"split {fold} of cv has no weight to train or to test on")
                 cuts = NormalizedCuts(sums, gram, fold)
                 report = self._report(f"fold {fold + 1} of {n_splits}, round")
-                walk = boost(cuts, rate, self.max_estimators, max_blocks, report)
+                walk = boost(cuts, rate, self.max_estimators, max_cuts, report)
                 errors = held_out_errors(cuts, *walk)
                 path[: len(errors), fold] = errors
                 path[len(errors) :, fold] = errors[-1]  # no stump was left
@@ -434,7 +434,7 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
             self._say(f"{n_rounds} rounds have the least error over the folds")
             learned["cv_path_"] = target.squares_in_units(path)
         cuts = NormalizedCuts(sums, gram)
-        chosen, steps, _ = boost(cuts, rate, n_rounds, max_blocks, self._report("round"))
+        chosen, steps, _ = boost(cuts, rate, n_rounds, max_cuts, self._report("round"))
         offsets = gram.offsets
         features = np.searchsorted(offsets, chosen, side="right") - 1
         left, right = sides_of_steps(cuts, chosen, steps)

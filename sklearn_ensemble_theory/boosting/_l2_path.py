@@ -85,10 +85,9 @@ class NormalizedCuts:
             return self.correlations.copy()
         return np.concatenate([self.correlations, self.held_correlations])
 
-    def rows(self, j):
-        """Products of the z of feature j's cuts with every z: training rows, then held-out ones."""
-        block = self.gram.block(j)
-        cuts = slice(self.gram.offsets[j], self.gram.offsets[j + 1])
+    def rows(self, group):
+        """Products of the z of a group of cuts with every z: training rows, then held-out ones."""
+        block, cuts = self.gram.block(group), self.gram.cuts_of(group)
         n_all = len(self.scale)
         out = np.empty((block.shape[1], n_all if self.fold is None else 2 * n_all))
         # Counts make both products below whole numbers: their difference is exact.
@@ -110,7 +109,7 @@ class NormalizedCuts:
         return out
 
 
-def boost(cuts, learning_rate, n_rounds, max_blocks=None, report=None):
+def boost(cuts, learning_rate, n_rounds, max_cuts=None, report=None):
     """The path of L2-boosting.
 
     Parameters
@@ -118,8 +117,8 @@ def boost(cuts, learning_rate, n_rounds, max_blocks=None, report=None):
     cuts : NormalizedCuts
     learning_rate : float in (0, 1]
     n_rounds : int
-    max_blocks : int or None
-        How many features' rows of products are kept.
+    max_cuts : int or None
+        Of how many cuts the rows of products are kept.
     report : callable or None
         Called with the number of rounds done, now and then.
 
@@ -142,7 +141,7 @@ def boost(cuts, learning_rate, n_rounds, max_blocks=None, report=None):
     state[:n_all] *= preference
     rate = (learning_rate / preference).tolist()
     floor = learning_rate * _EXHAUSTED * np.sqrt(cuts.squares)
-    rows = _Rows(cuts, preference, max_blocks)
+    rows = _Rows(cuts, preference, max_cuts)
     done, exhausted = 0, n_all == 0
     while done < n_rounds and not exhausted:
         count = min(_ROUNDS_AT_ONCE, n_rounds - done)
@@ -180,38 +179,42 @@ def _rounds(state, n_all, rows, rate, floor, count, with_held):
 
 
 class _Rows:
-    """`NormalizedCuts.rows` a cut at a time; computed by feature, dropped when too many."""
+    """`NormalizedCuts.rows` a cut at a time; computed by group, dropped when too many."""
 
-    def __init__(self, cuts, preference, max_blocks):
+    def __init__(self, cuts, preference, max_cuts):
         self.cuts = cuts
         self.preference = preference
-        self.offsets = cuts.gram.offsets
-        self.max_blocks = max_blocks
+        self.gram = cuts.gram
+        self.max_cuts = max_cuts
         self.views = [None] * len(preference)
-        self.loaded = []
+        self.loaded = {}  # group -> its cuts
 
     def load(self, k, recent):
         """The row of cut k; `recent` are the cuts of the rounds before it."""
-        j = self._features(k)
-        if self.max_blocks is not None and len(self.loaded) >= self.max_blocks:
-            self._drop_one(recent)
-        rows = self.cuts.rows(j)
+        group = self.gram.group_for(k)
+        rows = self.cuts.rows(group)
         rows[:, : len(self.preference)] *= self.preference
-        self.views[self.offsets[j] : self.offsets[j + 1]] = list(rows)
-        self.loaded.append(j)
+        cuts = self.gram.cuts_of(group)
+        if self.max_cuts is not None:
+            self._make_room(self.max_cuts - len(rows), recent)
+        self.loaded[group] = cuts
+        self.views[cuts] = list(rows)
         return self.views[k]
 
-    def _features(self, cuts):
-        return np.searchsorted(self.offsets, cuts, side="right") - 1
-
-    def _drop_one(self, recent):
-        """Forget the feature that was not chosen longest. The hot loop keeps no account of this."""
-        latest = self._features(np.array(recent[-1000:], dtype=np.intp)).tolist()
-        last_use = {j: when for when, j in enumerate(latest)}
-        j = min(self.loaded, key=lambda j: last_use.get(j, -1))
-        self.loaded.remove(j)
-        for k in range(self.offsets[j], self.offsets[j + 1]):
-            self.views[k] = None
+    def _make_room(self, n_left, recent):
+        """Forget the groups not chosen longest. The hot loop keeps no account of this."""
+        n_loaded = sum(cuts.stop - cuts.start for cuts in self.loaded.values())
+        if n_loaded <= n_left:
+            return
+        recent = np.array(recent[-1000:], dtype=np.intp)
+        last_use = np.full(len(self.views), -1)
+        last_use[recent] = np.arange(len(recent))
+        for group in sorted(self.loaded, key=lambda g: last_use[self.loaded[g]].max()):
+            cuts = self.loaded.pop(group)
+            self.views[cuts] = [None] * (cuts.stop - cuts.start)
+            n_loaded -= cuts.stop - cuts.start
+            if n_loaded <= n_left:
+                return
 
 
 def training_errors(cuts, learning_rate, steps):

@@ -19,8 +19,8 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._binning import bin_edges_from_quantiles
-from sklearn_ensemble_theory.boosting._binned_gram import CountedGram
+from sklearn_ensemble_theory._binning import bin_codes, bin_edges_from_quantiles
+from sklearn_ensemble_theory.boosting._binned_gram import CountedGram, cut_offsets, cut_sums
 
 
 def left_of_cuts(X, edges):
@@ -475,12 +475,29 @@ def test_a_chunk_that_is_refused_changes_nothing():
     np.testing.assert_array_equal(model.partial_fit(X, y).predict(X), expected)
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """The groups that have been counted, in order."""
+    groups = []
+    by_cut, by_feature = CountedGram._count_cut, CountedGram._count_feature
+
+    def count_cut(self, k):
+        groups.append(k)
+        return by_cut(self, k)
+
+    def count_feature(self, j):
+        groups.append(self.n_cuts + j)
+        return by_feature(self, j)
+
+    monkeypatch.setattr(CountedGram, "_count_cut", count_cut)
+    monkeypatch.setattr(CountedGram, "_count_feature", count_feature)
+    return groups
+
+
 @pytest.mark.parametrize("n_estimators", [500, "cv"])
-def test_little_memory_makes_the_same_model(n_estimators, monkeypatch):
+@pytest.mark.parametrize("cuts_kept", [1, 20, 40])
+def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
     X, y = additive_data(p=6)
-    counted = []
-    count = CountedGram._count
-    monkeypatch.setattr(CountedGram, "_count", lambda s, j: counted.append(j) or count(s, j))
     model = L2BoostingRegressor(
         n_estimators, max_estimators=500, learning_rate=0.1, max_bins=16, cv=3, random_state=0
     )
@@ -488,26 +505,82 @@ def test_little_memory_makes_the_same_model(n_estimators, monkeypatch):
     assert len(counted) == len(set(counted)) <= 6
     once = len(counted)
     copies = 2 if n_estimators == 500 else 5
-    two_features = 2.5 * copies * 15 * 90 * 8 / 2**20
-    tight = clone(model).set_params(max_memory=two_features).fit(X, y)
+    tight = clone(model).set_params(max_memory=(cuts_kept + 0.5) * copies * 90 * 8 / 2**20)
+    tight.fit(X, y)
     assert len(counted) > 2 * once + 5
     np.testing.assert_array_equal(tight.stump_cuts_, ample.stump_cuts_)
     np.testing.assert_array_equal(tight.predict(X), ample.predict(X))
     with pytest.raises(ValueError, match=r"max_memory=0\.001 MiB is less than"):
         clone(model).set_params(max_memory=0.001).fit(X, y)
     with pytest.raises(ValueError, match="sums over all pairs of the 90 cuts"):
-        clone(model).set_params(max_memory=two_features).partial_fit(X, y)
+        clone(tight).partial_fit(X, y)
 
 
-def test_features_that_are_never_chosen_are_never_counted(monkeypatch):
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_counted_by_feature_by_cut_and_over_rows(n_folds, weighted):
+    rng = np.random.default_rng(10)
+    X = np.column_stack([rng.standard_normal((80, 3)), np.ones(80), rng.random(80) < 0.3])
+    edges = [*bin_edges_from_quantiles(X[:, :3], 6), *bin_edges_from_quantiles(X[:, 3:], 9)]
+    edges[1] = edges[1][:2]
+    weight = rng.exponential(size=80) if weighted else None
+    folds = rng.integers(0, n_folds, 80) if n_folds > 1 else None
+    codes, offsets = bin_codes(X, edges), cut_offsets(edges)
+    rows = {"sample_weight": weight, "folds": folds}
+    y = rng.standard_normal(80)
+    sums = cut_sums(codes, offsets, y, n_folds=n_folds, **rows)
+    left, _ = left_of_cuts(X, edges)
+    for fold in range(n_folds):
+        w = np.ones(80) if weight is None else weight
+        w = w if folds is None else w * (folds == fold)
+        np.testing.assert_allclose(sums.left_weight[fold], w @ left, rtol=1e-12)
+        np.testing.assert_allclose(sums.left_y[fold], (w * y) @ left, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            [sums.weight[fold], sums.y[fold], sums.yy[fold]], [w.sum(), w @ y, w @ y**2]
+        )
+        gram = CountedGram(codes, offsets, sums.left_weight, **rows)
+        products = left.T @ (w[:, None] * left)
+        for group in range(gram.n_cuts + len(edges)):
+            expected = products[gram.cuts_of(group)]
+            np.testing.assert_allclose(gram.block(group)[fold], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_whole_features_are_counted_once_that_pays(counted):
+    X, y = additive_data(n=400, p=10)
+    left, right = (L2BoostingRegressor(n, learning_rate=0.1, max_bins=255) for n in (3, 2000))
+    left.fit(X, y)
+    assert counted
+    assert all(group < 2540 for group in counted)
+    counted.clear()
+    right.fit(X, y)
+    whole = [group - 2540 for group in counted if group >= 2540]
+    assert set(whole) & {0, 1, 2}
+    for j in whole:  # no cut of its own after that
+        after = counted[counted.index(2540 + j) + 1 :]
+        assert not any(254 * j <= group < 254 * (j + 1) for group in after)
+
+
+@pytest.mark.parametrize("n_estimators", [300, "cv"])
+def test_few_rows_and_many_cuts(n_estimators):
+    """More columns than rows: cuts are counted one by one, here few at a time."""
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((60, 200))
+    y = np.sign(X[:, 7]) + X[:, 70] + 0.1 * rng.standard_normal(60)
+    model = L2BoostingRegressor(
+        n_estimators, max_estimators=300, learning_rate=0.1, random_state=0, cv=3
+    ).fit(X, y)
+    path, _ = plain_l2_boosting(X, y, model.bin_edges_, 0.1, model.n_estimators_)
+    np.testing.assert_allclose(model.predict(X), path[-1], rtol=0, atol=1e-8)
+    tight = clone(model).set_params(max_memory=2.0).fit(X, y)
+    np.testing.assert_array_equal(tight.predict(X), model.predict(X))
+
+
+def test_features_that_are_never_chosen_are_never_counted(counted):
     rng = np.random.default_rng(9)
     X = rng.standard_normal((400, 10))
     y = 10 * X[:, 3] + rng.standard_normal(400)
-    counted = []
-    count = CountedGram._count
-    monkeypatch.setattr(CountedGram, "_count", lambda s, j: counted.append(j) or count(s, j))
-    L2BoostingRegressor(20, learning_rate=0.1).fit(X, y)
-    assert counted == [3]
+    L2BoostingRegressor(20, learning_rate=0.1, max_bins=16).fit(X, y)
+    assert counted == [150 + 3]
 
 
 def test_memory_beside_X():
