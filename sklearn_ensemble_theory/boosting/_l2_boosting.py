@@ -121,8 +121,9 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
     -----
     With p features of B bins, n rows and k folds: binning O(n p log n), the sums O(n p) for each
     feature that is ever chosen, each round O(p B), prediction O(p) a row whatever the number of
-    rounds. The memory beside X is one byte a value for the bins, and ``8 p^2 B^2`` bytes for the
-    sums, k + 2 times as much for "cv", at most `max_memory`.
+    rounds. Beside X there is one byte a value for the bins (two for more than 256), and
+    ``16 p^2 B^2`` bytes for the sums if every feature is chosen, ``8 (k + 2) p^2 B^2`` for "cv", at
+    most `max_memory`; and 24 bytes a round.
 
     The bins are those of all rows, also for the folds. With `bin_edges` given, `cv_path_` is what
     refits on each training fold would give.
@@ -131,10 +132,10 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
 
     References
     ----------
-    F. Bach, *Learning Theory from First Principles*, section 10.3.3 (matching pursuit, of which
-    this is the one over normalised stumps with a learning rate).
-    P. Buehlmann and B. Yu (2003). Boosting with the L2 loss: regression and classification.
-    Journal of the American Statistical Association 98, 324-339.
+    .. [1] [000] section 10.3.3: matching pursuit, of which this is the one over normalised stumps,
+       with a learning rate; [004] on FSAM with the squared loss and regression stumps.
+    .. [2] P. Buehlmann and B. Yu, "Boosting with the L2 loss: regression and classification",
+       Journal of the American Statistical Association 98, 2003.
 
     Examples
     --------

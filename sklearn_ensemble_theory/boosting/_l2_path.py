@@ -6,7 +6,7 @@ length 1,
 
     z = s (L - a),   a = w'L / w'1,   s = 1 / sqrt(w'1 a (1 - a)).
 
-So boosting with learning rate nu is matching pursuit over these columns (000 section 10.3.3):
+So boosting with learning rate nu is matching pursuit over these columns [000, section 10.3.3]:
 take the cut with the largest ``|z'Wr|``, and ``r <- r - nu (z'Wr) z``. All that the next round
 needs is ``z'Wr`` for every cut, and that changes by a row of the correlation matrix ``Q = Z'WZ``:
 
