@@ -96,6 +96,23 @@ def test_bins_have_about_the_same_weight(max_bins):
     assert np.abs(mass - weight.sum() / max_bins).max() <= weight.max()
 
 
+@pytest.mark.parametrize("max_bins", [2, 3, 16, 64, 255])
+def test_heavy_values_leave_bins_to_the_others(max_bins):
+    rng = np.random.default_rng(4)
+    x = rng.standard_normal(20_000)
+    x[rng.random(20_000) < 0.8] = 0.0
+    x[rng.random(20_000) < 0.1] = 1.5
+    x[rng.random(20_000) < 0.05] = -9.0
+    x = x[:, None]
+    (edges,) = bin_edges_from_quantiles(x, max_bins)
+    assert max_bins // 2 <= len(edges) < max_bins
+    counts = np.bincount(bin_codes(x, [edges])[:, 0])
+    if max_bins >= 16:
+        heavy = np.searchsorted(edges, [-9.0, 0.0, 1.5])
+        np.testing.assert_array_equal(counts[heavy], [(x == v).sum() for v in (-9.0, 0.0, 1.5)])
+        assert np.delete(counts, heavy).max() < 1.5 * (x != 0).sum() / max_bins
+
+
 @pytest.mark.parametrize("max_bins", [2, 5, 16, 64])
 @pytest.mark.parametrize("decimals", [1, 6])
 def test_weights_are_repetitions(max_bins, decimals):

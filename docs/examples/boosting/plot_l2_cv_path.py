@@ -50,17 +50,18 @@ for rate, model in zip(rates, models):
 
 # %%
 # On the left, the mean over folds, with a dot at the least. Whole steps overshoot: they reach their
-# best early, it is worse, and so is everything after it. From 0.3 downwards the paths draw together,
-# towards one curve in continuous time, and become smooth, so that the least error is no accident of
-# one round. On the right, the smallest rate fold by fold, with its training error, which falls for
-# ever: the folds differ among themselves by far more than rounds along the flat valley do.
+# best early, it is worse, and so is everything after it. From 0.3 downwards the paths draw
+# together, towards one curve in continuous time, and become smooth, so that the least error is no
+# accident of one round. On the right, the smallest rate fold by fold, with its training error,
+# which falls for ever: the folds differ among themselves by far more than rounds along the flat
+# valley do.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for rate, model, color in zip(rates, models, ["C3", "C1", "C2", "C0"]):
     path = model.cv_path_.mean(axis=1)
     times = rate * np.arange(len(path))
     left.plot(times, path, color=color, lw=1.3, label=f"{rate:g}")
     left.plot(times[model.n_estimators_], path.min(), "o", color=color, ms=6)
-left.set(xlim=(0, time), ylim=(1.15, 2.0), xlabel="rounds × learning rate")
+left.set(xlim=(0, time), ylim=(1.15, 2.0), xlabel="rounds times learning rate")
 left.set_ylabel("mean squared error, held out")
 left.legend(title="learning rate", loc="upper right")
 model = models[-1]
@@ -73,7 +74,7 @@ right.plot(times, longer.train_path_, color="0.4", lw=1.5, label="training")
 right.axvline(rate * model.n_estimators_, color="C0", ls=":", lw=1)
 right.axhline(1, color="0.7", lw=0.8)
 right.text(time, 1.01, "noise", color="0.4", ha="right", va="bottom", fontsize=9)
-right.set(xlim=(0, time), ylim=(0.6, 2.0), xlabel="rounds × learning rate")
+right.set(xlim=(0, time), ylim=(0.6, 2.0), xlabel="rounds times learning rate")
 right.set_title(f"learning rate {rate:g}", fontsize=10)
 right.legend(loc="upper right")
 plt.show()

@@ -4,8 +4,8 @@ Shape functions: an additive model that shows all of itself
 
 Boosted stumps look at one feature each. Added up by feature they are one step function a feature,
 the *shape functions*, and the prediction is the intercept plus the p values read off them: nothing
-else is in the model. `L2BoostingRegressor` keeps them in `shape_functions_`, centred on the training
-rows, in units of the target.
+else is in the model. `L2BoostingRegressor` keeps them in `shape_functions_`, centred on the
+training rows, in units of the target.
 
 The data: 442 diabetes patients, ten baseline variables, and the progression of the disease a year
 later, on a scale from 25 to 346.
