@@ -48,8 +48,9 @@ class CutSums:
     def _sums(self):
         return self.weight, self.y, self.yy, self.left_weight, self.left_y
 
-    def finite(self):
-        return all(np.isfinite(a).all() for a in self._sums())
+    def moderate(self):
+        """Whether products of two sums are safe from overflow."""
+        return all((np.abs(a) < 1e150).all() for a in self._sums())
 
     def of_fold(self, fold):
         """Sums over the rows of one fold."""
@@ -187,9 +188,10 @@ class CountedGram(_Groups):
             cuts = self.cuts_of(group)
             for cut in range(cuts.start, cuts.stop):
                 self.blocks.pop(cut, None)
-        n_kept = sum(kept.shape[1] for kept in self.blocks.values())
-        while self.blocks and n_kept + block.shape[1] > self.max_cuts:
-            n_kept -= self.blocks.popitem(last=False)[1].shape[1]
+        if self.max_cuts < self.n_cuts:
+            n_kept = sum(kept.shape[1] for kept in self.blocks.values())
+            while self.blocks and n_kept + block.shape[1] > self.max_cuts:
+                n_kept -= self.blocks.popitem(last=False)[1].shape[1]
         self.blocks[group] = block
         return block
 

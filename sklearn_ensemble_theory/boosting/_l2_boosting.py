@@ -228,8 +228,8 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         sums = cut_sums(codes, offsets, target(y), n_folds=n_groups, **rows)
         gram = CountedGram(codes, offsets, sums.left_weight, max_cuts=max_cuts, **rows)
         self._boost(sums, gram, edges, target, n_splits, max_cuts)
-        for name in ("_sums", "_gram", "_target"):
-            self.__dict__.pop(name, None)
+        for name in ("_sums", "_gram", "_sums_edges", "_target", "_weight_unit"):
+            vars(self).pop(name, None)
         return self
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -272,6 +272,12 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
             )
         X, y, sample_weight = self._validated(X, y, sample_weight, reset=first)
         folds, n_splits = self._folds(X, y)
+        unit = 1.0 if sample_weight is None else power_of_two(sample_weight.max())
+        if not first:
+            unit = self._weight_unit
+        if sample_weight is not None:
+            with np.errstate(over="ignore"):
+                sample_weight = sample_weight / unit
         if first:
             edges = self._edges(X, sample_weight)
             target = Standardized.of(y, sample_weight)
@@ -281,7 +287,9 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         n_groups = n_splits + 1
         if not first and n_groups != len(self._sums.weight):
             raise ValueError("cv and n_estimators must ask for the same folds for every chunk")
-        needed = (n_groups + 1 + 2 * (n_splits > 0)) * offsets[-1] ** 2 * 8 / 2**20
+        # so far, of this chunk by feature and in one piece, and as products of columns
+        copies = 3 * n_groups + (1 if n_splits == 0 else 2)
+        needed = copies * offsets[-1] ** 2 * 8 / 2**20
         if needed > self.max_memory:
             raise ValueError(
                 f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
@@ -296,13 +304,14 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
             gram = np.concatenate([counted.block(group) for group in features], axis=1)
             if not first:
                 sums = self._sums + sums
-        if not sums.finite():
+        if not sums.moderate():
             raise ValueError("y or sample_weight is too large beside that of the first chunk")
         if not first:
             gram += self._gram
         if refit:
             self._boost(sums, StoredGram(gram, offsets), edges, target, n_splits)
-        self._sums, self._gram, self._target, self._sums_edges = sums, gram, target, edges
+        self._sums, self._gram, self._sums_edges = sums, gram, edges
+        self._target, self._weight_unit = target, unit
         return self
 
     def predict(self, X):
@@ -455,7 +464,7 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
             "train_path_": target.squares_in_units(training_errors(cuts, rate, steps)),
             "feature_importances_": falls / falls.sum() if falls.any() else falls,
         }
-        self.__dict__.pop("cv_path_", None)
+        vars(self).pop("cv_path_", None)
         vars(self).update(learned)
 
     def _say(self, message):

@@ -133,26 +133,24 @@ def boost(cuts, learning_rate, n_rounds, max_cuts=None, report=None):
     """
     state = cuts.start()
     n_all = len(cuts.scale)
-    chosen = np.empty(n_rounds, dtype=np.int32)
-    steps = np.empty(n_rounds)
-    held = np.empty(n_rounds if cuts.fold is not None else 0)
     # Correlations are carried times 1, 1 - tie, 1 - 2 tie, ...: see _TIE.
     preference = 1 - _TIE * np.arange(n_all) / max(n_all, 1)
     state[:n_all] *= preference
     rate = (learning_rate / preference).tolist()
     floor = learning_rate * _EXHAUSTED * np.sqrt(cuts.squares)
     rows = _Rows(cuts, preference, max_cuts)
-    done, exhausted = 0, n_all == 0
+    with_held = cuts.fold is not None
+    walk, done, exhausted = [], 0, n_all == 0
     while done < n_rounds and not exhausted:
         count = min(_ROUNDS_AT_ONCE, n_rounds - done)
-        ks, bs, ds, exhausted = _rounds(state, n_all, rows, rate, floor, count, len(held) > 0)
-        chosen[done : done + len(ks)] = ks
-        steps[done : done + len(ks)] = bs
-        held[done : done + len(ds)] = ds
+        ks, bs, ds, exhausted = _rounds(state, n_all, rows, rate, floor, count, with_held)
+        walk.append((np.array(ks, dtype=np.int32), np.array(bs), np.array(ds)))
         done += len(ks)
         if report is not None:
             report(done)
-    return chosen[:done], steps[:done], held[:done]
+    if not walk:
+        return np.empty(0, dtype=np.int32), np.empty(0), np.empty(0)
+    return tuple(np.concatenate(parts) for parts in zip(*walk))
 
 
 def _rounds(state, n_all, rows, rate, floor, count, with_held):

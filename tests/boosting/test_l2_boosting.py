@@ -464,12 +464,26 @@ def test_chunks_keep_the_bins_of_the_first(tmp_path):
     np.testing.assert_array_equal(fitted.predict(X), anew.predict(X))
 
 
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_chunks_with_huge_and_tiny_weights(size):
+    X, y = additive_data(n=100)
+    weight = np.random.default_rng(12).exponential(size=100)
+    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=8)
+    scaled, plain = clone(model), clone(model)
+    for rows in (slice(0, 50), slice(50, 100)):
+        scaled.partial_fit(X[rows], y[rows], size * weight[rows])
+        plain.partial_fit(X[rows], y[rows], weight[rows])
+    np.testing.assert_allclose(scaled.predict(X), plain.predict(X), rtol=0, atol=1e-12)
+
+
 def test_a_chunk_that_is_refused_changes_nothing():
     X, y = additive_data(n=100)
     model = L2BoostingRegressor(20).partial_fit(X, y)
     expected = clone(model).partial_fit(X, y).partial_fit(X, y).predict(X)
     with pytest.raises(ValueError, match="too large beside that of the first chunk"):
         model.partial_fit(X, y * 1e300)
+    with pytest.raises(ValueError, match="too large beside that of the first chunk"):
+        model.partial_fit(X, y, np.full(100, 1e200))
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(X, y * np.nan)
     np.testing.assert_array_equal(model.partial_fit(X, y).predict(X), expected)
