@@ -1,6 +1,8 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
-from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory._version import (
+    __version__,
+)
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
     BaggedNearestNeighborsRegressor,
@@ -10,12 +12,16 @@ from sklearn_ensemble_theory.averaging import (
     RandomForestRegressor,
     bagged_nearest_neighbors_weights,
 )
+from sklearn_ensemble_theory.boosting import (
+    L2BoostingRegressor,
+)
 
 __all__ = [
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "L2BoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",
