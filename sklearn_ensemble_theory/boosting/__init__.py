@@ -1,3 +1,5 @@
 """Learned in sequence, each on what the others left: one loop, many wirings (000 section 10.3)."""
 
-__all__ = []
+from sklearn_ensemble_theory.boosting import losses
+
+__all__ = ["losses"]
