@@ -1,5 +1,11 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 
-__all__ = ["__version__"]
+__all__ = [
+    # erm
+    "DecisionStumpClassifier",
+    "DecisionStumpRegressor",
+    "__version__",
+]

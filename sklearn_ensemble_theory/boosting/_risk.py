@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
 
 
@@ -40,7 +41,7 @@ class EmpiricalRisk:
     def __init__(self, loss, y, sample_weight=None):
         self.loss = as_loss(loss)
         self.y = y
-        self.weight = normalised(sample_weight, len(y))
+        self.weight = normalised_weights(sample_weight, len(y))
 
     def at(self, u):
         """The `Point` at the scores u."""
@@ -97,29 +98,9 @@ class ExponentialRisk(EmpiricalRisk):
             value = float(np.exp(top + np.log(total)))
         return Point(value, self.y, pi, scale=value)
 
-    def line_search(self, u, psi, here):
-        return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
-
 
 def empirical_risk(loss, y, sample_weight=None):
     """The risk of a loss: the exponential one in the log domain, any other as it is."""
     if isinstance(loss, ExponentialLoss):
         return ExponentialRisk(y, sample_weight)
     return EmpiricalRisk(loss, y, sample_weight)
-
-
-def normalised(sample_weight, n):
-    """Weights that sum to 1; dividing by the largest first keeps 1e300 and 1e-300 apart from inf.
-
-    Raises
-    ------
-    ValueError
-        If no weight is positive.
-    """
-    if sample_weight is None:
-        return np.full(n, 1.0 / n)
-    top = np.max(sample_weight)
-    if not top > 0:
-        raise ValueError("sample_weight must be positive for at least one row.")
-    weight = sample_weight / top
-    return weight / weight.sum()

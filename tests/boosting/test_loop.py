@@ -5,13 +5,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import (
     EmpiricalRisk,
     ExponentialRisk,
     empirical_risk,
-    normalised,
 )
 from sklearn_ensemble_theory.boosting._steps import ExactLineSearch, FixedStep, SmoothStep
 
@@ -97,7 +97,7 @@ def test_smooth_step_descends_by_the_bound_of_10_8(loss):
     rng = np.random.default_rng(2)
     psi, y = problem()
     y = np.sign(y) if loss.margin else y
-    w = normalised(rng.uniform(0.2, 2, len(y)), len(y))
+    w = normalised_weights(rng.uniform(0.2, 2, len(y)), len(y))
     for radius in (None, np.abs(psi).max()):
         risk = EmpiricalRisk(loss, y, w)
         u, before = np.zeros(len(y)), risk.value(np.zeros(len(y)))
@@ -161,6 +161,6 @@ def test_several_scores_a_row():
 
 def test_weights_of_any_size_sum_to_one():
     for scale in (1e-300, 1e300):
-        assert normalised(np.full(4, scale), 4).tolist() == [0.25] * 4
+        assert normalised_weights(np.full(4, scale), 4).tolist() == [0.25] * 4
     with pytest.raises(ValueError, match="sample_weight must be positive"):
-        normalised(np.zeros(3), 3)
+        normalised_weights(np.zeros(3), 3)
