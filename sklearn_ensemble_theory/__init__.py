@@ -1,11 +1,20 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.averaging import (
+    BaggingClassifier,
+    BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 
 __all__ = [
-    # erm
+    "BaggingClassifier",
+    "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "__version__",
 ]
