@@ -7,9 +7,11 @@ from sklearn_ensemble_theory.averaging import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.boosting import AdaBoostClassifier
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "DecisionStumpClassifier",
