@@ -7,7 +7,11 @@ from sklearn_ensemble_theory.averaging import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.boosting import AdaBoostClassifier
+from sklearn_ensemble_theory.boosting import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 
 __all__ = [
@@ -16,6 +20,8 @@ __all__ = [
     "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "__version__",

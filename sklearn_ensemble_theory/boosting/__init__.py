@@ -2,5 +2,14 @@
 
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._adaboost import AdaBoostClassifier
+from sklearn_ensemble_theory.boosting._gradient_boosting_estimators import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 
-__all__ = ["AdaBoostClassifier", "losses"]
+__all__ = [
+    "AdaBoostClassifier",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "losses",
+]
