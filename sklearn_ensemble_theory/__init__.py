@@ -1,8 +1,6 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
-from sklearn_ensemble_theory._version import (
-    __version__,
-)
+from sklearn_ensemble_theory._version import __version__
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
     BaggedNearestNeighborsRegressor,
@@ -13,14 +11,26 @@ from sklearn_ensemble_theory.averaging import (
     bagged_nearest_neighbors_weights,
 )
 from sklearn_ensemble_theory.boosting import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     L2BoostingRegressor,
+)
+from sklearn_ensemble_theory.erm import (
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
 )
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DecisionStumpClassifier",
+    "DecisionStumpRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "L2BoostingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -8,11 +8,21 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._binning import bin_codes, bin_edges_from_quantiles, check_bin_edges, sum_of_tables
-from .._compat import Interval, StrOptions, check_sample_weight, fit_context
-from ._binned_gram import CountedGram, StoredGram, cut_offsets, cut_sums
-from ._held_out import fold_numbers
-from ._l2_path import (
+from sklearn_ensemble_theory._binning import (
+    bin_codes,
+    bin_edges_from_quantiles,
+    check_bin_edges,
+    sum_of_tables,
+)
+from sklearn_ensemble_theory._compat import Interval, StrOptions, check_sample_weight, fit_context
+from sklearn_ensemble_theory.boosting._binned_gram import (
+    CountedGram,
+    StoredGram,
+    cut_offsets,
+    cut_sums,
+)
+from sklearn_ensemble_theory.boosting._held_out import fold_numbers
+from sklearn_ensemble_theory.boosting._l2_path import (
     NormalizedCuts,
     boost,
     held_out_errors,
@@ -21,7 +31,7 @@ from ._l2_path import (
     tables_of_steps,
     training_errors,
 )
-from ._standardized import Standardized, power_of_two
+from sklearn_ensemble_theory.boosting._standardized import Standardized, power_of_two
 
 __all__ = ["L2BoostingRegressor"]
 
