@@ -1,3 +1,5 @@
 """Linear smoothers, and L2-boosting of them in closed form (002)."""
 
-__all__ = []
+from ._nadaraya_watson import NadarayaWatsonRegressor
+
+__all__ = ["NadarayaWatsonRegressor"]
