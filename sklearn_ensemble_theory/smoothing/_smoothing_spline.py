@@ -188,9 +188,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
             form = joint_form(factors, scaled, X, w)
         z = None if Y is None else form.project(X, w, Y)
         if chosen:
-            X_distinct, means, weights, _ = collapse_rows(X, Y, w)
+            distinct, means, weights, _ = collapse_rows(X, Y, w)
             total = float((weights[:, None] * means**2).sum())
-            kappa = gcv_factor(form, z, total, len(X_distinct))
+            kappa = gcv_factor(form, z, total, len(distinct))
             scaled = [nu * kappa for nu in scaled]
             if p == 1:
                 form = single_form(factors[0], w, scaled[0])

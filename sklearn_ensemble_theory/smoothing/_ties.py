@@ -24,17 +24,19 @@ def collapse_rows(X, Y, w):
 
     Returns
     -------
-    X, Y, w : ndarrays of one row a distinct row of X
+    first : ndarray of int
+        For every distinct row of X, the index of one of its copies.
+    Y, w : ndarrays of one row a distinct row of X
     pure : ndarray of shape (n_outputs,)
         Weighted sum of squares of Y around the means: no function of X can lower it.
     """
     groups = tie_groups(X)
     if groups is None:
-        return X, Y, w, np.zeros(Y.shape[1])
+        return np.arange(len(X)), Y, w, np.zeros(Y.shape[1])
     order, starts = groups
     weights = np.add.reduceat(w[order], starts)
     means = np.add.reduceat((w[:, None] * Y)[order], starts, axis=0) / weights[:, None]
     run = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(order)]))
     gaps = Y[order] - means[run]
     pure = (w[order, None] * gaps**2).sum(axis=0)
-    return X[order[starts]], means, weights, pure
+    return order[starts], means, weights, pure
