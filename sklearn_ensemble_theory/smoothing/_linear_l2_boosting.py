@@ -90,7 +90,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     noise_level : float, default=None
         Standard deviation of the noise, for `time="discrepancy"`.
     times : array-like, default=None
-        The times that a criterion chooses among. By default 0 and 200 times from 0.01 to 10,000 in
+        The times that a criterion chooses among. By default 0 and 200 times from 0.01 to 1,000,000 in
         geometric progression, in units of the inverse of S's largest eigenvalue.
     cv : int, splitter or iterable, default=5
         For `time="cv"`.
@@ -399,7 +399,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         """The times to choose among; with a learning rate, whole numbers of rounds."""
         if grid is None:
             unit = np.abs(dynamics.eigenvalues).max() or 1.0
-            grid = np.r_[0.0, np.geomspace(1e-2, 1e4, 200) / unit]
+            grid = np.r_[0.0, np.geomspace(1e-2, 1e6, 200) / unit]
             # An unstable learner's fit grows exponentially: stop before it is all that is left.
             growth = -dynamics.eigenvalues.real.min()
             if self.learning_rate > 0:
