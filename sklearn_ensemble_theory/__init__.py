@@ -1,17 +1,25 @@
 """Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
 
 from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory.averaging import (
+    BaggingClassifier,
+    BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn_ensemble_theory.smoothing import (
     LinearL2BoostingRegressor,
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
-    stochastic_variance_bound,
 )
 
 __all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
     "LinearL2BoostingRegressor",
     "NadarayaWatsonRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
     "SmoothingSplineRegressor",
     "__version__",
-    "stochastic_variance_bound",
 ]

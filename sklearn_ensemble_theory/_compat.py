@@ -34,6 +34,7 @@ __all__ = [
     "check_method_params",
     "check_sample_weight",
     "fit_context",
+    "parse_version",
     "raise_for_params",
     "routing_enabled",
 ]

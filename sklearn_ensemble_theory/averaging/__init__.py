@@ -1,3 +1,14 @@
 """Learned independently and in parallel, then averaged (000 section 10.1, 003 section 4.5)."""
 
-__all__ = []
+from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
+from sklearn_ensemble_theory.averaging._random_forest import (
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+__all__ = [
+    "BaggingClassifier",
+    "BaggingRegressor",
+    "RandomForestClassifier",
+    "RandomForestRegressor",
+]

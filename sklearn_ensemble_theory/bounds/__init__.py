@@ -1,3 +1,5 @@
 """The theorems as pure functions."""
 
-__all__ = []
+from sklearn_ensemble_theory.bounds._averaging import bagging_pac_n_estimators
+
+__all__ = ["bagging_pac_n_estimators"]

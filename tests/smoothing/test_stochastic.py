@@ -12,8 +12,8 @@ from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
-    stochastic_variance_bound,
 )
+from sklearn_ensemble_theory.smoothing import stochastic_variance_bound
 
 from .learners import hat, loop
 

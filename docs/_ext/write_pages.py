@@ -1,0 +1,137 @@
+"""Writes into `docs/generated/`, before Sphinx looks for its sources, what follows from the tree.
+
+A public name has its page of the API reference the moment that a folder of the package exports it,
+and a page of the user guide has its place the moment that it exists: nothing is listed by hand.
+
+- `<address>.rst`, a page a public name;
+- `groups.txt`, the tables of names that docs/api.rst includes;
+- `guide.txt`, the tree of the guide that docs/user_guide/index.md includes.
+
+Files that would not change are left alone, so that a second build is short.
+"""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+PACKAGE = "sklearn_ensemble_theory"
+# The package's folders, in the order in which a reader meets them.
+GROUPS = {
+    "averaging": "Averaging",
+    "boosting": "Boosting",
+    "smoothing": "Smoothing",
+    "combining": "Combining",
+    "erm": "Empirical risk minimisers",
+    "bounds": "Bounds",
+    "inspection": "Inspection",
+    "datasets": "Datasets",
+}
+# The guide's pages follow the same order, by the first of these that their name begins with.
+GUIDE = [*GROUPS, "benchmarks"]
+GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting"]
+
+
+def public_names():
+    """`{group: [(address, object), ...]}` of what each folder exports, at its shortest address."""
+    package = importlib.import_module(PACKAGE)
+    found = {}
+    for group in GROUPS:
+        try:
+            module = importlib.import_module(f"{PACKAGE}.{group}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{PACKAGE}.{group}":
+                raise
+            continue
+        short = dict.fromkeys(package.__all__, PACKAGE)
+        found[group] = [
+            (f"{short.get(name, module.__name__)}.{name}", getattr(module, name))
+            for name in module.__all__
+        ]
+    listed = {address for names in found.values() for address, _ in names}
+    exported = {f"{PACKAGE}.{name}" for name in package.__all__ if not name.startswith("__")}
+    if exported - listed:
+        raise ValueError(f"exported, but in no folder's __all__: {sorted(exported - listed)}")
+    return found
+
+
+def page(address, member):
+    """The reStructuredText of one public name's page."""
+    module, name = address.rsplit(".", 1)
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
+    if inspect.isclass(member):
+        lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
+    elif callable(member):
+        lines += [f".. autofunction:: {name}"]
+    else:
+        lines += [f".. autodata:: {name}"]
+    lines += ["", f".. minigallery:: {address}", "   :add-heading: Gallery examples"]
+    return "\n".join([*lines, "   :heading-level: -", ""])
+
+
+def tables(found):
+    """What docs/api.rst includes: a table for each group, and the hidden tree of its pages."""
+    lines = []
+    for group, names in found.items():
+        if not names:
+            continue
+        doc = inspect.getdoc(importlib.import_module(f"{PACKAGE}.{group}")) or ""
+        title = GROUPS[group]
+        lines += [f".. _api-{group}:", "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
+        lines += [".. autosummary::", ""]
+        lines += [f"   ~{address}" for address, _ in names]
+        lines += ["", ".. toctree::", "   :hidden:", ""]
+        lines += [f"   {address.rsplit('.', 1)[1]} <generated/{address}>" for address, _ in names]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def guide(folder):
+    """The tree of the user guide, in MyST markdown; pages of no group come last."""
+
+    def rank(name):
+        groups = [i for i, group in enumerate(GUIDE) if name.startswith(group)]
+        return (min(groups, default=len(GUIDE)), name)
+
+    names = sorted((p.stem for p in folder.glob("*.md") if p.stem != "index"), key=rank)
+    return "\n".join(["```{toctree}", ":maxdepth: 2", "", *names, "```", ""])
+
+
+def write_pages(app, config):
+    folder = Path(app.srcdir, "generated")
+    folder.mkdir(exist_ok=True)
+    found = public_names()
+    pages = {f"{address}.rst": page(address, m) for names in found.values() for address, m in names}
+    for old in folder.glob(f"{PACKAGE}.*.rst"):
+        if old.name not in pages:
+            old.unlink()
+    pages["groups.txt"] = tables(found)
+    pages["guide.txt"] = guide(Path(app.srcdir, "user_guide"))
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+def plain_words(app, what, name, member, options, lines):
+    """What in a docstring looks like markup and is none, or none that this build can follow.
+
+    Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
+    "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
+    initial of an author at the beginning of a reference numbers no list.
+    """
+    role = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
+    typed = re.compile(r"\s*[\w, *]+ : .*_\b")
+    ending = re.compile(r"(?<=\w)_(?![\w`])")
+    initial = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+    for i, line in enumerate(lines):
+        lines[i] = initial.sub(r"\1\\", role.sub(r"\1", line))
+        if typed.match(line):
+            lines[i] = ending.sub(r"\\_", lines[i])
+
+
+def setup(app):
+    app.connect("config-inited", write_pages)
+    # Before numpydoc, which rewrites the sections and numbers their references.
+    app.connect("autodoc-process-docstring", plain_words, priority=100)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,168 @@
+"""How the mean of the members' answers becomes a prediction: of numbers, or of classes."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from sklearn_ensemble_theory._compat import raise_for_params
+
+
+class RegressorAnswers(RegressorMixin):
+    """A mean of real predictions."""
+
+    def _encode_y(self, y):
+        y = column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
+        return y, {"n_outputs_": 1 if y.ndim == 1 else y.shape[1]}
+
+    def _answer_method(self, estimator):
+        return "predict"
+
+    def _oob_scorer(self, y, classes):
+        metric = self.oob_score if callable(self.oob_score) else r2_score
+
+        def score(rows, mean):
+            # The coefficient of determination needs two rows.
+            return np.nan if metric is r2_score and len(rows) < 2 else metric(y[rows], mean)
+
+        return score
+
+    def _oob_attributes(self, mean, score):
+        return {"oob_prediction_": mean, "oob_score_": score}
+
+    def predict(self, X, **params):
+        """Mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        **params : dict
+            Routed to the members' `predict` where metadata routing is enabled.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions, in the units of y.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict")
+        check_is_fitted(self)
+        return self._mean_answer(self._validate_X(X), "predict", self._route(params, "predict"))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ClassifierAnswers(ClassifierMixin):
+    """A mean of class probabilities, or of votes."""
+
+    def _encode_y(self, y):
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        return codes, {"classes_": classes, "n_classes_": len(classes)}
+
+    def _answer_method(self, estimator):
+        soft = self.voting == "soft" and hasattr(estimator, "predict_proba")
+        return "predict_proba" if soft else "vote"
+
+    def _oob_scorer(self, y, classes):
+        metric = self.oob_score if callable(self.oob_score) else accuracy_score
+        labels = classes[y]
+
+        def score(rows, mean):
+            return metric(labels[rows], classes[mean.argmax(axis=1)])
+
+        return score
+
+    def _oob_attributes(self, mean, score):
+        return {"oob_decision_function_": mean, "oob_score_": score}
+
+    def predict(self, X, **params):
+        """The class of the largest mean probability, or of the most votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels. Ties go to the class that comes first in `classes_`.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict")
+        proba = self._proba(X, self._route(params, "predict"))
+        return self.classes_.take(proba.argmax(axis=1))
+
+    def predict_proba(self, X, **params):
+        """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`. A member without `predict_proba` gives its vote,
+            a member whose rows lacked a class gives that class 0.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict_proba")
+        return self._proba(X, self._route(params, "predict_proba"))
+
+    def _proba(self, X, params):
+        check_is_fitted(self)
+        return self._mean_answer(self._validate_X(X), self._answer_method(self.estimator_), params)
+
+    def predict_log_proba(self, X, **params):
+        """Logarithm of the probabilities of `predict_proba`, -inf for 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Natural logarithms; the mean is taken of the probabilities, in logarithms where the
+            members have `predict_log_proba`, so that tiny ones do not vanish.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict_log_proba")
+        check_is_fitted(self)
+        params = self._route(params, "predict_log_proba")
+        if self.voting == "soft" and hasattr(self.estimator_, "predict_log_proba"):
+            return self._mean_answer(self._validate_X(X), "predict_log_proba", params)
+        with np.errstate(divide="ignore"):
+            return np.log(self._proba(X, params))
