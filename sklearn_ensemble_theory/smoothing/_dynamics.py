@@ -94,6 +94,22 @@ class LowRankDynamics:
         coefficients = self.T @ (h * self.z[:, None])
         return AdditivePredictor(self.design, coefficients, self.mean * constant)
 
+    def coefficients(self, times):
+        """What the boosting operator makes of each eigenvector, counted as in `eigenvalues`."""
+        filtered = 1.0 - residual_filter(self.eigenvalues, times, self.learning_rate)
+        if self.init_mean:
+            filtered[0] = 1.0  # the mean is there from the start
+        return filtered
+
+    def eigenvectors(self, indices):
+        """The training rows, and eigenvectors of S on them, counted as in `eigenvalues`."""
+        if self._rows is None:
+            raise ValueError("The model was fitted to too many rows to keep them.")
+        X = self._rows[0]
+        U = self.design.evaluate(X, self.T)[:, np.argsort(-self.mu, kind="stable")]
+        U = np.column_stack([np.ones(len(X)), U])[:, indices]
+        return X, U / np.linalg.norm(U, axis=0)
+
     def expected_errors(self, f, times):
         """Squared norms of E J f and of E J, (I - E) J, for f on the training rows."""
         X, _, w = self._rows
@@ -211,6 +227,16 @@ class DenseDynamics:
             raise ValueError("The learner is unstable and its weights overflow at these times.")
         constant = self.mean if self.init_mean else 0.0
         return BankPredictor(self.bank.fit(weights), constant)
+
+    def coefficients(self, times):
+        return 1.0 - residual_filter(self.eigenvalues, times, self.learning_rate)
+
+    def eigenvectors(self, indices):
+        right = getattr(self.operator, "right", None)
+        if right is None:
+            raise ValueError("The learner's matrix has no basis of eigenvectors.")
+        U = right[:, indices].real / self.root[:, None]
+        return self.bank.X, U / np.linalg.norm(U, axis=0)
 
     def expected_errors(self, f, times):
         start = self.root * (f - self.w @ f / self.n if self.init_mean else f)

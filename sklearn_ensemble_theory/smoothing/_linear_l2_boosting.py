@@ -90,8 +90,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     noise_level : float, default=None
         Standard deviation of the noise, for `time="discrepancy"`.
     times : array-like, default=None
-        The times that a criterion chooses among. By default 0 and 200 times from 0.01 to 1,000,000 in
-        geometric progression, in units of the inverse of S's largest eigenvalue.
+        The times that a criterion chooses among. By default 0 and 200 times from 0.01 to 1e6 in
+        geometric progression, in units of the inverse of S's largest eigenvalue; fewer when S is
+        unstable.
     cv : int, splitter or iterable, default=5
         For `time="cv"`.
     random_state : int, RandomState instance or None, default=None
