@@ -106,7 +106,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     time_ : float
         The chosen time.
     n_rounds_ : int or None
-        floor(time_ / learning_rate); None in the limit.
+        `floor(time_ / learning_rate)`; None in the limit.
     times_, criterion_path_ : ndarray
         The times tried and the criterion there; with a number as `time`, only that time and NaN.
     eigenvalues_ : ndarray
