@@ -205,12 +205,11 @@ class DenseDynamics:
         return stability(self.S, self.eigenvalues, self.symmetric, self.learning_rate)
 
     def summary(self, times):
-        residuals = self.operator.residuals(self.start, times)
         with np.errstate(over="ignore", invalid="ignore"):
             df = self.n_rows - self.operator.trace(times)
             if self.init_mean:
-                df = df + self.q @ self.operator.residuals(self.q, times)  # 1 - q'(I - E)q
-            return (residuals**2).sum(axis=0), df
+                df = df + self.operator.form(self.q, times)  # 1 - q'(I - E)q
+        return self.operator.squared_residuals(self.start, times), df
 
     def loo_error(self, times):
         residuals = self.operator.residuals(self.start, times) / self.root[:, None]
@@ -240,7 +239,7 @@ class DenseDynamics:
 
     def expected_errors(self, f, times):
         start = self.root * (f - self.w @ f / self.n if self.init_mean else f)
-        bias = (self.operator.residuals(start, times) ** 2).sum(axis=0)
+        bias = self.operator.squared_residuals(start, times)
         return bias, *self.operator.squared_norms(times, self.q)
 
     def new_point_errors(self, X_new, f, f_new, times):

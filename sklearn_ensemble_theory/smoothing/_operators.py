@@ -30,7 +30,9 @@ def operator(S, learning_rate=0.0, metric=None):
         A = S * root[:, None] / root
         mu, U = scipy.linalg.eigh((A + A.T) / 2, check_finite=False)
         mu, U = mu[::-1], U[:, ::-1]
-        return SpectralOperator(mu, U / root[:, None], (U * root[:, None]).T, learning_rate, True)
+        right, left = U / root[:, None], (U * root[:, None]).T
+        orthogonal = metric.min() == metric.max()
+        return SpectralOperator(mu, right, left, learning_rate, True, orthogonal)
     mu, right = scipy.linalg.eig(S, check_finite=False)
     order = np.argsort(-mu.real, kind="stable")
     mu, right = mu[order], right[:, order]
@@ -43,14 +45,30 @@ def operator(S, learning_rate=0.0, metric=None):
 class SpectralOperator:
     """S = right @ diag(mu) @ left with left @ right = I."""
 
-    def __init__(self, mu, right, left, learning_rate, symmetric):
+    def __init__(self, mu, right, left, learning_rate, symmetric, orthogonal=False):
         self.mu, self.right, self.left = mu, right, left
         self.learning_rate, self.symmetric = learning_rate, symmetric
+        self.orthogonal = orthogonal
 
     def residuals(self, y, times):
         """E_t y, shape (n, n_times)."""
         e = residual_filter(self.mu, times, self.learning_rate)
         return _combine(self.right, e, self.left @ y)
+
+    def squared_residuals(self, y, times):
+        """|E_t y|^2 at each time; of length n a time when the eigenvectors are orthogonal."""
+        if not self.orthogonal:
+            return _squares(self.residuals(y, times))
+        e = residual_filter(self.mu, times, self.learning_rate)
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = (self.right**2).sum(axis=0)  # a constant metric scales them
+            return (norms * (self.left @ y) ** 2) @ e**2
+
+    def form(self, q, times):
+        """q'E_t q at each time."""
+        e = residual_filter(self.mu, times, self.learning_rate)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (((q @ self.right) * (self.left @ q)) @ e).real
 
     def weights(self, y, times):
         """w_t for the target y, shape (n, n_times)."""
@@ -149,6 +167,13 @@ class LadderOperator:
         coefficients = (-rest) ** k / _factorials(k)
         return self._climb(self._powers(y) @ coefficients, m)
 
+    def squared_residuals(self, y, times):
+        return _squares(self.residuals(y, times))
+
+    def form(self, q, times):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return q @ self.residuals(q, times)
+
     def weights(self, y, times):
         m, rest = self._split(times)
         k = np.arange(_TAYLOR)[:, None]
@@ -197,6 +222,11 @@ class LadderOperator:
         for k in range(len(times)):
             rows = np.stack([c[:, k] for c in columns])
             yield rows if q is None else rows - np.outer(rows @ q, q)
+
+
+def _squares(columns):
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (columns**2).sum(axis=0)
 
 
 def _factorials(k):

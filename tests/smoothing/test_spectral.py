@@ -55,6 +55,7 @@ def matrices():
     return {
         "symmetric": (symmetric, None, SpectralOperator),
         "metric": (symmetric / metric[:, None], metric, SpectralOperator),
+        "constant metric": (symmetric, np.full(n, 3.0), SpectralOperator),
         "general": (general, None, SpectralOperator),
         "defective": (nilpotent, None, LadderOperator),
         "zero": (np.zeros((n, n)), None, SpectralOperator),
@@ -88,6 +89,10 @@ def test_operators(name, rate):
     close = {"rtol": 1e-9, "atol": 1e-10}
     np.testing.assert_allclose(op.residuals(y, times), np.stack([e @ y for e in E], 1), **close)
     np.testing.assert_allclose(op.weights(y, times), np.stack([p @ y for p in P], 1), **close)
+    np.testing.assert_allclose(
+        op.squared_residuals(y, times), [np.sum((e @ y) ** 2) for e in E], **close
+    )
+    np.testing.assert_allclose(op.form(y, times), [y @ e @ y for e in E], **close)
     np.testing.assert_allclose(op.trace(times), [np.trace(e) for e in E], **close)
     np.testing.assert_allclose(op.diagonal(times), np.stack([np.diag(e) for e in E], 1), **close)
     for unit, projection in ((q, J), (None, np.eye(n))):

@@ -8,8 +8,8 @@ one decomposition of the spline's matrix; no round of boosting is run.
 """
 
 # %%
-# The data are those of [002, (26)]. The limit at several times: at the start there is only the mean,
-# t = 10 fits fairly well, and overfitting arrives, but very slowly.
+# The data are those of [002, (26)]. The limit at several times: at the start there is only the
+# mean, t = 10 fits fairly well, and overfitting arrives, but very slowly.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -93,9 +93,9 @@ plt.show()
 
 # %%
 # On the training points, boosting multiplies the part of y along the i-th eigenvector by
-# 1 - exp(-mu_i t) [002, (27)]. Since the eigenvalues are so spread, nearly all of these coefficients
-# are close to 0 or to 1: boosting is a projection with a soft edge, and the edge moves with time.
-# Their sum is the number of degrees of freedom.
+# 1 - exp(-mu_i t) [002, (27)]. Since the eigenvalues are so spread, nearly all of these
+# coefficients are close to 0 or to 1: boosting is a projection with a soft edge, and the edge moves
+# with time. Their sum is the number of degrees of freedom.
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 times = [1, 10, 100, 1000]
 index = np.arange(1, 61)
