@@ -20,6 +20,11 @@ from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
+from sklearn_ensemble_theory.smoothing import (
+    LinearL2BoostingRegressor,
+    NadarayaWatsonRegressor,
+    SmoothingSplineRegressor,
+)
 
 __all__ = [
     "AdaBoostClassifier",
@@ -32,8 +37,11 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
+    "LinearL2BoostingRegressor",
+    "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "SmoothingSplineRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",
 ]
