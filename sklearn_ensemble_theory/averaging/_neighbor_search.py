@@ -58,6 +58,19 @@ class MinkowskiTree:
         self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
         self.power, self.n_jobs = power, n_jobs
 
+    def __getstate__(self):
+        # The points and not SciPy's tree, which only pickle can write; it is built again.
+        points, leaf_size = np.asarray(self.tree.data), int(self.tree.leafsize)
+        return {
+            "points": points,
+            "leaf_size": leaf_size,
+            "power": self.power,
+            "n_jobs": self.n_jobs,
+        }
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
     def kneighbors(self, X, n_neighbors):
         workers = effective_n_jobs(self.n_jobs)
         X = X.toarray() if sp.issparse(X) else X
