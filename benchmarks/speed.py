@@ -10,7 +10,8 @@ OpenMP pools in one process can slow each other down by an order of magnitude. T
 the data from a seed, runs once untimed (its peak memory is read here) and is then asked for one
 timed run at a time, in alternation with the other sides, so that a slow moment of the machine
 falls on all of them. The table gives the median of each side's times and the median of the ratios
-of neighbouring runs.
+of neighbouring runs. The cpu ratio is that of the processor time of all threads and, on Linux, of
+the side's own worker processes: steadier on a busy machine, but blind to what runs side by side.
 
 Writing a case
 --------------
@@ -107,12 +108,13 @@ THREAD_VARIABLES = (
 )
 
 
-def compare(case, record, peer):
+def compare(case, record, peer, clock="seconds"):
     """Our time over the peer's: the median of the ratios of neighbouring runs; None without one."""
     ours, theirs = record[case.ours], record[peer]
-    if "seconds" not in ours or "seconds" not in theirs:
+    if clock not in ours or clock not in theirs:
         return None
-    return statistics.median(a / b for a, b in zip(ours["seconds"], theirs["seconds"]))
+    pairs = zip(ours[clock], theirs[clock])
+    return statistics.median(a / max(b, 1e-9) for a, b in pairs)
 
 
 def check_against(case, record, peer, ratio):
@@ -174,12 +176,12 @@ def show_checks(checks):
 
 
 HEADER = (
-    *("case", "peer", "ours s", "peer s", "ratio", "metric", "ours", "peer", "ours MB", "peer MB"),
-    "required",
+    *("case", "peer", "ours s", "peer s", "ratio", "cpu ratio"),
+    *("metric", "ours", "peer", "ours MB", "peer MB", "required"),
 )
 
 
-def table_row(case, setting, record, peer, ratio, checks):
+def table_row(case, setting, record, peer, ratios, checks):
     """The cells of one line of the table; `peer` is None for a case without one."""
     ours, theirs = record[case.ours], record.get(peer, {})
     return (
@@ -187,7 +189,7 @@ def table_row(case, setting, record, peer, ratio, checks):
         peer or "-",
         show_seconds(ours),
         show_seconds(theirs) if peer else "-",
-        "-" if ratio is None else f"{ratio:.3f}",
+        *("-" if ratio is None else f"{ratio:.3f}" for ratio in ratios),
         case.metric or "-",
         show_quality(ours),
         show_quality(theirs),
@@ -206,7 +208,7 @@ class Table:
 
     def __init__(self, selected, quick):
         rows = [
-            (label(case, setting), peer, "not installed", "not installed", "", case.metric)
+            (label(case, setting), peer, "not installed", "not installed", "", "", case.metric)
             for case in selected
             for setting in case.settings(quick)
             for peer in case.peers or ["-"]
@@ -219,7 +221,7 @@ class Table:
         print("  ".join("-" * width for width in self.widths[:-1]) + "  " + "-" * len(HEADER[-1]))
 
     def print(self, cells):
-        left = {0, 1, 5, len(cells) - 1}
+        left = {0, 1, 6, len(cells) - 1}
         parts = [
             cell.ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(cells, self.widths))
@@ -298,12 +300,15 @@ def run_case(subject, case, table, args, report):
         comparisons = []
         for peer in case.peers or [None]:
             ratio = compare(case, record, peer) if peer else None
+            cpu_ratio = compare(case, record, peer, "cpu_seconds") if peer else None
             checks = check_against(case, record, peer, ratio) if peer else []
             if not comparisons:
                 checks += check_alone(case, record[case.ours])
             checks = [] if args.quick else checks
-            table.print(table_row(case, setting, record, peer, ratio, checks))
-            comparisons.append({"peer": peer, "ratio": ratio, "required": checks})
+            table.print(table_row(case, setting, record, peer, (ratio, cpu_ratio), checks))
+            comparisons.append(
+                {"peer": peer, "ratio": ratio, "cpu_ratio": cpu_ratio, "required": checks}
+            )
         settings.append(setting)
         outcome["rows"].append({"params": params, "sides": record, "comparisons": comparisons})
     for name in case.vary:
@@ -323,7 +328,7 @@ def run_case(subject, case, table, args, report):
 
 
 def print_growth(case, name, outcome, judged):
-    text = ", ".join(f"{side}'s as {name}^{a:.2f}" for side, a in outcome["growth"].items())
+    text = ", ".join(f"{side} as {name}^{a:.2f}" for side, a in outcome["growth"].items())
     if judged and case.growth_limit is not None and case.ours in outcome["growth"]:
         met = outcome["growth"][case.ours] <= case.growth_limit
         outcome["growth_limit_met"] = met

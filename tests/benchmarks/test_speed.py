@@ -111,10 +111,12 @@ def test_a_case_with_a_peer(speed):
     assert row["params"] == {"n": 10, "seed": 0, "threads": 1}
     assert len(row["sides"]["ours"]["seconds"]) == len(row["sides"]["peer"]["seconds"]) == 5
     assert min(row["sides"]["ours"]["seconds"]) >= 0.015  # Windows counts in 15 ms
+    assert len(row["sides"]["ours"]["cpu_seconds"]) == 5
     expected = np.random.default_rng(0).random(10).sum()
     assert row["sides"]["ours"]["quality"] == row["sides"]["peer"]["quality"] == expected
     [comparison] = row["comparisons"]
     assert comparison["ratio"] < 1
+    assert comparison["cpu_ratio"] > 0
     texts = [text for text, _ in comparison["required"]]
     assert texts == ["ratio <= 0.7", "quality no worse", "ours <= 10 s"]
     assert all(met for _, met in comparison["required"][1:])
