@@ -84,7 +84,7 @@ register(Case("memory", "64 MiB", data, {"ours": lambda data: 64}, allocate, par
 def speed(tmp_path_factory):
     """Run `speed.py` on the toys: gives the finished process and what --json wrote."""
     folder = tmp_path_factory.mktemp("benchmarks")
-    for name in ("speed.py", "measuring.py"):
+    for name in ("speed.py", "measuring.py", "judging.py"):
         shutil.copy(BENCHMARKS / name, folder)
     (folder / "cases").mkdir()
     shutil.copy(BENCHMARKS / "cases" / "__init__.py", folder / "cases")
@@ -190,9 +190,7 @@ def cases(monkeypatch):
 
 
 def all_cases(cases):
-    for subject in cases.subjects():
-        cases.load(subject)
-    return list(cases.REGISTRY.values())
+    return [case for subject in cases.subjects() for case in cases.load(subject).values()]
 
 
 def test_real_cases_build_small_data(cases):
