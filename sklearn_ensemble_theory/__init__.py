@@ -2,16 +2,46 @@
 
 from sklearn_ensemble_theory._version import __version__
 from sklearn_ensemble_theory.averaging import (
+    BaggedNearestNeighborsClassifier,
+    BaggedNearestNeighborsRegressor,
     BaggingClassifier,
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    bagged_nearest_neighbors_weights,
+)
+from sklearn_ensemble_theory.boosting import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    L2BoostingRegressor,
+)
+from sklearn_ensemble_theory.erm import (
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
+)
+from sklearn_ensemble_theory.smoothing import (
+    LinearL2BoostingRegressor,
+    NadarayaWatsonRegressor,
+    SmoothingSplineRegressor,
 )
 
 __all__ = [
+    "AdaBoostClassifier",
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DecisionStumpClassifier",
+    "DecisionStumpRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "L2BoostingRegressor",
+    "LinearL2BoostingRegressor",
+    "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "SmoothingSplineRegressor",
     "__version__",
+    "bagged_nearest_neighbors_weights",
 ]

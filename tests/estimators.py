@@ -13,8 +13,8 @@ import sklearn_ensemble_theory as package
 # Parameters that make a fit short; applied where the class has them.
 SHORT = {"n_estimators": 5}
 
-# Classes that cannot be built without arguments: name -> keyword arguments.
-REQUIRED = {}
+# Classes that need more than that: name -> keyword arguments.
+REQUIRED = {"L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1}}
 
 # scikit-learn expects its own bootstrap estimators to fail these two checks, for the reason given.
 BOOTSTRAP_CHECKS = (
