@@ -98,7 +98,7 @@ class ColumnIndex:
         self.n, self.p = X.shape
         self.classes, self.n_classes = classes, n_classes
         self.exact = max_bins is None
-        self.packs = self.rows = self.blocks = None  # made when first asked for
+        self.packs = self.rows = self.blocks = self.all_rows = None  # made when first asked for
         if self.exact:
             self._sort(SEARCH_BINS if search_bins is None and self.n > PLAIN_ROWS else search_bins)
         else:
@@ -161,8 +161,11 @@ class ColumnIndex:
 
     def column_masses(self, columns):
         """(m, p, B): the sums of each of m columns, of values in [-1, 1], in each bin."""
-        if has_signed_sums(self.codes.T):
-            return np.stack([signed_sums(self.codes.T, c, self.n_bins) for c in columns])
+        codes = self.codes.T
+        if has_signed_sums(codes):
+            if self.all_rows is None:
+                self.all_rows = np.arange(self.n, dtype=np.uint32)
+            return np.stack([signed_sums(codes, c, self.n_bins, self.all_rows) for c in columns])
         self._pack()
         out = np.empty((len(columns), self.p, self.n_bins))
         for k, column in enumerate(columns):

@@ -95,10 +95,13 @@ class SignStumps:
 
     def best(self, target, weight):
         moment = weight * target
+        size = np.abs(moment).sum()
+        if size > 0:
+            moment = moment / size
         masses = None
         if self.index.exact and self.index.binned:
             masses = self.index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
-        split = self.index.best(SignedZeroOne, moment[None], masses)
+        split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0)
         left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
         stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
         return stump, np.where(self.index.is_left(split), stump.left_value_, stump.right_value_)
