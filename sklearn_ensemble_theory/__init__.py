@@ -7,7 +7,11 @@ from sklearn_ensemble_theory.averaging import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
+from sklearn_ensemble_theory.erm import (
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
+    ReLUUnitRegressor,
+)
 
 __all__ = [
     "BaggingClassifier",
@@ -16,5 +20,6 @@ __all__ = [
     "DecisionStumpRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ReLUUnitRegressor",
     "__version__",
 ]
