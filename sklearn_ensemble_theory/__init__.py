@@ -7,6 +7,7 @@ from sklearn_ensemble_theory.averaging import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn_ensemble_theory.boosting import MatchingPursuitRegressor
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
@@ -18,6 +19,7 @@ __all__ = [
     "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "MatchingPursuitRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "ReLUUnitRegressor",

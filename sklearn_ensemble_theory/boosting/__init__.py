@@ -1,5 +1,6 @@
 """Learned in sequence, each on what the others left: one loop, many wirings (000 section 10.3)."""
 
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._matching_pursuit import MatchingPursuitRegressor
 
-__all__ = ["losses"]
+__all__ = ["MatchingPursuitRegressor", "losses"]
