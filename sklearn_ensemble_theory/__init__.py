@@ -7,7 +7,12 @@ from sklearn_ensemble_theory.averaging import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.boosting import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    MatchingPursuitRegressor,
+)
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
@@ -15,10 +20,13 @@ from sklearn_ensemble_theory.erm import (
 )
 
 __all__ = [
+    "AdaBoostClassifier",
     "BaggingClassifier",
     "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
     "MatchingPursuitRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",

@@ -1,5 +1,6 @@
 """The empirical risk F(u) of a vector of scores, as the boosting loop needs it."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +86,7 @@ class ExponentialRisk(EmpiricalRisk):
         return float(logsumexp(self.log_weight(u)))
 
     def value(self, u):
-        with np.errstate(over="ignore"):
-            return float(np.exp(self.log_value(u)))
+        return _exp(self.log_value(u))
 
     def at(self, u):
         logs = self.log_weight(u)
@@ -94,9 +94,12 @@ class ExponentialRisk(EmpiricalRisk):
         pi = np.exp(logs - top)
         total = pi.sum()
         pi /= total
-        with np.errstate(over="ignore"):
-            value = float(np.exp(top + np.log(total)))
+        value = _exp(top + math.log(total))
         return Point(value, self.y, pi, scale=value)
+
+
+def _exp(x):
+    return math.exp(x) if x < 709 else math.inf
 
 
 def empirical_risk(loss, y, sample_weight=None):

@@ -63,6 +63,8 @@ class Loss(BaseEstimator):
     lipschitz = np.inf
     #: Whether the targets are -1 and +1 and the sign of the score is the decision.
     margin = False
+    #: Whether `inverse_link` gives P(y = +1), or the probabilities of all classes.
+    probability = False
 
     def value(self, y, u):
         """The loss of each row: array of shape (n,)."""
@@ -213,6 +215,7 @@ class LogisticLoss(_MarginLoss):
 
     smoothness = 0.25
     lipschitz = 1.0
+    probability = True
 
     def value(self, y, u):
         return -log_expit(y * u)
@@ -246,6 +249,8 @@ class ExponentialLoss(_MarginLoss):
     With weak learners of two values the line search is closed: for outputs in {-1, 1} it is
     AdaBoost's b = log((1 - eps) / eps) / 2 (000 section 10.3.4).
     """
+
+    probability = True
 
     def value(self, y, u):
         return _exp(-y * u)
@@ -307,6 +312,7 @@ class MultinomialLoss(Loss):
 
     smoothness = 0.5
     lipschitz = float(np.sqrt(2.0))
+    probability = True
 
     def value(self, y, u):
         return -log_softmax(u, axis=1)[np.arange(len(u)), y]
@@ -515,6 +521,10 @@ class _UserLoss(Loss):
     @property
     def margin(self):
         return getattr(self.loss, "margin", False)
+
+    @property
+    def probability(self):
+        return getattr(self.loss, "probability", False)
 
 
 def as_loss(loss):

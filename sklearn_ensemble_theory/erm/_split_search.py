@@ -51,7 +51,7 @@ class _Task(NamedTuple):
 
     def first_best(self, gains):
         """Index of the first gain within rounding of the best; None if none beats the constant."""
-        best = np.max(gains, initial=-np.inf)
+        best = gains.max() if gains.size else -np.inf
         if not best > self.base + self.slack:
             return None
         return int(np.argmax(gains >= best - self.slack))
@@ -174,7 +174,7 @@ class ColumnIndex:
         """
         total = columns.sum(axis=1)
         size = np.abs(columns).sum()
-        base = float(criterion.gain(total[:, None], total[:, None])[0])
+        base = float(criterion.gain(total, total))
         task = _Task(criterion, columns, total, base, TIE_TOLERANCE * size)
         if self.packs is None:
             return self._plain(task)
