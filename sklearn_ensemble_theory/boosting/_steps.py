@@ -1,8 +1,9 @@
 """Step rules: how far to go along the weak learner's outputs.
 
 A rule is a callable ``rule(t, risk, u, psi, here)`` with `here` the risk's `Point` at u; it gives
-the coefficient b of u + b psi, or None to end the loop without taking the step. Each is shrunk by
-`learning_rate`, a float or a callable of the round t = 0, 1, ...
+the coefficient b of u + b psi, or None to end the loop without taking the step, which its method
+``move(u, psi, b)`` then takes. Each is shrunk by `learning_rate`, a float or a callable of the
+round t = 0, 1, ...
 """
 
 import numpy as np
@@ -26,6 +27,10 @@ class FixedStep:
 
     def __call__(self, t, risk, u, psi, here):
         return self.rate(t) * self.length(risk, u, psi, here)
+
+    def move(self, u, psi, b):
+        """Change u in place: u <- u + b psi (10.5)."""
+        u += b * psi
 
 
 class ExactLineSearch(FixedStep):
