@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from sklearn_ensemble_theory import ReLUUnitRegressor
+from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._steps import ExactLineSearch, FixedStep
@@ -164,6 +164,24 @@ def test_boosting_grows_a_network(loss):
     new = rng.standard_normal((50, 3))
     expected = sum(b * unit.predict(new) for unit, b in zip(units, steps))
     np.testing.assert_allclose(network(new), expected, atol=1e-12)
+
+
+def test_gradient_boosting_of_units_is_a_network():
+    """Sorted once for all rounds, as fitted anew in each; `of_units` gives the layer."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3))
+    y = np.abs(X[:, 0]) + np.maximum(X[:, 1] - 0.5, 0) + 0.1 * rng.standard_normal(100)
+    params = {"n_estimators": 20, "learning_rate": 0.5}
+
+    class Slow(ReLUUnitRegressor):
+        """Another class: gradient boosting knows no short cut for it."""
+
+    fast = GradientBoostingRegressor(ReLUUnitRegressor(), **params).fit(X, y)
+    slow = GradientBoostingRegressor(Slow(), **params).fit(X, y)
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-12)
+    network = ReLUNetwork.of_units(fast.estimators_[:, 0], fast.steps_, fast.init_)
+    np.testing.assert_allclose(network(X), fast.predict(X), atol=1e-12)
+    assert fast.score(X, y) > 0.85
 
 
 def test_one_unit_as_a_network():
