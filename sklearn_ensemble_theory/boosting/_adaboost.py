@@ -1,5 +1,6 @@
 """AdaBoost: the exponential loss, weak classifiers, the exact step (000 section 10.3.4)."""
 
+import math
 from collections import deque
 from itertools import islice
 from numbers import Integral, Real
@@ -42,9 +43,10 @@ from sklearn_ensemble_theory.boosting._class_learners import (
     MeanEstimators,
     ProbabilityEstimators,
     probability_score,
+    vote_values,
 )
 from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import ExponentialRisk
+from sklearn_ensemble_theory.boosting._risk import MarginRisk, inner
 from sklearn_ensemble_theory.boosting._steps import FixedStep
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 
@@ -64,22 +66,23 @@ class VotingStep(FixedStep):
         self.K = max(n_classes, 2)
         self.ended = None
 
-    def __call__(self, t, risk, u, psi, here):
-        wrong = psi < 0
-        if not wrong.any():
-            self.error, self.alpha, self.ended = 0.0, 1.0, "perfect"
-            return 1.0
-        self.error = float(np.dot(here.weight, wrong))
+    def __call__(self, t, risk, u, psi, here, slope):
+        right, wrong = vote_values(self.K)
+        self.error = (right - slope) / (right - wrong)
         if self.error >= 1 - 1 / self.K - SMALLEST_EDGE:
             self.ended = "no edge"
             return None
-        log_error = (
-            np.log(self.error)
-            if self.error > 1e-280
-            else logsumexp(risk.log_weight(u)[wrong]) - risk.log_value(u)
-        )
-        alpha = np.log1p(-self.error) - log_error + np.log(self.K - 1)
-        self.alpha = self.rate(t) * float(alpha)
+        if self.error > 1e-6:
+            log_error = math.log(self.error)
+        else:  # too small for a difference, perhaps for a float
+            mistakes = psi < 0
+            if not mistakes.any():
+                self.error, self.alpha, self.ended = 0.0, 1.0, "perfect"
+                return 1.0
+            self.error = float(here.weight[mistakes].sum())
+            log_error = float(logsumexp(risk.log_weight(u)[mistakes])) - risk.log_value(u)
+        alpha = math.log1p(-self.error) - log_error + math.log(self.K - 1)
+        self.alpha = self.rate(t) * alpha
         return self.alpha * (self.K - 1) ** 2 / self.K
 
 
@@ -90,15 +93,15 @@ class ConfidenceStep(FixedStep):
         super().__init__(learning_rate)
         self.ended = None
 
-    def __call__(self, t, risk, u, psi, here):
+    def __call__(self, t, risk, u, psi, here, slope):
         wrong = psi <= 0
         if not wrong.any():
             self.error, self.alpha, self.ended = 0.0, 1.0, "perfect"
             return 1.0
         # A row with output 0 is half wrong, as a vote thrown by a coin.
-        self.error = float(np.dot(here.weight, wrong) - 0.5 * np.dot(here.weight, psi == 0))
+        self.error = inner(here.weight, wrong) - 0.5 * inner(here.weight, psi == 0)
         self.alpha = self.rate(t)
-        if not here.slope(psi) > SMALLEST_EDGE:
+        if not slope > SMALLEST_EDGE:
             self.ended = "no edge"
             return None
         return self.alpha
@@ -280,11 +283,11 @@ class AdaBoostClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _rounds(self, learner, step, weight):
         """(learner, alpha, eps, F, largest output) of each round, by the loop."""
         kept, n = [], len(weight)
-        loop = boost(ExponentialRisk(np.ones(n), weight), learner, step, np.zeros(n))
+        loop = boost(MarginRisk(weight), learner, step, np.zeros(n))
         for record in islice(loop, self.n_estimators):
             if step.ended == "perfect":
                 return [(record.predictor, 1.0, 0.0, 0.0, 1.0)]
-            reach = float(np.max(np.abs(record.outputs)))
+            reach = 1.0 if self.algorithm == "discrete" else float(np.abs(record.outputs).max())
             kept.append((record.predictor, step.alpha, step.error, record.risk, reach))
         return kept
 

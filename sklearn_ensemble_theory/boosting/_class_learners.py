@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory.boosting._risk import inner
 from sklearn_ensemble_theory.erm._stumps import (
     ClassStumps,
     DecisionStumpClassifier,
@@ -43,7 +44,7 @@ class LabelStumps:
         self.second = codes == 1
 
     def best(self, target, weight):
-        split, left, right = self.stumps.best_labels(weight)
+        split, left, right, error = self.stumps.best_labels(weight)
         on_left = self.stumps.index.is_left(split)
         if len(self.classes) == 2 and left != right:
             correct = np.equal(on_left, self.second if left else ~self.second)
@@ -51,7 +52,7 @@ class LabelStumps:
             correct = np.where(on_left, self.codes == left, self.codes == right)
         psi = np.where(correct, self.right, self.wrong)
         if len(self.classes) == 2:
-            mass, moments = float(np.dot(weight, on_left)), (split.left[0], split.right[0])
+            mass, moments = inner(weight, on_left), (split.left[0], split.right[0])
             whole = 0.5 * (1 + sum(moments))
             shares = [
                 _two_shares(0.5 * (m + s) / m if m > 0 else whole)
@@ -67,7 +68,7 @@ class LabelStumps:
             left,
             right,
             *shares,
-            float(np.dot(weight, ~correct)),
+            error,
         )
         return stump, psi
 

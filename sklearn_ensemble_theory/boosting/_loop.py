@@ -58,7 +58,7 @@ def boost(risk, learner, step, u, start=0):
     risk : EmpiricalRisk
         Or any object with ``at(u)`` that returns a `Point`.
     learner : object with ``best(target, weight)``
-    step : callable ``step(t, risk, u, psi, here)`` with a method ``move(u, psi, b)``
+    step : callable ``step(t, risk, u, psi, here, slope)`` with a method ``move(u, psi, b)``
     u : float array of shape (n,) or (n, K)
         Scores on the training rows to start from; changed in place, so that it holds u_t when the
         t-th record is yielded.
@@ -76,7 +76,7 @@ def boost(risk, learner, step, u, start=0):
             return
         predictor, psi = found
         certificate = here.slope(psi)
-        b = step(t, risk, u, psi, here)
+        b = step(t, risk, u, psi, here, certificate)
         if b is None:
             return
         step.move(u, psi, b)

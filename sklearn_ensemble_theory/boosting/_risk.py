@@ -10,6 +10,11 @@ from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
 
 
+def inner(a, b):
+    """a'b without the linear algebra library, whose threads cost more than they save here."""
+    return float(np.einsum("i,i->", a, b))
+
+
 class Point(NamedTuple):
     """What a round must know about the risk at the current scores.
 
@@ -25,7 +30,7 @@ class Point(NamedTuple):
     def slope(self, psi):
         """-F'(u)' psi / scale: the first-order gain of a step along psi."""
         if psi.ndim == 1:
-            return float(np.dot(self.weight * self.target, psi))
+            return inner(self.weight * self.target, psi)
         return float(np.einsum("i,ik,ik->", self.weight, self.target, psi))
 
 
@@ -46,11 +51,11 @@ class EmpiricalRisk:
 
     def at(self, u):
         """The `Point` at the scores u."""
-        value = float(np.dot(self.weight, self.loss.value(self.y, u)))
+        value = inner(self.weight, self.loss.value(self.y, u))
         return Point(value, -self.loss.gradient(self.y, u), self.weight)
 
     def value(self, u):
-        return float(np.dot(self.weight, self.loss.value(self.y, u)))
+        return inner(self.weight, self.loss.value(self.y, u))
 
     def line_search(self, u, psi, here):
         """The b that minimises F(u + b psi)."""
@@ -91,11 +96,30 @@ class ExponentialRisk(EmpiricalRisk):
     def at(self, u):
         logs = self.log_weight(u)
         top = logs.max()
-        pi = np.exp(logs - top)
+        logs -= top
+        pi = np.exp(logs, out=logs)
         total = pi.sum()
-        pi /= total
+        pi *= 1.0 / total
         value = _exp(top + math.log(total))
         return Point(value, self.y, pi, scale=value)
+
+
+class MarginRisk(ExponentialRisk):
+    """The exponential risk of margins: u_i is y_i times the score, every target is +1."""
+
+    def __init__(self, sample_weight):
+        super().__init__(np.ones(len(sample_weight)), sample_weight)
+
+    def log_weight(self, u):
+        return self._log_start - u
+
+    def at(self, u):
+        return _MarginPoint(*super().at(u))
+
+
+class _MarginPoint(Point):
+    def slope(self, psi):
+        return inner(self.weight, psi)
 
 
 def _exp(x):

@@ -1,9 +1,9 @@
 """Step rules: how far to go along the weak learner's outputs.
 
-A rule is a callable ``rule(t, risk, u, psi, here)`` with `here` the risk's `Point` at u; it gives
-the coefficient b of u + b psi, or None to end the loop without taking the step, which its method
-``move(u, psi, b)`` then takes. Each is shrunk by `learning_rate`, a float or a callable of the
-round t = 0, 1, ...
+A rule is a callable ``rule(t, risk, u, psi, here, slope)`` with `here` the risk's `Point` at u and
+`slope` that of psi there; it gives the coefficient b of u + b psi, or None to end the loop without
+taking the step, which its method ``move(u, psi, b)`` then takes. Each is shrunk by `learning_rate`,
+a float or a callable of the round t = 0, 1, ...
 """
 
 import numpy as np
@@ -22,11 +22,11 @@ class FixedStep:
     def rate(self, t):
         return self.learning_rate(t) if callable(self.learning_rate) else self.learning_rate
 
-    def length(self, risk, u, psi, here):
+    def length(self, risk, u, psi, here, slope):
         return 1.0
 
-    def __call__(self, t, risk, u, psi, here):
-        return self.rate(t) * self.length(risk, u, psi, here)
+    def __call__(self, t, risk, u, psi, here, slope):
+        return self.rate(t) * self.length(risk, u, psi, here, slope)
 
     def move(self, u, psi, b):
         """Change u in place: u <- u + b psi (10.5)."""
@@ -36,7 +36,7 @@ class FixedStep:
 class ExactLineSearch(FixedStep):
     """b minimises F(u + b psi): forward stagewise additive modelling (10.7)."""
 
-    def length(self, risk, u, psi, here):
+    def length(self, risk, u, psi, here, slope):
         return risk.line_search(u, psi, here)
 
 
@@ -59,10 +59,10 @@ class SmoothStep(FixedStep):
                 f"{type(risk.loss).__name__} has none. Use step='line_search' or step='fixed'."
             )
 
-    def length(self, risk, u, psi, here):
+    def length(self, risk, u, psi, here, slope):
         reach = psi if self.radius is None else np.full_like(psi, self.radius)
         bound = risk.curvature(reach)
-        return 0.0 if bound == 0 else here.scale * here.slope(psi) / bound
+        return 0.0 if bound == 0 else here.scale * slope / bound
 
 
 STEP_RULES = {"fixed": FixedStep, "line_search": ExactLineSearch, "smooth": SmoothStep}

@@ -16,7 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._binning import bin_codes, bin_edges_from_quantiles
-from sklearn_ensemble_theory._kernels import bin_masses, pack_columns, ranges
+from sklearn_ensemble_theory._kernels import (
+    bin_masses,
+    has_signed_sums,
+    pack_columns,
+    ranges,
+    signed_sums,
+)
 
 # Below this many rows a histogram costs more than it saves.
 PLAIN_ROWS = 2048
@@ -49,6 +55,11 @@ class _Task(NamedTuple):
     base: float
     slack: float
 
+    @classmethod
+    def of(cls, criterion, columns, total, size):
+        base = float(criterion.gain(total, total))
+        return cls(criterion, columns, total, base, TIE_TOLERANCE * size)
+
     def first_best(self, gains):
         """Index of the first gain within rounding of the best; None if none beats the constant."""
         best = gains.max() if gains.size else -np.inf
@@ -77,7 +88,7 @@ class ColumnIndex:
 
     Notes
     -----
-    Memory beside X: at most 10 n p bytes for the exact search, 5 n p for the binned one.
+    Memory beside X: at most 10 n p bytes for the exact search, 1 to 6 n p for the binned one.
     """
 
     def __init__(
@@ -87,7 +98,7 @@ class ColumnIndex:
         self.n, self.p = X.shape
         self.classes, self.n_classes = classes, n_classes
         self.exact = max_bins is None
-        self.packs = None
+        self.packs = self.rows = self.blocks = None  # made when first asked for
         if self.exact:
             self._sort(SEARCH_BINS if search_bins is None and self.n > PLAIN_ROWS else search_bins)
         else:
@@ -99,7 +110,7 @@ class ColumnIndex:
         self.n_bins = max(len(e) for e in edges) + 1
         self.edges = edges
         self.is_edge = np.arange(self.n_bins - 1) < np.array([len(e) for e in edges])[:, None]
-        self._pack()
+        self.binned = True
 
     def _sort(self, search_bins):
         n, p = self.n, self.p
@@ -125,12 +136,13 @@ class ColumnIndex:
                 self.is_edge[j, : len(ends)] = True
                 lengths = np.diff(self.starts[j])
                 self.codes[j, order] = np.repeat(np.arange(search_bins, dtype=np.uint8), lengths)
-        if search_bins:
-            self._pack()
+        self.binned = bool(search_bins)
 
     def _pack(self):
         """Rows of a class one after the other, so that each class is a slice of the packs."""
-        codes, self.rows, self.blocks = self.codes, None, None
+        if self.packs is not None:
+            return
+        codes = self.codes
         if self.classes is not None:
             self.rows = np.argsort(self.classes, kind="stable")
             ends = np.cumsum(np.bincount(self.classes, minlength=self.n_classes))
@@ -140,6 +152,7 @@ class ColumnIndex:
 
     def class_masses(self, weight):
         """(K, p, B): the weight of each class in each bin."""
+        self._pack()
         weight = weight[self.rows]
         out = np.zeros((self.n_classes, self.p, self.n_bins))
         for k, block in enumerate(self.blocks):
@@ -147,7 +160,10 @@ class ColumnIndex:
         return out
 
     def column_masses(self, columns):
-        """(m, p, B): the sums of each of m columns in each bin."""
+        """(m, p, B): the sums of each of m columns, of values in [-1, 1], in each bin."""
+        if has_signed_sums(self.codes.T):
+            return np.stack([signed_sums(self.codes.T, c, self.n_bins) for c in columns])
+        self._pack()
         out = np.empty((len(columns), self.p, self.n_bins))
         for k, column in enumerate(columns):
             column = column if self.rows is None else column[self.rows]
@@ -156,7 +172,7 @@ class ColumnIndex:
 
     # --- the searches -----------------------------------------------------------------------
 
-    def best(self, criterion, columns, masses=None):
+    def best(self, criterion, columns, masses=None, size=None):
         """The best split under a criterion.
 
         Parameters
@@ -167,30 +183,31 @@ class ColumnIndex:
         masses : float array of shape (m', p, B), default=None
             The sums by bin that the bound needs, none negative; `merge` gives those of `columns`.
             None where they are those of `columns` themselves.
+        size : float, default=None
+            The scale of the gains, for rounding; None is the sum of all masses.
 
         Returns
         -------
         Split
         """
-        total = columns.sum(axis=1)
-        size = np.abs(columns).sum()
-        base = float(criterion.gain(total, total))
-        task = _Task(criterion, columns, total, base, TIE_TOLERANCE * size)
-        if self.packs is None:
-            return self._plain(task)
+        if size is None:
+            size = np.abs(columns).sum()
+        if not self.binned:
+            return self._plain(_Task.of(criterion, columns, columns.sum(axis=1), size))
         merged = masses is None
         if merged:
             masses = self.column_masses(columns)
         high = np.cumsum(masses, axis=2)
         left = high if merged else criterion.merge(high)
-        gains = criterion.gain(left[:, :, :-1], total[:, None, None])
+        task = _Task.of(criterion, columns, left[:, 0, -1], size)
+        gains = criterion.gain(left[:, :, :-1], task.total[:, None, None])
         gains[~self.is_edge] = -np.inf
         if not self.exact:
             return self._choose_edge(task, left, gains)
         low = np.concatenate([np.zeros_like(high[:, :, :1]), high[:, :, :-1]], axis=2)
         # Sums by bin and sums by row differ by rounding: one slack for that and one for ties.
-        wanted = max(base, np.max(gains, initial=-np.inf)) - 2 * task.slack
-        bounds = criterion.bound(low, high, masses.sum(axis=2)[:, :1, None])
+        wanted = max(task.base, np.max(gains, initial=-np.inf)) - 2 * task.slack
+        bounds = criterion.bound(low, high, high[:, :1, -1:])
         feature, code = np.nonzero((bounds >= wanted) & (np.diff(self.starts) > 0))
         return self._search(task, low if merged else criterion.merge(low), feature, code)
 

@@ -45,20 +45,25 @@ class ClassStumps:
         self._class_rows = None
 
     def best_labels(self, weight):
-        """The stump with the least weighted 0-1 error; gives (split, label left, label right)."""
+        """The stump with the least 0-1 error under weights of sum 1.
+
+        Gives (split, label left, label right, error).
+        """
         masses = None
         if self.n_classes == 2:
             columns, criterion = (self.signs * weight)[None], SignedZeroOne
-            if self.index.exact and self.index.packs is not None:
+            if self.index.exact and self.index.binned:
                 masses = self.index.class_masses(weight)
-            split = self.index.best(criterion, columns, masses)
+            split = self.index.best(criterion, columns, masses, size=1.0)
             left, right = int(split.left[0] > 0), int(split.right[0] > 0)
+            error = 0.5 * (1.0 - split.gain)
         else:
-            if self.index.packs is not None:
+            if self.index.binned:
                 masses = self.index.class_masses(weight)
-            split = self.index.best(ZeroOne, self._by_class(weight), masses)
+            split = self.index.best(ZeroOne, self._by_class(weight), masses, size=1.0)
             left, right = int(split.left.argmax()), int(split.right.argmax())
-        return split, left, left if split.threshold == np.inf else right
+            error = 1.0 - split.gain
+        return split, left, left if split.threshold == np.inf else right, max(error, 0.0)
 
     def best_confidences(self, weight):
         """The stump that minimises Z = 2 sum sqrt(W+ W-): (split, W- and W+ left, and right)."""
@@ -69,7 +74,7 @@ class ClassStumps:
         return self._two_masses(ClassSquares, weight)
 
     def _two_masses(self, criterion, weight):
-        masses = None if self.index.packs is None else self.index.class_masses(weight)
+        masses = self.index.class_masses(weight) if self.index.binned else None
         split = self.index.best(criterion, self._by_class(weight), masses)
         return split, split.left, np.maximum(split.right, 0.0)
 
@@ -91,7 +96,7 @@ class SignStumps:
     def best(self, target, weight):
         moment = weight * target
         masses = None
-        if self.index.exact and self.index.packs is not None:
+        if self.index.exact and self.index.binned:
             masses = self.index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
         split = self.index.best(SignedZeroOne, moment[None], masses)
         left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
@@ -256,7 +261,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         rows = positive_rows(weight)
         X, codes, weight = X[rows], codes[rows], weight[rows]
         learner = ClassStumps(X, codes, len(classes), self.max_bins, weight)
-        split, left, right = learner.best_labels(weight)
+        split, left, right, _ = learner.best_labels(weight)
         on_left = learner.index.is_left(split)
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
