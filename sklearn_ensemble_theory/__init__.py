@@ -9,6 +9,8 @@ from sklearn_ensemble_theory.averaging import (
 )
 from sklearn_ensemble_theory.boosting import (
     AdaBoostClassifier,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     MatchingPursuitRegressor,
@@ -25,6 +27,8 @@ __all__ = [
     "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "FrankWolfeClassifier",
+    "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MatchingPursuitRegressor",

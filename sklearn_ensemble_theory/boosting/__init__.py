@@ -2,6 +2,10 @@
 
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._adaboost import AdaBoostClassifier
+from sklearn_ensemble_theory.boosting._frank_wolfe_estimators import (
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+)
 from sklearn_ensemble_theory.boosting._gradient_boosting_estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -10,6 +14,8 @@ from sklearn_ensemble_theory.boosting._matching_pursuit import MatchingPursuitRe
 
 __all__ = [
     "AdaBoostClassifier",
+    "FrankWolfeClassifier",
+    "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "MatchingPursuitRegressor",
