@@ -2,10 +2,13 @@
 
 from sklearn_ensemble_theory._version import __version__
 from sklearn_ensemble_theory.averaging import (
+    BaggedNearestNeighborsClassifier,
+    BaggedNearestNeighborsRegressor,
     BaggingClassifier,
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    bagged_nearest_neighbors_weights,
 )
 from sklearn_ensemble_theory.boosting import (
     AdaBoostClassifier,
@@ -13,6 +16,7 @@ from sklearn_ensemble_theory.boosting import (
     FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    L2BoostingRegressor,
     MatchingPursuitRegressor,
 )
 from sklearn_ensemble_theory.erm import (
@@ -20,9 +24,16 @@ from sklearn_ensemble_theory.erm import (
     DecisionStumpRegressor,
     ReLUUnitRegressor,
 )
+from sklearn_ensemble_theory.smoothing import (
+    LinearL2BoostingRegressor,
+    NadarayaWatsonRegressor,
+    SmoothingSplineRegressor,
+)
 
 __all__ = [
     "AdaBoostClassifier",
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "DecisionStumpClassifier",
@@ -31,9 +42,14 @@ __all__ = [
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "L2BoostingRegressor",
+    "LinearL2BoostingRegressor",
     "MatchingPursuitRegressor",
+    "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "ReLUUnitRegressor",
+    "SmoothingSplineRegressor",
     "__version__",
+    "bagged_nearest_neighbors_weights",
 ]

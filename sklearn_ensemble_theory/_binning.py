@@ -26,8 +26,9 @@ _RANK_TOLERANCE = 1e-12
 def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
     """Edges of at most `max_bins` bins a column, of about the same weight each.
 
-    A column with no more than `max_bins` distinct values gets one bin a value. Edges lie halfway
-    between neighbouring values of the data, as the thresholds of scikit-learn's trees do.
+    A column with no more than `max_bins` distinct values gets one bin a value, and so does a value
+    that holds more than a bin's share. Edges lie halfway between neighbouring values of the data,
+    as the thresholds of scikit-learn's trees do.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
             x.sort()
             cumulated = None
         else:
-            order = np.argsort(x, kind="stable")
+            order = np.argsort(x)
             x = x[order]
             cumulated = np.cumsum(sample_weight[order])
         edges.append(_edges_of_sorted(x, cumulated, max_bins))
@@ -93,17 +94,44 @@ def _edges_of_sorted(x, cumulated, max_bins):
     if np.count_nonzero(changes) < max_bins:
         last_of_value = np.flatnonzero(changes)  # the largest value has no edge above it
     else:
-        targets = np.arange(1, max_bins) / max_bins * (1 - _RANK_TOLERANCE)
-        if cumulated is None:
-            rank = np.ceil(targets * len(x)).astype(np.intp) - 1
-        else:
-            rank = np.searchsorted(cumulated, targets * cumulated[-1])
-        last_of_value = np.unique(np.searchsorted(x, x[rank], side="right")) - 1
-        last_of_value = last_of_value[last_of_value < len(x) - 1]
+        cut_above, alone = _values_to_cut(x, cumulated, max_bins)
+        last_of_value = np.union1d(
+            np.searchsorted(x, np.concatenate([cut_above, alone]), side="right"),
+            np.searchsorted(x, alone, side="left"),
+        )
+        last_of_value = last_of_value[(last_of_value > 0) & (last_of_value < len(x))] - 1
     below, above = x[last_of_value], x[last_of_value + 1]
     middle = 0.5 * below + 0.5 * above  # the sum first could overflow
     # Neighbouring floats have no middle, and halving a subnormal number loses its last bit.
     return np.where((below <= middle) & (middle < above), middle, below)
+
+
+def _values_to_cut(x, cumulated, max_bins):
+    """The values above which to cut, and those that get a bin of their own.
+
+    A value that holds two quantiles or more gets a bin for itself; the bins that are left are
+    shared among the other values, where again a value may hold two quantiles.
+    """
+    alone = np.empty(0)
+    while True:
+        targets = np.arange(1, max_bins - 2 * len(alone)) / (max_bins - 2 * len(alone))
+        targets *= 1 - _RANK_TOLERANCE
+        if cumulated is None:
+            rank = np.ceil(targets * len(x)).astype(np.intp) - 1
+        else:
+            rank = np.searchsorted(cumulated, targets * cumulated[-1])
+        values, counts = np.unique(x[rank], return_counts=True)
+        heavy = values[counts > 1]
+        n_alone = len(alone) + len(heavy)
+        if len(heavy) == 0 or 2 * n_alone >= max_bins:
+            return values, alone
+        alone = np.concatenate([alone, heavy])
+        others = ~np.isin(x, heavy)
+        if not others.any():
+            return alone, alone
+        if cumulated is not None:
+            cumulated = np.cumsum(np.diff(cumulated, prepend=0)[others])
+        x = x[others]
 
 
 def check_bin_edges(bin_edges, n_features, name="bin_edges"):

@@ -12,11 +12,10 @@ __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 
 def _base_has(name):
-    """Whether the base learner, or a fitted member, has this method."""
+    """Whether the base learner has this method."""
 
     def check(self):
-        members = getattr(self, "estimators_", None)
-        getattr(members[0] if members else self._get_estimator(), name)
+        getattr(self._get_estimator(), name)
         return True
 
     return check

@@ -36,6 +36,7 @@ from sklearn_ensemble_theory.averaging._members import (
     fit_member,
     is_tree,
     member_blocks,
+    random_state_names,
     sum_answers,
     takes_sample_weight,
     tree_input,
@@ -192,6 +193,7 @@ class BaseBagging(
         X_checked = tree_input(X) if is_tree(estimator) else None
         plan = self._plan(
             estimator=estimator,
+            random_states=random_state_names(estimator),
             n_features=X.shape[1],
             resampling=self._resampling(y, sample_weight, classes),
             weighted=takes_sample_weight(estimator),
@@ -316,9 +318,11 @@ class BaseBagging(
     def _set_out_of_bag(self, oob):
         for name in ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_function_"):
             self.__dict__.pop(name, None)
-        self._oob = oob if self.warm_start else None
+        self._oob = None
         if oob is None:
             return
+        if self.warm_start:
+            self._oob = oob.continued(score=None)
         if not oob.votes.all():
             warn(
                 "Some inputs do not have OOB scores. This probably means too few estimators were "

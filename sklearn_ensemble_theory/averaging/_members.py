@@ -34,16 +34,10 @@ MAX_BLOCKS = 64
 TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 
 
-def set_random_states(estimator, seed):
-    """Give every `random_state` of the estimator, nested ones too, an integer drawn from `seed`."""
-    rng = check_random_state(seed)
-    states = [
-        name
-        for name in sorted(estimator.get_params(deep=True))
-        if name == "random_state" or name.endswith("__random_state")
-    ]
-    if states:
-        estimator.set_params(**{name: rng.randint(MAX_SEED) for name in states})
+def random_state_names(estimator):
+    """Its `random_state` parameters, nested ones too, in a fixed order."""
+    names = sorted(estimator.get_params(deep=True))
+    return [n for n in names if n == "random_state" or n.endswith("__random_state")]
 
 
 def takes_sample_weight(estimator):
@@ -85,6 +79,7 @@ class Plan:
     n_features: int
     max_features: int
     bootstrap_features: bool
+    random_states: list  # see `random_state_names`
     # A forest's trees take the member's seed as their own, and all features.
     forest: bool = False
     # class_weight="balanced_subsample": the bag's classes get equal total weight.
@@ -111,8 +106,9 @@ class Plan:
         member = clone(self.estimator)
         if self.forest:
             member.set_params(random_state=seed)
-        else:
-            set_random_states(member, seed)
+        elif self.random_states:
+            rng = check_random_state(seed)
+            member.set_params(**{name: rng.randint(MAX_SEED) for name in self.random_states})
         return member
 
     def draw(self, seed):

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory.boosting._gradient_boosting_estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
+from sklearn_ensemble_theory.boosting._l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._matching_pursuit import MatchingPursuitRegressor
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "L2BoostingRegressor",
     "MatchingPursuitRegressor",
     "losses",
 ]

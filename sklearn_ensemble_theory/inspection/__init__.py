@@ -1,3 +1,5 @@
 """What a fitted ensemble is made of: margins, variance decomposition, displays."""
 
-__all__ = []
+from ._smoothing_displays import BoostingPathDisplay, SmootherSpectrumDisplay
+
+__all__ = ["BoostingPathDisplay", "SmootherSpectrumDisplay"]

@@ -1,0 +1,155 @@
+"""Bagging and random forests against scikit-learn's."""
+
+from cases import (
+    Case,
+    drop_in,
+    error_of_prediction,
+    fit,
+    fit_predict,
+    friedman1,
+    held_out_error,
+    held_out_mse,
+    register,
+    two_classes,
+)
+
+
+def regression_tree():
+    from sklearn.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor()
+
+
+def nearest_neighbors():
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return KNeighborsClassifier(n_neighbors=5)
+
+
+def logistic_regression():
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression()
+
+
+FULL_SIZE = {"n": 20_000, "p": 20, "n_estimators": 100, "n_jobs": 2}
+QUICK = {"n": 1_000, "n_estimators": 10}
+REGRESSION = {"data": friedman1, "quality": held_out_mse, "metric": "test MSE"}
+CLASSIFICATION = {"data": two_classes, "quality": held_out_error, "metric": "test error"}
+
+register(
+    Case(
+        name="bagged-trees-regressor",
+        title="bagging of 100 full regression trees, n = 20,000, p = 20, two jobs",
+        **REGRESSION,
+        params=FULL_SIZE,
+        quick=QUICK,
+        sides=drop_in("BaggingRegressor", regression_tree),
+        run=fit,
+        limit=0.9,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="bagged-trees-classifier",
+        title="bagging of 100 full classification trees, n = 20,000, p = 20, two jobs",
+        **CLASSIFICATION,
+        params=FULL_SIZE,
+        quick=QUICK,
+        sides=drop_in("BaggingClassifier"),
+        run=fit,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="random-forest-regressor",
+        title="random forest of 100 regression trees, n = 20,000, p = 20, two jobs",
+        **REGRESSION,
+        params={**FULL_SIZE, "max_features": 1 / 3},
+        quick=QUICK,
+        sides=drop_in("RandomForestRegressor"),
+        run=fit,
+        limit=1.05,
+    )
+)
+
+register(
+    Case(
+        name="random-forest-classifier",
+        title="random forest of 100 classification trees, n = 20,000, p = 20, two jobs",
+        **CLASSIFICATION,
+        params=FULL_SIZE,
+        quick=QUICK,
+        sides=drop_in("RandomForestClassifier"),
+        run=fit,
+        limit=1.05,
+    )
+)
+
+# Subsamples drawn without replacement: the work should be that of the s rows drawn.
+SUBSAMPLE = {
+    "n": 200_000,
+    "p": 10,
+    "n_estimators": 50,
+    "n_jobs": 1,
+    "max_samples": 2_000,
+    "bootstrap": False,
+}
+
+register(
+    Case(
+        name="subsample-in-n",
+        title="bagging of trees on subsamples of 2,000 rows of n: fit time as n grows",
+        **REGRESSION,
+        params=SUBSAMPLE,
+        quick={"n": (4_000, 8_000), "n_estimators": 5},
+        vary={"n": (25_000, 50_000, 100_000, 200_000)},
+        sides=drop_in("BaggingRegressor", regression_tree),
+        run=fit,
+        growth_limit=0.3,
+    )
+)
+
+register(
+    Case(
+        name="subsample-in-s",
+        title="bagging of trees on subsamples of s of 200,000 rows: fit time as s grows",
+        **REGRESSION,
+        params=SUBSAMPLE,
+        quick={"n": 8_000, "n_estimators": 5, "max_samples": (100, 1_000)},
+        vary={"max_samples": (500, 2_000, 8_000)},
+        sides=drop_in("BaggingRegressor", regression_tree),
+        run=fit,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="bagged-logistic-regression",
+        title="bagging of 50 logistic regressions, n = 20,000, p = 20, two jobs",
+        **CLASSIFICATION,
+        params={**FULL_SIZE, "n_estimators": 50},
+        quick=QUICK,
+        sides=drop_in("BaggingClassifier", logistic_regression),
+        run=fit,
+    )
+)
+
+register(
+    Case(
+        name="bagged-k-nearest-neighbors",
+        title="bagging of 20 five-nearest-neighbour classifiers, fit and predict 1,000 rows",
+        data=two_classes,
+        params={"n": 20_000, "p": 6, "n_test": 1_000, "n_estimators": 20, "n_jobs": 2},
+        quick={"n": 1_000, "n_estimators": 5},
+        sides=drop_in("BaggingClassifier", nearest_neighbors),
+        run=fit_predict,
+        quality=error_of_prediction,
+        metric="test error",
+    )
+)

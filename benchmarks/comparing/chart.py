@@ -1,0 +1,162 @@
+"""The chart of `compare.py`: scores as dots with intervals, ours and its peer on one line."""
+
+import math
+
+import numpy as np
+
+OURS, PEER = "#0b5394", "#d9730d"  # blue and orange: told apart by the colour-blind, too
+LINE = 0.34  # inches a line of the chart
+DODGE = 0.17  # lines between ours and the peer
+
+
+def draw_chart(path, rows, caption):
+    """A panel a data set, a line an estimator, the best at the top; saved as a PNG.
+
+    Raises ImportError where matplotlib is missing.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    tasks = {}
+    for row in rows:
+        if not row.ours.failed:
+            tasks.setdefault(row.task, {}).setdefault(row.dataset, {})[row.estimator] = row
+    orders = {task: best_first(panels) for task, panels in tasks.items()}
+    heights = [LINE * len(order) + 0.9 for order in orders.values()]
+    n_columns = max(len(panels) for panels in tasks.values())
+    head, foot = 0.75, 0.55
+    height = sum(heights) + head + foot
+    figure = plt.figure(figsize=(4.2 + 3.4 * max(n_columns, 2), height))
+    top = height - head
+    for (task, panels), tall in zip(tasks.items(), heights):
+        left, right = 2.9 / figure.get_figwidth(), 1 - 0.15 / figure.get_figwidth()
+        width = (right - left) / len(panels)
+        for k, (name, block) in enumerate(panels.items()):
+            gap_column = 1.25 / figure.get_figwidth()  # the differences, right of the axes
+            box = (left + k * width, (top - tall + 0.6) / height)
+            axes = figure.add_axes((*box, width - gap_column, (tall - 0.9) / height))
+            draw_panel(axes, name, block, orders[task])
+            if k == 0:
+                peers = {n: row.peer for rows in panels.values() for n, row in rows.items()}
+                draw_names(axes, orders[task], peers)
+        top -= tall
+    draw_legend(figure, height)
+    figure.text(0.5, 0.14 / height, caption, ha="center", va="bottom", fontsize=8, color="0.3")
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def best_first(panels):
+    """The estimators of one task by their mean rank over its data sets."""
+    ranks = {}
+    for block in panels.values():
+        by_score = sorted(block, key=lambda name: -block[name].ours.score)
+        for rank, name in enumerate(by_score):
+            ranks.setdefault(name, []).append(rank / len(by_score))
+    return sorted(ranks, key=lambda name: (np.mean(ranks[name]), name))
+
+
+def draw_panel(axes, title, block, order):
+    """The dots of one data set; right of them the paired differences in figures."""
+    for y, name in enumerate(order):
+        if y % 2 == 0:
+            axes.axhspan(y - 0.5, y + 0.5, color="0.955", zorder=0)
+        row = block.get(name)
+        if row is None:
+            beside(axes, "not run", y, 0.5, ha="center", color="0.5", fontsize=7)
+            continue
+        paired = row.difference is not None
+        draw_dot(axes, row.ours, y - paired * DODGE, OURS, "o", OURS)
+        if paired:
+            draw_dot(axes, row.theirs, y + paired * DODGE, PEER, "D", "white")
+            text = f"{row.difference:+.3f} ± {row.difference_se:.3f}"
+            beside(axes, text, y, 1, points=8, fontsize=7.5, family="monospace")
+    beside(axes, "ours minus peer", -0.8, 1, points=8, fontsize=7.5)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.tick_params(axis="x", labelsize=8)
+    axes.grid(axis="x", color="0.85", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.margins(x=0.06)
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    first = next(iter(block.values()))
+    subtitle = f"{title}  ({first.n_rows} rows, {first.n_features} features)"
+    axes.set_title(subtitle, fontsize=9, loc="left")
+    axes.set_xlabel(first.metric, fontsize=8)
+
+
+def draw_names(axes, order, peers):
+    """Left of the first panel of a task: each estimator, and its peer below it."""
+    for y, name in enumerate(order):
+        peer = peers.get(name)
+        place = {"points": -8, "ha": "right"}
+        beside(axes, name, y - (0.18 if peer else 0), 0, fontsize=8, color=OURS, **place)
+        if peer:
+            beside(axes, f"vs {peer}", y + 0.24, 0, fontsize=6.5, color=PEER, **place)
+
+
+def beside(axes, text, y, x, points=0, ha="left", color="0.25", **style):
+    """Text at line `y` and the share `x` of the panel's width, moved right by some points."""
+    axes.annotate(
+        text,
+        (x, y),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(points, 0),
+        textcoords="offset points",
+        ha=ha,
+        va="center",
+        color=color,
+        annotation_clip=False,
+        **style,
+    )
+
+
+def draw_dot(axes, summary, y, color, marker, face):
+    axes.errorbar(
+        summary.score,
+        y,
+        xerr=0 if math.isnan(summary.score_se) else summary.score_se,
+        color=color,
+        marker=marker,
+        markerfacecolor=face,
+        markersize=5 if marker == "o" else 4,
+        elinewidth=1.2,
+        linestyle="none",
+        zorder=3,
+    )
+
+
+def draw_legend(figure, height):
+    from matplotlib.lines import Line2D
+
+    marks = [
+        Line2D([], [], color=OURS, marker="o", markersize=5, label="sklearn_ensemble_theory"),
+        Line2D(
+            [],
+            [],
+            color=PEER,
+            marker="D",
+            markerfacecolor="white",
+            markersize=4,
+            label="scikit-learn peer",
+        ),
+    ]
+    figure.legend(
+        handles=marks,
+        loc="upper right",
+        ncols=2,
+        frameon=False,
+        fontsize=9,
+        bbox_to_anchor=(0.99, 1 - 0.1 / height),
+    )
+    figure.text(
+        0.15 / figure.get_figwidth(),
+        1 - 0.2 / height,
+        "Nested cross-validation on real data",
+        va="top",
+        fontsize=12,
+        weight="bold",
+    )

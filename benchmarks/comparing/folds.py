@@ -1,0 +1,117 @@
+"""Nested cross-validation: a grid search inside each of the repeated, stratified outer folds."""
+
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, StratifiedKFold
+from sklearn.utils.parallel import Parallel, delayed
+
+INNER_FOLDS = 3
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What one outer fold says about one candidate; seconds are those of the chosen model."""
+
+    score: float = np.nan
+    fit_seconds: float = np.nan
+    predict_seconds: float = np.nan
+    chosen: dict = field(default_factory=dict)
+    warned: tuple = ()
+    failed: str | None = None
+
+
+def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
+    """Search the grid on the training rows, judge the best on the others."""
+    pipeline, grid = candidate.pipeline()
+    cv = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+    inner = list(cv.split(train, strata[train]))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            search = GridSearchCV(pipeline, grid, cv=inner, scoring=scoring, error_score="raise")
+            search.fit(dataset.X[train], dataset.y[train])
+            start = time.perf_counter()
+            search.predict(dataset.X[test])
+            predict_seconds = time.perf_counter() - start
+            score = get_scorer(scoring)(search, dataset.X[test], dataset.y[test])
+        except Exception as error:  # an estimator that fails must not take the others with it
+            return Fold(failed=f"{type(error).__name__}: {first_line(error)}")
+    return Fold(
+        score=float(score),
+        fit_seconds=search.refit_time_,
+        predict_seconds=predict_seconds,
+        chosen={key.removeprefix("model__"): v for key, v in search.best_params_.items()},
+        warned=tuple(sorted({f"{w.category.__name__}: {first_line(w.message)}" for w in caught})),
+    )
+
+
+def first_line(error):
+    return (str(error).splitlines() or [""])[0]
+
+
+def evaluate(candidates, dataset, *, scoring, folds, repeats, seed, n_jobs):
+    """Yield (candidate, Fold) for every candidate in every outer fold; the same splits for all."""
+    strata = dataset.strata()
+    cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
+    splits = list(cv.split(strata, strata))
+    jobs = [(candidate, *split) for candidate in candidates for split in splits]
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(evaluate_fold)(candidate, dataset, strata, train, test, scoring, seed)
+        for candidate, train, test in jobs
+    )
+    for (candidate, *_), result in zip(jobs, results):
+        yield candidate, result
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A candidate's outer folds in a few numbers."""
+
+    score: float
+    score_se: float
+    fit_seconds: float
+    predict_seconds: float
+    chosen: str
+    failed: str | None = None
+
+
+def summarise(folds, n_folds):
+    failed = next((fold.failed for fold in folds if fold.failed), None)
+    if failed:
+        return Summary(*[np.nan] * 4, chosen="", failed=failed)
+    scores = np.array([fold.score for fold in folds])
+    return Summary(
+        score=scores.mean(),
+        score_se=corrected_standard_error(scores, n_folds),
+        fit_seconds=float(np.median([fold.fit_seconds for fold in folds])),
+        predict_seconds=float(np.median([fold.predict_seconds for fold in folds])),
+        chosen=most_chosen([fold.chosen for fold in folds]),
+    )
+
+
+def difference(ours, theirs, n_folds):
+    """Mean difference of scores fold by fold, ours minus theirs, and its standard error."""
+    gaps = np.array([a.score - b.score for a, b in zip(ours, theirs)])
+    return gaps.mean(), corrected_standard_error(gaps, n_folds)
+
+
+def corrected_standard_error(values, n_folds):
+    """Standard error of the mean of values from J repeated folds.
+
+    The folds share training rows, so s / sqrt(J) is far too small. C. Nadeau and Y. Bengio,
+    "Inference for the generalization error" (2003), equation (7), put 1/J + n_test/n_train in
+    place of 1/J; here n_test/n_train = 1/(n_folds - 1).
+    """
+    return float(np.sqrt((1 / len(values) + 1 / (n_folds - 1)) * np.var(values, ddof=1)))
+
+
+def most_chosen(choices):
+    """The parameters chosen in most folds, and in how many of them."""
+    counts = Counter(", ".join(f"{k}={v}" for k, v in choice.items()) for choice in choices)
+    text, count = counts.most_common(1)[0]
+    return f"{text} ({count}/{len(choices)})" if text else "-"

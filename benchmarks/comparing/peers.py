@@ -1,0 +1,188 @@
+"""What each estimator of the package is compared with, and the grids that are searched.
+
+The estimators are those that the package exports. An estimator that `ENTRIES` does not know joins
+all the same, with the part of `DEFAULT_GRID` that it has parameters for, and without a peer.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sklearn import ensemble, linear_model, neighbors, preprocessing, tree
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import sklearn_ensemble_theory as package
+from comparing import UsageError
+from comparing.data import did_you_mean
+
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+DEFAULT_GRID = {"n_estimators": [20, 50]}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimator's fixed parameters and grid; its peer, with the same ones unless told otherwise.
+
+    `rounds` is the number of estimators, on both sides, in the default run; `--full` takes five
+    times as many.
+    """
+
+    grid: Mapping = field(default_factory=dict)
+    params: Callable[[], Mapping] = dict
+    peer: Callable[[], BaseEstimator] | None = None
+    peer_grid: Mapping | None = None
+    rounds: int | None = None
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A named model and the grid that is searched for it."""
+
+    name: str
+    model: BaseEstimator
+    grid: Mapping
+
+    @property
+    def key(self):
+        """Equal for candidates that would give the same numbers: they are computed once."""
+        kind = type(self.model)
+        text = self.model.__repr__(N_CHAR_MAX=1_000_000)  # in full
+        return f"{kind.__module__}.{kind.__qualname__} {text} {dict(self.grid)!r}"
+
+    def pipeline(self):
+        """The scaled model, and its grid by the pipeline's names."""
+        grid = {f"model__{name}": list(values) for name, values in self.grid.items()}
+        return Pipeline([("scale", StandardScaler()), ("model", self.model)]), grid
+
+
+def of(cls, **params):
+    """A function that builds a peer."""
+    return lambda: cls(**params)
+
+
+def splines():
+    return make_pipeline(
+        preprocessing.SplineTransformer(extrapolation="linear"),
+        linear_model.RidgeCV(alphas=[10.0**k for k in range(-3, 5)]),
+    )
+
+
+NEIGHBORS = {"n_neighbors": [3, 10, 30]}
+MAX_SAMPLES = {"max_samples": [0.5, 1.0]}
+MAX_FEATURES = {"max_features": ["sqrt", 0.5]}
+LEARNING_RATE = {"learning_rate": [0.1, 0.3]}
+STUMP_ROUNDS = {"n_estimators": [15, 50]}
+KNOTS = {"splinetransformer__n_knots": [4, 8]}
+
+ENTRIES = {
+    # averaging
+    "BaggingClassifier": Entry(MAX_SAMPLES, peer=of(ensemble.BaggingClassifier), rounds=20),
+    "BaggingRegressor": Entry(MAX_SAMPLES, peer=of(ensemble.BaggingRegressor), rounds=20),
+    "RandomForestClassifier": Entry(
+        MAX_FEATURES, peer=of(ensemble.RandomForestClassifier), rounds=20
+    ),
+    "RandomForestRegressor": Entry(
+        MAX_FEATURES, peer=of(ensemble.RandomForestRegressor), rounds=20
+    ),
+    "BaggedNearestNeighborsClassifier": Entry(
+        {"max_samples": ["rate", "loo"]},
+        peer=of(neighbors.KNeighborsClassifier),
+        peer_grid=NEIGHBORS,
+    ),
+    "BaggedNearestNeighborsRegressor": Entry(
+        {"max_samples": ["rate", "loo"]},
+        peer=of(neighbors.KNeighborsRegressor),
+        peer_grid=NEIGHBORS,
+    ),
+    # boosting
+    "AdaBoostClassifier": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostClassifier)),
+    "GradientBoostingClassifier": Entry(
+        LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=15
+    ),
+    "GradientBoostingRegressor": Entry(
+        LEARNING_RATE, peer=of(ensemble.GradientBoostingRegressor), rounds=15
+    ),
+    "L2BoostingRegressor": Entry(
+        {"learning_rate": [0.01, 0.1]},
+        params=lambda: {"n_estimators": 1000},
+        peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),
+        peer_grid={"learning_rate": [0.05, 0.2]},
+    ),
+    # smoothing
+    "NadarayaWatsonRegressor": Entry(
+        {"bandwidth": ["scott", "loo"]}, peer=of(neighbors.KNeighborsRegressor), peer_grid=NEIGHBORS
+    ),
+    "SmoothingSplineRegressor": Entry(
+        {"df": [3.0, None]},
+        peer=splines,
+        peer_grid=KNOTS,  # None: by generalised cross-validation
+    ),
+    "LinearL2BoostingRegressor": Entry({"time": ["gcv", "aicc"]}, peer=splines, peer_grid=KNOTS),
+    # erm
+    "DecisionStumpClassifier": Entry(
+        {"max_bins": [None, 16]},
+        peer=of(tree.DecisionTreeClassifier, max_depth=1),
+        peer_grid={"criterion": ["gini", "entropy"]},
+    ),
+    "DecisionStumpRegressor": Entry(
+        {"max_bins": [None, 16]}, peer=of(tree.DecisionTreeRegressor, max_depth=1), peer_grid={}
+    ),
+}
+
+
+def exported():
+    """The package's estimators by name, in the order of its `__all__`."""
+    members = {name: getattr(package, name) for name in package.__all__}
+    return {
+        name: member
+        for name, member in members.items()
+        if inspect.isclass(member) and issubclass(member, BaseEstimator)
+    }
+
+
+def choose(names=None, known=None):
+    """Those of the estimators that are named, all without names."""
+    known = exported() if known is None else known
+    for name in names or ():
+        if name not in known:
+            raise UsageError(
+                f"unknown estimator {name!r}{did_you_mean(name, known)}; --list shows them"
+            )
+    return {name: cls for name, cls in known.items() if not names or name in names}
+
+
+def candidates(name, cls, seed, full=False):
+    """The estimator and its peer (None where there is none), ready to be searched."""
+    entry = ENTRIES.get(name)
+    if entry is None:
+        known = inspect.signature(cls).parameters
+        needed = [key for key, p in known.items() if p.default is p.empty and p.kind in BY_NAME]
+        if needed:
+            raise UsageError(f"{name} needs {', '.join(needed)}: give it an entry in {__name__}")
+        grid = {key: values for key, values in DEFAULT_GRID.items() if key in known}
+        return Candidate(name, prepared(cls(), seed), grid), None
+    rounds = {} if entry.rounds is None else {"n_estimators": entry.rounds * (5 if full else 1)}
+    model = prepared(cls(**entry.params(), **rounds), seed)
+    if entry.peer is None:
+        return Candidate(name, model, entry.grid), None
+    peer = prepared(entry.peer().set_params(**rounds), seed)
+    grid = entry.grid if entry.peer_grid is None else entry.peer_grid
+    return Candidate(name, model, entry.grid), Candidate(peer_name(peer), peer, grid)
+
+
+def prepared(model, seed):
+    """The model with its seed set, wherever it has one."""
+    seeds = [key for key in model.get_params() if key.split("__")[-1] == "random_state"]
+    return model.set_params(**dict.fromkeys(seeds, seed))
+
+
+def peer_name(model):
+    if isinstance(model, Pipeline):
+        return " + ".join(type(step).__name__ for _, step in model.steps)
+    return type(model).__name__
+
+
+def task_of(model):
+    return "classification" if is_classifier(model) else "regression"

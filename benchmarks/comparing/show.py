@@ -1,0 +1,129 @@
+"""What `compare.py` prints and writes: progress, the table, the same as CSV."""
+
+import csv
+import math
+import sys
+import time
+from dataclasses import dataclass
+
+from comparing.folds import Summary
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimator on one data set; from `peer` on None where there is no peer."""
+
+    dataset: str
+    task: str
+    n_rows: int
+    n_features: int
+    metric: str
+    estimator: str
+    ours: Summary
+    peer: str | None = None
+    theirs: Summary | None = None
+    difference: float | None = None
+    difference_se: float | None = None
+
+
+class Progress:
+    """A bar on a terminal; a line every ten per cent elsewhere; nothing when quiet."""
+
+    def __init__(self, total, quiet=False, stream=None):
+        self.total, self.done, self.quiet = total, 0, quiet
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        self.start = time.monotonic()
+
+    def advance(self, text):
+        self.done += 1
+        if self.quiet:
+            return
+        seconds = time.monotonic() - self.start
+        left = seconds * (self.total - self.done) / self.done
+        if self.terminal:
+            filled = 30 * self.done // self.total
+            bar = "#" * filled + "." * (30 - filled)
+            line = f"[{bar}] {self.done}/{self.total}  {left:.0f} s left  {text}"
+            end = "" if self.done < self.total else "\n"
+            print(f"\r\x1b[K{line[:110]}", end=end, file=self.stream, flush=True)
+        elif 10 * self.done // self.total > 10 * (self.done - 1) // self.total:
+            share = 100 * self.done // self.total
+            print(f"{share} % after {seconds:.0f} s ({text})", file=self.stream, flush=True)
+
+
+# --- the table --------------------------------------------------------------------------------
+
+
+def print_table(rows):
+    """A block a data set; under each estimator its peer, and the paired difference beside it."""
+    name_width = max(len(name) + 5 for row in rows for name in (row.estimator, row.peer or ""))
+    chosen_width = max(len(s.chosen) for row in rows for s in (row.ours, row.theirs) if s)
+    header = (
+        f"{'':{name_width}}  {'score':>15}  {'fit s':>7}  {'predict s':>9}  "
+        f"{'chosen (folds)':{chosen_width}}  {'minus peer':>16}"
+    )
+    for dataset in dict.fromkeys(row.dataset for row in rows):
+        block = [row for row in rows if row.dataset == dataset]
+        first = block[0]
+        print(
+            f"\n{dataset}: {first.task}, {first.n_rows} rows, {first.n_features} features, ", end=""
+        )
+        print(f"{first.metric}\n{header}")
+        for row in block:
+            gap = ""
+            if row.difference is not None:
+                gap = f"{row.difference:+.3f} ± {row.difference_se:.3f}"
+            print(line(row.estimator, row.ours, name_width, chosen_width, gap))
+            if row.peer:
+                print(line(f"  vs {row.peer}", row.theirs, name_width, chosen_width))
+
+
+def line(name, summary, name_width, chosen_width, gap=""):
+    if summary.failed:
+        return f"{name:{name_width}}  {summary.failed}"
+    score = f"{summary.score:.3f} ± {summary.score_se:.3f}"
+    text = (
+        f"{name:{name_width}}  {score:>15}  {summary.fit_seconds:>7.3f}  "
+        f"{summary.predict_seconds:>9.4f}  {summary.chosen:{chosen_width}}  {gap:>16}"
+    )
+    return text.rstrip()
+
+
+def write_table(path, rows):
+    """The same table as CSV: one line an estimator and data set, its peer in the same line."""
+    sides = ("score", "score_se", "fit_seconds", "predict_seconds", "chosen", "failed")
+    common = ("dataset", "task", "n_rows", "n_features", "metric", "estimator")
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(
+            [*common, *sides, "peer", *(f"peer_{name}" for name in sides)]
+            + ["difference", "difference_se"]
+        )
+        for row in rows:
+            cells = [getattr(row, name) for name in common]
+            cells += [getattr(row.ours, name) for name in sides]
+            cells += [row.peer, *(getattr(row.theirs, name, None) for name in sides)]
+            writer.writerow(
+                ["" if blank(c) else c for c in [*cells, row.difference, row.difference_se]]
+            )
+
+
+def write_folds(path, folds, n_folds):
+    """Every outer fold as CSV; `folds` has (data set, estimator, side, model, list of Fold)."""
+    figures = ("score", "fit_seconds", "predict_seconds")
+    with open(path, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(
+            ["dataset", "estimator", "side", "model", "repeat", "fold", *figures, "chosen"]
+        )
+        for *names, results in folds:
+            for i, fold in enumerate(results):
+                cells = [getattr(fold, name) for name in figures]
+                cells = ["" if blank(c) else c for c in cells]
+                chosen = ", ".join(f"{k}={v}" for k, v in fold.chosen.items())
+                writer.writerow([*names, *divmod(i, n_folds), *cells, chosen])
+
+
+def blank(cell):
+    return cell is None or (isinstance(cell, float) and math.isnan(cell))

@@ -1,0 +1,202 @@
+"""Each side of a case in a process of its own, asked in alternation: what `speed.py` runs."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+# Measure the checkout that this file belongs to, whatever is installed.
+sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
+
+import cases
+
+EXTRAS = {"lightgbm": "benchmark", "xgboost": "benchmark", "dask": "dask", "matplotlib": "plot"}
+
+# --- in the process of one side ---------------------------------------------------------------
+
+
+def serve(requests, answer, subject, case, side, params):
+    """Warm up, then answer "run" by the seconds of one run and "quality" by a number.
+
+    `requests` are lines of text; `answer(kind, value)` sends one line of JSON back.
+    """
+    try:
+        case = cases.load(subject)[case]
+        side = case.side(side)
+        data = cases.call(case.data, **params)
+
+        def run():
+            prepared = cases.call(side.setup, data, **params)
+            start = time.perf_counter()
+            result = cases.call(side.run, prepared, data, **params)
+            return time.perf_counter() - start, result
+
+        cases.call(side.setup, data, **params)  # the imports are no memory of the method's
+        reset_peak()
+        before = memory("current")
+        _, result = run()
+        after = memory("peak")
+        answer("ready", None if before is None else max(after - before, 0))
+        for request in requests:
+            if request.strip() == "run":
+                result = None  # freed before the clock starts
+                seconds, result = run()
+                answer("seconds", seconds)
+            else:
+                quality = side.quality and cases.call(side.quality, result, data, **params)
+                answer("quality", None if quality is None else float(quality))
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library in EXTRAS:
+            answer("missing", f"{library} is not installed (extra: {EXTRAS[library]})")
+        else:
+            answer("failed", traceback.format_exc())
+    except Exception:
+        answer("failed", traceback.format_exc())
+
+
+def main():
+    """Speak with `Worker`, which started this file as a script, over standard input and output."""
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
+        os.dup2(2, 1)  # what a library prints must not land between the answers
+
+        def answer(kind, value):
+            print(json.dumps([kind, value]), file=answers, flush=True)
+
+        serve(sys.stdin, answer, **json.loads(sys.argv[1]))
+
+
+def reset_peak():
+    """Start the high-water mark of this process anew (Linux; elsewhere it runs from the start)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def process_statuses():
+    """What Linux says of every process, by process number; empty on other systems."""
+    statuses = {}
+    for path in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError):  # it may end while we look
+            lines = path.read_text(errors="replace").splitlines()
+            statuses[path.parent.name] = {
+                key: value.strip() for key, value in (line.split(":", 1) for line in lines)
+            }
+    return statuses
+
+
+def memory(kind):
+    """Resident bytes, "current" or "peak"; None where the system does not say.
+
+    On Linux the worker processes that the side itself started are counted in.
+    """
+    field = {"current": "VmRSS", "peak": "VmHWM"}[kind]
+    statuses = process_statuses()
+    family = [str(os.getpid())]
+    for pid in family:  # grows while it is walked over
+        family += [child for child, status in statuses.items() if status["PPid"] == pid]
+    if family[0] in statuses:
+        sizes = [statuses[pid].get(field, "0 kB") for pid in family]
+        return 1024 * sum(int(size.split()[0]) for size in sizes)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+# --- in the process that asks -----------------------------------------------------------------
+
+
+class Failed(Exception):
+    """A side raised, or died."""
+
+
+class Missing(Exception):
+    """A side's optional library is not installed."""
+
+
+class Worker:
+    """The process of one side, asked by `ask`; a context manager, at whose end it stops."""
+
+    def __init__(self, subject, case, side, params):
+        self.name = side
+        job = {"subject": subject, "case": case.name, "side": side, "params": params}
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, json.dumps(job)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()  # the end of its requests
+        self.process.stdout.close()
+        self.process.wait()
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failed(f"its process died (exit status {self.process.wait()})")
+        kind, value = json.loads(line)
+        if kind == "missing":
+            raise Missing(value)
+        if kind == "failed":
+            raise Failed(value)
+        return value
+
+    def ask(self, request):
+        with contextlib.suppress(BrokenPipeError):
+            print(request, file=self.process.stdin, flush=True)
+        return self.answer()
+
+
+def measure(subject, case, params, runs, report):
+    """One setting of a case: what each side needed, and how good its result was.
+
+    Gives side -> {"seconds": [...], "quality": ..., "memory": bytes} for the sides that came
+    through, {"missing": ...} or {"failed": ...} for the others.
+    """
+    record, asked = {}, []
+    with contextlib.ExitStack() as stack:
+
+        def attempt(worker, take):
+            try:
+                take(worker)
+            except (Failed, Missing) as error:
+                record[worker.name] = {type(error).__name__.lower(): str(error)}
+                return False
+            return True
+
+        def warm_up(worker):
+            report(f"{worker.name}: warming up")
+            record[worker.name] = {"memory": worker.answer(), "seconds": []}
+
+        def run(worker):
+            seconds = record[worker.name]["seconds"]
+            report(f"{worker.name}: run {len(seconds) + 1} of {runs}")
+            seconds.append(worker.ask("run"))
+
+        def judge(worker):
+            record[worker.name]["quality"] = worker.ask("quality")
+
+        for side in case.sides:  # started one after the other: warm-ups do not disturb each other
+            worker = stack.enter_context(Worker(subject, case, side, params))
+            if attempt(worker, warm_up):
+                asked.append(worker)
+        for request in [run] * runs + [judge]:
+            asked = [worker for worker in asked if attempt(worker, request)]
+    report("")
+    return record
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,414 @@
+"""How long the estimators take, against the library that a user would pick instead.
+
+    python benchmarks/speed.py                  every case
+    python benchmarks/speed.py bagging          the cases of cases/bagging.py
+    python benchmarks/speed.py subsample-in-n   one case (shell patterns work: 'bagged-*')
+    python benchmarks/speed.py --list
+
+Each side of a case lives in a process of its own, which imports its own library and no other: two
+OpenMP pools in one process can slow each other down by an order of magnitude. The process builds
+the data from a seed, runs once untimed (its peak memory is read here) and is then asked for one
+timed run at a time, in alternation with the other sides, so that a slow moment of the machine
+falls on all of them. The table gives the median of each side's times and the median of the ratios
+of neighbouring runs.
+
+Writing a case
+--------------
+One file a subject in `cases/`; the file registers its cases when it is imported. Only NumPy and the
+standard library are imported at the top of the file; everything else inside `setup`, so that no
+process imports the library of another side::
+
+    from cases import Case, Side, estimator, fit, friedman1, held_out_mse, register
+
+
+    def lightgbm(data, n_estimators, seed, threads):
+        from lightgbm import LGBMRegressor
+
+        return LGBMRegressor(n_estimators=n_estimators, n_jobs=threads, random_state=seed)
+
+
+    register(
+        Case(
+            name="gradient-boosting",                # what is typed on the command line
+            title="gradient boosting of trees, n = 20,000",
+            params={"n": 20_000, "p": 20, "n_estimators": 100},
+            quick={"n": 1_000, "n_estimators": 10},  # what --quick replaces
+            data=friedman1,                          # data(seed, n, p, ...) -> anything
+            sides={                                  # name -> setup or Side; the first is ours
+                "ours": estimator("sklearn_ensemble_theory", "GradientBoostingRegressor"),
+                "scikit-learn": estimator("sklearn.ensemble", "GradientBoostingRegressor"),
+                "lightgbm": lightgbm,
+            },
+            run=fit,                                 # run(state, data) -> result: what is timed
+            quality=held_out_mse, metric="test MSE", # quality(result, data) -> float
+            limit={"scikit-learn": 0.9},             # our time / the peer's, at most
+        )
+    )
+
+The pieces of a case are plain functions. Beside the arguments above each gets those of the case's
+params that it names, and `seed` and `threads` where it names them:
+
+`data(seed, **params)`
+    Build the data, with NumPy alone. Every side builds them anew from the same seed. `cases`
+    offers `friedman1` and `two_classes`; both give `.X, .y, .X_test, .y_test`.
+`setup(data, **params) -> state`
+    Import the side's library and prepare, untimed: usually an estimator, not yet fitted. It is
+    called before every run, so a run may change its state. `estimator(module, name, base)` makes
+    the setup of a class: built from those of the params that it knows, `random_state` from the
+    seed; `drop_in(name, base)` makes both sides of a class that scikit-learn has too. A missing
+    optional library (ModuleNotFoundError of `lightgbm`, `xgboost`) is reported, and no failure.
+`run(state, data, **params) -> result`
+    What is timed: `fit`, `fit_predict` or your own.
+`quality(result, data, **params) -> float`
+    On the last result, untimed: `held_out_mse`, `held_out_error` for a fitted estimator,
+    `mse_of_prediction`, `error_of_prediction` for predictions. `metric` names it.
+
+A side whose `run` or `quality` differs from the case's is a `Side(setup, run=..., quality=...)`.
+Further fields of a `Case`:
+
+`vary={"n": (1_000, 10_000, 100_000)}`
+    A row for each value of one param: time as a function of n, or Monte Carlo error as a function
+    of the number of replications. Under numbers the table adds how the time grows: the exponent a
+    of the least-squares fit time ~ value^a. The param stays in `params`; `quick` may hold a
+    shorter tuple for it. `growth_limit` bounds our exponent.
+`limit=0.9` or `limit={"scikit-learn": 0.9}`
+    The required ratio of times, against all peers or by peer. The median is held against it.
+`quality_margin=0.0`
+    Our quality may be worse than the peer's by this much and no more; also by peer. Lower is
+    better unless `higher_is_better=True`.
+`seconds_limit=15`, `memory_limit=480`
+    Bounds on our own time (median, s) and our own growth of memory (MiB), in every setting.
+`runs=5`
+    Timed runs a side; fewer where a run takes many seconds.
+
+No limit is judged under `--quick`. A limit that is missed is shown, and is no failure: the exit
+status is 1 where a side raised, 2 where the command line is wrong, 0 otherwise.
+"""
+
+import argparse
+import contextlib
+import fnmatch
+import json
+import math
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import cases
+from measuring import measure
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def compare(case, record, peer):
+    """Our time over the peer's: the median of the ratios of neighbouring runs; None without one."""
+    ours, theirs = record[case.ours], record[peer]
+    if "seconds" not in ours or "seconds" not in theirs:
+        return None
+    return statistics.median(a / b for a, b in zip(ours["seconds"], theirs["seconds"]))
+
+
+def check_against(case, record, peer, ratio):
+    """(text, met) for each figure that the case requires against this peer."""
+    if ratio is None:
+        return []
+    checks = []
+    limit, margin = case.required("limit", peer), case.required("quality_margin", peer)
+    if limit is not None:
+        checks.append((f"ratio <= {limit:.3g}", ratio <= limit))
+    if margin is not None:
+        loss = record[case.ours]["quality"] - record[peer]["quality"]
+        loss = -loss if case.higher_is_better else loss
+        text = "quality no worse" if margin == 0 else f"quality worse by <= {margin:g}"
+        checks.append((text, loss <= margin))
+    return checks
+
+
+def check_alone(case, ours):
+    """(text, met) for each figure that the case requires of us alone."""
+    checks = []
+    if case.seconds_limit is not None and "seconds" in ours:
+        met = statistics.median(ours["seconds"]) <= case.seconds_limit
+        checks.append((f"ours <= {case.seconds_limit:g} s", met))
+    if case.memory_limit is not None and ours.get("memory") is not None:
+        met = ours["memory"] <= case.memory_limit * 2**20
+        checks.append((f"ours <= {case.memory_limit:g} MB", met))
+    return checks
+
+
+def growth(values, seconds):
+    """The exponent a of the least-squares fit seconds ~ values^a, or None."""
+    if len(values) < 2 or not all(isinstance(v, int | float) and v > 0 for v in values):
+        return None
+    return statistics.linear_regression(
+        [math.log(v) for v in values], [math.log(s) for s in seconds]
+    ).slope
+
+
+# --- what is shown ----------------------------------------------------------------------------
+
+
+def show_seconds(side):
+    if "seconds" in side:
+        return f"{statistics.median(side['seconds']):.3g}"
+    return "not installed" if "missing" in side else "FAILED"
+
+
+def show_quality(side):
+    return f"{side['quality']:.4g}" if side.get("quality") is not None else "-"
+
+
+def show_memory(side):
+    return f"{side['memory'] / 2**20:.0f}" if side.get("memory") is not None else "-"
+
+
+def show_checks(checks):
+    return "; ".join(f"{text}: {'met' if met else 'MISSED'}" for text, met in checks) or "-"
+
+
+HEADER = (
+    *("case", "peer", "ours s", "peer s", "ratio", "metric", "ours", "peer", "ours MB", "peer MB"),
+    "required",
+)
+
+
+def table_row(case, setting, record, peer, ratio, checks):
+    """The cells of one line of the table; `peer` is None for a case without one."""
+    ours, theirs = record[case.ours], record.get(peer, {})
+    return (
+        label(case, setting),
+        peer or "-",
+        show_seconds(ours),
+        show_seconds(theirs) if peer else "-",
+        "-" if ratio is None else f"{ratio:.3f}",
+        case.metric or "-",
+        show_quality(ours),
+        show_quality(theirs),
+        show_memory(ours),
+        show_memory(theirs),
+        show_checks(checks),
+    )
+
+
+def label(case, setting):
+    return " ".join([case.name, *(f"{name}={setting[name]}" for name in case.vary)])
+
+
+class Table:
+    """Lines of aligned cells, printed as they come; widths are fixed by what can be known ahead."""
+
+    def __init__(self, selected, quick):
+        rows = [
+            (label(case, setting), peer, "not installed", "not installed", "", case.metric)
+            for case in selected
+            for setting in case.settings(quick)
+            for peer in case.peers or ["-"]
+        ]
+        self.widths = [max(len(name), 7) for name in HEADER[:-1]] + [0]
+        for row in rows:
+            for i, cell in enumerate(row):
+                self.widths[i] = max(self.widths[i], len(cell))
+        self.print(HEADER)
+        print("  ".join("-" * width for width in self.widths[:-1]) + "  " + "-" * len(HEADER[-1]))
+
+    def print(self, cells):
+        left = {0, 1, 5, len(cells) - 1}
+        parts = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, self.widths))
+        ]
+        print("  ".join(parts).rstrip(), flush=True)
+
+
+def report_to(stream):
+    """A function that keeps one line of a terminal up to date; elsewhere it says nothing."""
+    if not stream.isatty():
+        return lambda text: None
+
+    def report(text):
+        print(f"\r\x1b[K{text}", end="", file=stream, flush=True)
+
+    return report
+
+
+def environment(threads):
+    import importlib.metadata as metadata
+    import platform
+
+    versions = {}
+    for library in ("numpy", "scipy", "scikit-learn", "joblib", "lightgbm", "xgboost"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[library] = metadata.version(library)
+    return {
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}",
+        "threads": threads,
+        "versions": versions,
+    }
+
+
+def available_cores():
+    """The cores that this process may use, its container's quota counted."""
+    import joblib
+
+    return joblib.cpu_count()
+
+
+def select(names):
+    """(subject, case) for every case that is named, matched or in a named file; all without names.
+
+    Raises ValueError for a name that matches nothing.
+    """
+    known = [
+        (subject, case) for subject in cases.subjects() for case in cases.load(subject).values()
+    ]
+    chosen = []
+    for name in names or ["*"]:
+        found = [
+            (subject, case)
+            for subject, case in known
+            if subject == name or fnmatch.fnmatchcase(case.name, name)
+        ]
+        if not found and names:
+            raise ValueError(f"no case is called {name!r}; --list shows them")
+        chosen += [pair for pair in found if pair not in chosen]
+    return chosen
+
+
+def run_case(subject, case, table, args, report):
+    """Measure and print every setting of a case; gives its record for --json."""
+    settings, outcome = [], {"case": case.name, "title": case.title, "rows": []}
+    for setting in case.settings(args.quick):
+        params = {**setting, "seed": args.seed, "threads": args.threads}
+        prefix = label(case, setting)
+        record = measure(
+            subject,
+            case,
+            params,
+            args.runs or case.runs,
+            lambda text, prefix=prefix: report(f"{prefix}: {text}" if text else ""),
+        )
+        comparisons = []
+        for peer in case.peers or [None]:
+            ratio = compare(case, record, peer) if peer else None
+            checks = check_against(case, record, peer, ratio) if peer else []
+            if not comparisons:
+                checks += check_alone(case, record[case.ours])
+            checks = [] if args.quick else checks
+            table.print(table_row(case, setting, record, peer, ratio, checks))
+            comparisons.append({"peer": peer, "ratio": ratio, "required": checks})
+        settings.append(setting)
+        outcome["rows"].append({"params": params, "sides": record, "comparisons": comparisons})
+    for name in case.vary:
+        outcome["growth"] = {}
+        for side in case.sides:
+            points = [
+                (setting[name], statistics.median(row["sides"][side]["seconds"]))
+                for setting, row in zip(settings, outcome["rows"])
+                if "seconds" in row["sides"][side]
+            ]
+            exponent = growth(*zip(*points)) if points else None
+            if exponent is not None:
+                outcome["growth"][side] = exponent
+        if outcome["growth"]:
+            print_growth(case, name, outcome, not args.quick)
+    return outcome
+
+
+def print_growth(case, name, outcome, judged):
+    text = ", ".join(f"{side}'s as {name}^{a:.2f}" for side, a in outcome["growth"].items())
+    if judged and case.growth_limit is not None and case.ours in outcome["growth"]:
+        met = outcome["growth"][case.ours] <= case.growth_limit
+        outcome["growth_limit_met"] = met
+        text += f"; required at most {case.growth_limit:g}: {'met' if met else 'MISSED'}"
+    print(f"  time grows: {text}", flush=True)
+
+
+def failures(outcomes):
+    """(case, side, traceback) for everything that raised."""
+    return [
+        (outcome["case"], side, result["failed"])
+        for outcome in outcomes
+        for row in outcome["rows"]
+        for side, result in row["sides"].items()
+        if "failed" in result
+    ]
+
+
+def missing(outcomes):
+    """The sentences about optional libraries that are not there, each once."""
+    sentences = [
+        result["missing"]
+        for outcome in outcomes
+        for row in outcome["rows"]
+        for result in row["sides"].values()
+        if "missing" in result
+    ]
+    return list(dict.fromkeys(sentences))
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        prog="speed.py", description="Time the estimators against their peers, a process a side."
+    )
+    positive = positive_integer
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="a case, a file of cases, a pattern"
+    )
+    parser.add_argument("--list", action="store_true", help="list the cases and stop")
+    parser.add_argument("--runs", type=positive, help="timed runs a side (default: the case's own)")
+    parser.add_argument("--quick", action="store_true", help="smaller data: does it run at all?")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the data (default 0)")
+    parser.add_argument(
+        "--threads", type=positive, help="BLAS and OpenMP threads a process (default: all cores)"
+    )
+    parser.add_argument("--json", metavar="FILE", type=Path, help="keep every figure in FILE")
+    return parser.parse_args(argv)
+
+
+def positive_integer(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive integer")
+    return value
+
+
+def main(argv=None):
+    args = parse(argv)
+    try:
+        selected = select(args.names)
+        if args.json and not args.json.resolve().parent.is_dir():
+            raise ValueError(f"--json: the folder of {args.json} does not exist")
+    except ValueError as error:
+        print(f"speed.py: {error}", file=sys.stderr)
+        return 2
+    if args.list:
+        width = max(len(case.name) for _, case in selected)
+        for subject, case in selected:
+            print(f"{case.name.ljust(width)}  {subject}: {case.title}")
+        return 0
+    args.threads = args.threads or available_cores()
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(args.threads)))  # workers inherit it
+
+    table = Table([case for _, case in selected], args.quick)
+    report = report_to(sys.stderr)
+    outcomes = [run_case(subject, case, table, args, report) for subject, case in selected]
+    if args.json:
+        kept = {"environment": environment(args.threads), "cases": outcomes}
+        args.json.write_text(json.dumps(kept, indent=1) + "\n")
+    for sentence in missing(outcomes):
+        print(sentence)
+    for case, side, text in failures(outcomes):
+        print(f"\n{case}: {side} failed\n{text}", file=sys.stderr)
+    return 1 if failures(outcomes) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,164 @@
+"""Writes into `docs/generated/`, before Sphinx looks for its sources, what follows from the tree.
+
+A public name has its page of the API reference the moment that a folder of the package exports it,
+and a page of the user guide has its place the moment that it exists: nothing is listed by hand.
+
+- `<address>.rst`, a page a public name;
+- `groups.txt`, the tables of names that docs/api.rst includes;
+- `guide.txt`, the tree of the guide that docs/user_guide/index.md includes.
+
+Files that would not change are left alone, so that a second build is short.
+"""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+PACKAGE = "sklearn_ensemble_theory"
+# The package's folders, in the order in which a reader meets them.
+GROUPS = {
+    "averaging": "Averaging",
+    "boosting": "Boosting",
+    "smoothing": "Smoothing",
+    "combining": "Combining",
+    "erm": "Empirical risk minimisers",
+    "bounds": "Bounds",
+    "inspection": "Inspection",
+    "datasets": "Datasets",
+}
+# The guide's pages follow the same order, by the first of these that their name begins with.
+GUIDE = [*GROUPS, "benchmarks"]
+GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting"]
+
+
+def members(module, short):
+    """(address, object) of each name that a module exports; of each of its own for a module."""
+    for name in module.__all__:
+        member = getattr(module, name)
+        if inspect.ismodule(member):
+            yield from members(member, {})
+        else:
+            yield f"{short.get(name, module.__name__)}.{name}", member
+
+
+def public_names():
+    """`{group: [(address, object), ...]}` of what each folder exports, at its shortest address."""
+    package = importlib.import_module(PACKAGE)
+    found = {}
+    for group in GROUPS:
+        try:
+            module = importlib.import_module(f"{PACKAGE}.{group}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{PACKAGE}.{group}":
+                raise
+            continue
+        found[group] = list(members(module, dict.fromkeys(package.__all__, PACKAGE)))
+    listed = {address for names in found.values() for address, _ in names}
+    exported = {f"{PACKAGE}.{name}" for name in package.__all__ if not name.startswith("__")}
+    if exported - listed:
+        raise ValueError(f"exported, but in no folder's __all__: {sorted(exported - listed)}")
+    return found
+
+
+def page(address, member):
+    """The reStructuredText of one public name's page."""
+    module, name = address.rsplit(".", 1)
+    lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
+    if inspect.isclass(member):
+        lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
+    elif callable(member):
+        lines += [f".. autofunction:: {name}"]
+    else:
+        lines += [f".. autodata:: {name}"]
+    lines += ["", f".. minigallery:: {address}", "   :add-heading: Gallery examples"]
+    return "\n".join([*lines, "   :heading-level: -", ""])
+
+
+def tables(found):
+    """What docs/api.rst includes: a table for each group, and the hidden tree of its pages."""
+    lines = []
+    for group, names in found.items():
+        if not names:
+            continue
+        doc = inspect.getdoc(importlib.import_module(f"{PACKAGE}.{group}")) or ""
+        title = GROUPS[group]
+        lines += [f".. _api-{group}:", "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
+        lines += [".. autosummary::", ""]
+        lines += [f"   ~{address}" for address, _ in names]
+        lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]
+        lines += [f"   {address.rsplit('.', 1)[1]} <generated/{address}>" for address, _ in names]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def guide(folder):
+    """The tree of the user guide, in MyST markdown; pages of no group come last."""
+
+    def rank(name):
+        groups = [i for i, group in enumerate(GUIDE) if name.startswith(group)]
+        return (min(groups, default=len(GUIDE)), name)
+
+    names = sorted((p.stem for p in folder.glob("*.md") if p.stem != "index"), key=rank)
+    return "\n".join(["```{toctree}", ":maxdepth: 2", "", *names, "```", ""])
+
+
+def write_pages(app, config):
+    folder = Path(app.srcdir, "generated")
+    folder.mkdir(exist_ok=True)
+    found = public_names()
+    pages = {f"{address}.rst": page(address, m) for names in found.values() for address, m in names}
+    for old in folder.glob(f"{PACKAGE}.*.rst"):
+        if old.name not in pages:
+            old.unlink()
+    pages["groups.txt"] = tables(found)
+    pages["guide.txt"] = guide(Path(app.srcdir, "user_guide"))
+    for name, text in pages.items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+ROLE = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
+TYPED = re.compile(r"(\s*[\w, *]+ : )(.*)")
+ENDING = re.compile(r"(?<=\w)_(?![\w`])")
+INITIAL = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+CODE = re.compile(r"(`+.*?`+)")
+DISTANCE = re.compile(r"(?<![\w\\])\|(?=[^\s|])([^|]*)(?<=\S)\|(?!\w)")
+
+
+def plain(lines):
+    """The lines of a docstring without what looks like markup and is none, or none to follow here.
+
+    Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
+    "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
+    initial of an author at the beginning of a reference numbers no list, and |y - u| is a distance.
+    Code and formulas stay as they are.
+    """
+    math = None  # indentation of the formula that the line belongs to
+    for line in lines:
+        text = line.lstrip()
+        indentation = len(line) - len(text)
+        if math is not None and text and indentation <= math:
+            math = None
+        if text.startswith(".. math::"):
+            math = indentation
+        if math is None and not text.startswith((">>> ", "... ")):
+            line = INITIAL.sub(r"\1\\", ROLE.sub(r"\1", line))
+            if typed := TYPED.fullmatch(line):
+                line = typed[1] + ENDING.sub(r"\\_", typed[2])
+            parts = CODE.split(line)
+            parts[::2] = [DISTANCE.sub(r"\\|\1\\|", part) for part in parts[::2]]
+            line = "".join(parts)
+        yield line
+
+
+def clean_docstring(app, what, name, member, options, lines):
+    lines[:] = list(plain(lines))
+
+
+def setup(app):
+    app.connect("config-inited", write_pages)
+    # Before numpydoc, which rewrites the sections and numbers their references.
+    app.connect("autodoc-process-docstring", clean_docstring, priority=100)
+    return {"parallel_read_safe": True}

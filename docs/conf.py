@@ -1,0 +1,76 @@
+"""Sphinx configuration: `python -m sphinx -W --keep-going -b html docs docs/_build/html`.
+
+The build needs no network and no installed package: it documents the tree that it stands in.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# First the package of this tree, then the extension that writes the reference pages. Examples run
+# in this process; workers that they start import the package through PYTHONPATH.
+sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")])
+)
+os.environ.setdefault("MPLBACKEND", "Agg")
+
+from sklearn_ensemble_theory import __version__  # noqa: E402
+
+project = "sklearn_ensemble_theory"
+author = "The sklearn_ensemble_theory developers"
+project_copyright = "The sklearn_ensemble_theory developers, BSD-3-Clause"
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "write_pages",
+]
+exclude_patterns = ["_build", "_ext", "examples", "generated/backreferences", "**/.*"]
+# A reference to one of our own names has to resolve; those of other projects are plain code.
+nitpicky = True
+nitpick_ignore_regex = [(r"py:.*", r"(?!sklearn_ensemble_theory\.).*")]
+
+default_role = "literal"  # `None` in a docstring is code
+toc_object_entries_show_parents = "hide"
+autosummary_generate = False  # write_pages does that
+autodoc_member_order = "groupwise"
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = False
+
+myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "auto_examples",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("sklearn_ensemble_theory",),
+    "backreferences_dir": "generated/backreferences",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "write_computation_times": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "sklearn_ensemble_theory"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# Pages without pages of their own beside them.
+html_sidebars = {"api": [], "design": [], "errata": []}

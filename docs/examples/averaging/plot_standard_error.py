@@ -1,0 +1,88 @@
+"""
+How sure is the mean of an ensemble?
+====================================
+
+The members of an ensemble differ from each other, and that is easily taken for the error of their
+mean. It is not: most of what they differ in goes away in the mean. What stays is how the mean would
+move if the training set were another one. `standard_error` estimates that from one fit, by the
+infinitesimal jackknife; `ensemble_std` is the spread of the members.
+
+Here both are held against the truth, the standard deviation of the mean over fresh training sets.
+"""
+
+# %%
+# One feature, a target with a kink and a jump, noise of standard deviation 0.3.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sklearn_ensemble_theory import BaggingRegressor
+
+n_rows, noise, n_sets = 200, 0.3, 40
+x = np.linspace(0.02, 0.98, 97)
+
+
+def target(x):
+    return np.abs(3 * x - 1) - (x > 0.7)
+
+
+def training_set(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_rows, 1))
+    return X, target(X[:, 0]) + noise * rng.standard_normal(n_rows)
+
+
+# %%
+# Two ways of drawing rows: a quarter of them without replacement, and the bootstrap.
+schemes = {
+    "a quarter of the rows": {"bootstrap": False, "max_samples": 0.25},
+    "the bootstrap": {"bootstrap": True},
+}
+
+
+def bagged_trees(n_estimators, seed, name):
+    X, y = training_set(seed)
+    return BaggingRegressor(n_estimators=n_estimators, random_state=seed, **schemes[name]).fit(X, y)
+
+
+def true_error(name, n_estimators=60):
+    """Over fresh training sets, less what so few trees add to it."""
+    bags = [bagged_trees(n_estimators, seed, name) for seed in range(n_sets)]
+    variance = np.var([bag.predict(x[:, None]) for bag in bags], axis=0, ddof=1)
+    spread = np.mean([bag.ensemble_std(x[:, None]) ** 2 for bag in bags], axis=0)
+    return np.sqrt(np.maximum(variance - spread / n_estimators, 0))
+
+
+# %%
+# One training set, 1000 trees. The narrow band says how far the mean would move for most training
+# sets; it knows of no bias, as at the jump, which every mean of trees rounds off. The wide band
+# says where single trees are.
+bag = bagged_trees(1000, 1000, "a quarter of the rows")
+mean, error, spread = (f(x[:, None]) for f in (bag.predict, bag.standard_error, bag.ensemble_std))
+figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
+axis.plot(*training_set(1000), ".", color="0.7", ms=3, label="training rows")
+axis.fill_between(x, mean - 2 * spread, mean + 2 * spread, alpha=0.2, label="2 ensemble_std")
+axis.fill_between(x, mean - 2 * error, mean + 2 * error, alpha=0.5, label="2 standard_error")
+axis.plot(x, mean, label="mean of 1000 trees")
+axis.plot(x, target(x), "k--", lw=1, label="target")
+axis.set(xlabel="x", ylim=(-1, 2.6))
+axis.legend(ncols=2, loc="upper center")
+plt.show()
+
+# %%
+# Against the truth. On subsamples the standard error is right on the average over x; at a single
+# point it is an estimate from a single training set, and goes up and down around the truth.
+# With the bootstrap it is too small here: a fully grown tree repeats the noise of the nearest row
+# as soon as it has drawn that row once, and drawing it twice changes nothing, so the covariance
+# between weight and answer misses a part. Where error bars matter, draw fewer rows, without
+# replacement, or ask for larger leaves.
+figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+for axis, name in zip(axes, schemes):
+    bag = bagged_trees(1000, 1000, name)
+    true, error = true_error(name), bag.standard_error(x[:, None])
+    axis.plot(x, true, "k-", label=f"true, over {n_sets} training sets")
+    axis.plot(x, error, color="C1", label="standard_error, from one")
+    axis.plot(x, bag.ensemble_std(x[:, None]), color="C0", lw=1, label="ensemble_std")
+    ratio = np.sqrt(np.mean(error**2) / np.mean(true**2))
+    axis.set(title=f"{name}: standard_error / true = {ratio:.2f}", xlabel="x", ylim=(0, 0.65))
+axes[0].legend(ncols=2)
+plt.show()

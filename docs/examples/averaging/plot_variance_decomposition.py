@@ -1,0 +1,101 @@
+"""
+Why a forest draws features at its splits
+=========================================
+
+The mean of :math:`B` trees, each of variance :math:`\\sigma^2` and any two of correlation
+:math:`\\rho`, has variance :math:`\\rho\\sigma^2 + (1-\\rho)\\sigma^2/B` [003, section 4.5]. More
+trees shrink the second term only. What shrinks the first is `max_features`, the number of features
+that a split may choose from: trees that were offered different features are less alike. The price
+is paid in bias.
+
+Below, forests are fitted to many fresh training sets of a simulated problem, so that variance and
+bias are known, and `variance_decomposition` is asked for its opinion from a single training set.
+"""
+
+# %%
+# The problem: ten features that share half of their variance, so that a split that is not offered
+# the best of them finds another that says nearly the same. The target is their sum, with noise.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sklearn_ensemble_theory import RandomForestRegressor
+
+n_rows, n_features, n_trees, n_sets = 200, 10, 40, 20
+candidates = [1, 2, 3, 5, 7, 10]
+
+
+def sample(seed, n_rows):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n_rows, n_features)) + rng.standard_normal((n_rows, 1))
+    f = X.sum(axis=1) / 7
+    return X, f, f + rng.standard_normal(n_rows)
+
+
+def forest(max_features, n_estimators, random_state):
+    """A forest on quarters of the rows, without replacement."""
+    return RandomForestRegressor(
+        n_estimators,
+        max_features=max_features,
+        max_samples=0.25,
+        bootstrap=False,
+        random_state=random_state,
+    )
+
+
+X_test, f_test, _ = sample(12345, 150)
+
+# %%
+# What is true over fresh training sets. The variance of the forest's mean is seen between the sets,
+# what the draws add to a single tree within them; the two make up :math:`\sigma^2`.
+true = {"sigma2": [], "rho": [], "variance": [], "bias2": []}
+for max_features in candidates:
+    means, spreads = [], []
+    for seed in range(n_sets):
+        X, _, y = sample(seed, n_rows)
+        fitted = forest(max_features, n_trees, seed).fit(X, y)
+        means.append(fitted.predict(X_test))
+        spreads.append(fitted.ensemble_std(X_test) ** 2)
+    variance, within = np.var(means, axis=0, ddof=1), np.mean(spreads, axis=0)
+    sigma2 = variance + (1 - 1 / n_trees) * within
+    between = variance - within / n_trees
+    bias2 = (np.mean(means, axis=0) - f_test) ** 2 - variance / n_sets
+    true["sigma2"].append(sigma2.mean())
+    true["rho"].append(between.mean() / sigma2.mean())
+    true["variance"].append(variance.mean())
+    true["bias2"].append(bias2.mean())
+
+# %%
+# What one training set says. The infinitesimal jackknife inside wants more trees than a prediction
+# does, about as many as there are rows.
+X, _, y = sample(1000, n_rows)
+one_fit = {"sigma2": [], "rho": []}
+for max_features in candidates:
+    found = forest(max_features, 400, 0).fit(X, y).variance_decomposition(X_test)
+    one_fit["sigma2"].append(found.sigma2.mean())
+    one_fit["rho"].append((found.rho * found.sigma2).mean() / found.sigma2.mean())
+
+# %%
+# A tree that chooses from one feature is more variable than one that chooses from all, and two of
+# them are much less alike. The product :math:`\rho\sigma^2`, which no number of trees undercuts,
+# falls; the bias rises; their sum is least in between.
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+for axis, name, title in [
+    (left, "sigma2", r"variance of one tree, $\sigma^2$"),
+    (middle, "rho", r"correlation of two trees, $\rho$"),
+]:
+    axis.plot(candidates, true[name], "o-", label="over fresh training sets")
+    axis.plot(candidates, one_fit[name], "s", mfc="none", color="C1", label="from one training set")
+    axis.set(title=title, ylim=(0, 1.1 * max(one_fit[name])))
+left.legend(loc="lower right")
+
+bias2, variance = np.array(true["bias2"]), np.array(true["variance"])
+limit = np.multiply(true["rho"], true["sigma2"])
+right.plot(candidates, bias2 + variance, "-", color="black", label="sum of the two")
+right.plot(candidates, bias2, "v-", color="C2", label="squared bias")
+right.plot(candidates, variance, "o-", color="C0", label=f"variance of {n_trees} trees")
+right.plot(candidates, limit, ":", color="C0", label=r"... of infinitely many, $\rho\sigma^2$")
+right.set(title="error of the forest", ylim=(0, 0.3))
+right.legend(loc="upper left")
+for axis in (left, middle, right):
+    axis.set_xlabel("max_features")
+plt.show()

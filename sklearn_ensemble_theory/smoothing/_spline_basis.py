@@ -1,0 +1,239 @@
+"""Splines of one feature in the basis of Demmler and Reinsch.
+
+A smoothing spline of order r minimises sum_i w_i (y_i - f(x_i))^2 + nu * int (f^(r))^2 over the
+splines of degree 2r - 1 on given knots; with a knot at every point this is the natural smoothing
+spline. (The minimiser is of degree 2r - 1; example 2.4 of 002 prints r + 1.)
+
+In the basis that diagonalises both terms, every penalty, every number of degrees of freedom and
+every criterion is a function of one list of numbers. The basis comes from an orthogonal
+decomposition of the stacked square roots of the two terms, never from their products, so that it
+survives knots that nearly coincide.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.interpolate import BSpline
+from scipy.linalg import qr, solve_triangular, svd
+from scipy.optimize import brentq
+
+__all__ = ["SplineBasis", "demmler_reinsch", "penalty_for_df", "place_knots"]
+
+_MIN_GAP = 1e-6
+"""Knots closer than this, as a fraction of the range, are one. The eigenvalues lost that way are
+below 1e-12 for any penalty that smooths at all."""
+
+_DENSE_VALUES = 4000
+"""Up to this many distinct values the data's square root is used itself, beyond it the Gram
+matrix, which is well conditioned once every interval between knots holds many points."""
+
+
+def place_knots(values, max_knots):
+    """Knots in [0, 1] for sorted distinct values in [0, 1]: each of them, or their quantiles."""
+    if len(values) > max_knots:
+        positions = np.linspace(0, len(values) - 1, max_knots).round().astype(np.intp)
+        values = values[positions]
+    # Keep the first value of every run of near ties, and the last value of all.
+    keep = [0]
+    for i in range(1, len(values) - 1):
+        if values[i] - values[keep[-1]] >= _MIN_GAP and values[-1] - values[i] >= _MIN_GAP:
+            keep.append(i)
+    return np.r_[values[keep], values[-1]]
+
+
+@dataclass(frozen=True)
+class SplineBasis:
+    """B-splines of degree 2r - 1 on [low, low + width], continued linearly outside.
+
+    With one distinct value, `knots` is None and the basis is the constant.
+    """
+
+    low: float
+    width: float
+    order: int
+    knots: np.ndarray | None
+
+    @classmethod
+    def from_values(cls, values, order, max_knots):
+        """A basis for sorted distinct `values`; the order is lowered when they are fewer."""
+        low, width = float(values[0]), float(values[-1] - values[0])
+        if len(values) == 1:
+            return cls(low, 0.0, 1, None)
+        knots = place_knots((values - low) / width, max_knots)
+        order = min(order, len(knots))
+        return cls(low, width, order, knots)
+
+    @property
+    def degree(self):
+        return 2 * self.order - 1
+
+    @property
+    def size(self):
+        return 1 if self.knots is None else len(self.knots) + self.degree - 1
+
+    @property
+    def padded(self):
+        """Knots with the multiplicities that a B-spline basis needs at the ends."""
+        return np.r_[np.zeros(self.degree), self.knots, np.ones(self.degree)]
+
+    def design(self, x):
+        """Values of the basis at x (in the feature's own units): sparse, (len(x), size)."""
+        if self.knots is None:
+            return sp.csr_matrix(np.ones((len(x), 1)))
+        z = (x - self.low) / self.width
+        inside = np.clip(z, 0.0, 1.0)
+        values = sp.csr_matrix(BSpline.design_matrix(inside, self.padded, self.degree))
+        outside = np.flatnonzero(inside != z)
+        if self.order > 1 and len(outside):
+            # Each end has its own tangent; a natural spline of order 1 is constant out there.
+            edge = sp.csr_matrix(self.derivative(np.array([0.0, 1.0]), 1))
+            side = (z[outside] > 0).astype(np.intp)
+            shift = sp.csr_matrix(
+                (z[outside] - inside[outside], (outside, side)), shape=(len(x), 2)
+            )
+            values = values + shift @ edge
+        return values
+
+    def derivative(self, z, k):
+        """k-th derivatives of the basis at z in [0, 1], dense (len(z), size)."""
+        coefficients = BSpline(self.padded, np.eye(self.size), self.degree)
+        return coefficients.derivative(k)(z)
+
+    def penalty_root(self):
+        """A matrix whose Gram matrix is the integral over [0, 1] of products of r-th derivatives.
+
+        The r-th derivatives are polynomials of degree r - 1 between knots, so that r Gauss points
+        an interval integrate their products exactly.
+        """
+        nodes, weights = np.polynomial.legendre.leggauss(self.order)
+        left, gap = self.knots[:-1, None], np.diff(self.knots)[:, None]
+        z = left + gap * (nodes + 1) / 2
+        root = np.sqrt(gap * weights / 2)
+        return root.reshape(-1, 1) * self.derivative(z.ravel(), self.order)
+
+
+@dataclass(frozen=True)
+class Factors:
+    """The basis of Demmler and Reinsch: phi_j(x) = design(x) @ T[:, j].
+
+    sum_i w_i phi_j phi_k = gamma_j delta_jk and theta * int phi_j^(r) phi_k^(r) = roughness_j
+    delta_jk (on [0, 1]), with gamma + roughness = 1. The smoother with penalty kappa * theta has
+    the eigenvalues gamma / (gamma + kappa * roughness).
+    """
+
+    basis: SplineBasis
+    T: np.ndarray
+    gamma: np.ndarray
+    roughness: np.ndarray
+    theta: float
+
+    def shrinkage(self, penalty):
+        """1 / (gamma + kappa * roughness): coefficients are this times moments of y.
+
+        Functions without a trace on the data (gamma = 0) get 0: their moments vanish.
+        """
+        penalty = np.float64(penalty)
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = penalty / self.theta * self.roughness
+        ratio[self.roughness == 0] = 0.0
+        total = self.gamma + ratio
+        return np.where((self.gamma > 0) & np.isfinite(total), 1.0 / np.maximum(total, 1e-300), 0.0)
+
+    def df(self, penalty):
+        return float((self.gamma * self.shrinkage(penalty)).sum())
+
+
+def demmler_reinsch(basis, values, weights, *, gram=None, theta=None, target_df=None):
+    """Diagonalise data and penalty together.
+
+    Parameters
+    ----------
+    basis : SplineBasis
+    values, weights : distinct values and the total weight of each; unused when `gram` is given
+    gram : ndarray, default=None
+        B'WB, for data too long to be stacked.
+    theta : float, default=None
+        The penalty at which numbers are balanced; their accuracy is best around it. By default
+        one at which there are about `target_df` degrees of freedom.
+    """
+    if basis.knots is None:
+        total = weights.sum() if gram is None else gram[0, 0]
+        T = np.full((1, 1), 1.0 / math.sqrt(total))
+        return Factors(basis, T, np.ones(1), np.zeros(1), 1.0)
+    data_root = (
+        np.sqrt(weights)[:, None] * basis.design(values).toarray()
+        if gram is None
+        else _gram_root(gram)
+    )
+    if len(data_root) > basis.size:
+        data_root = qr(data_root, mode="r", check_finite=False)[0][: basis.size]
+    D = basis.penalty_root()
+    if theta is None:
+        scale = (np.sum(data_root**2) + 1e-300) / np.sum(D**2)
+        factors = _stacked(basis, data_root, D, scale)
+        for _ in range(3):
+            theta = penalty_for_df(factors, min(target_df, len(basis.knots) - 0.5))
+            if not 0 < theta < math.inf:
+                break
+            done = abs(math.log(theta / factors.theta)) < 2.0
+            factors = _stacked(basis, data_root, D, theta)
+            if done:
+                break
+        return factors
+    return _stacked(basis, data_root, D, theta)
+
+
+def _stacked(basis, data_root, penalty_root, theta):
+    """The generalised singular values of (data_root, sqrt(theta) * penalty_root)."""
+    # Each B-spline scaled to unit length: knots of unequal spacing no longer matter.
+    stack = np.vstack([data_root, math.sqrt(theta) * penalty_root])
+    lengths = np.sqrt((stack**2).sum(axis=0))
+    Q, R = qr(stack / lengths, mode="economic", check_finite=False)
+    n = len(data_root)
+    # With fewer distinct values than basis functions the last cosines are zero.
+    _, cosines, Vt = svd(Q[:n], full_matrices=n < basis.size, check_finite=False)
+    cosines = np.r_[cosines, np.zeros(basis.size - len(cosines))]
+    V = Vt.T
+    sines = np.sqrt(((Q[n:] @ V) ** 2).sum(axis=0))
+    gamma, roughness = cosines**2, sines**2
+    # Polynomials of degree below r are not penalised at all, and the singular values of the data
+    # that are rounding errors belong to functions that vanish on it.
+    r = basis.order
+    gamma[:r], roughness[:r] = 1.0, 0.0
+    dead = gamma < 1e-28
+    gamma[dead], roughness[dead] = 0.0, 1.0
+    T = solve_triangular(R, V, check_finite=False) / lengths[:, None]
+    return Factors(basis, T, gamma, roughness, float(theta))
+
+
+def _gram_root(gram):
+    """A square root of a positive semi-definite matrix, scaled to a unit diagonal first."""
+    scale = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
+    eigenvalues, vectors = np.linalg.eigh(gram / scale / scale[:, None])
+    return np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T * scale
+
+
+def penalty_for_df(factors, df):
+    """The penalty (on [0, 1]) at which the smoother has `df` degrees of freedom.
+
+    Never fewer than the order r (a polynomial, infinite penalty), never more than the number of
+    distinct values (an interpolation, no penalty).
+    """
+    r, most = factors.basis.order, np.count_nonzero(factors.gamma)
+    if df <= r + 1e-9:
+        return math.inf
+    if df >= most - 1e-9:
+        return 0.0
+    live = (factors.gamma > 0) & (factors.roughness > 0)
+    odds = np.log(factors.roughness[live]) - np.log(factors.gamma[live])
+
+    def excess(log_kappa):
+        return r + (1.0 / (1.0 + np.exp(np.minimum(log_kappa + odds, 700.0)))).sum() - df
+
+    low, high = -odds.max() - 50.0, -odds.min() + 50.0
+    if excess(low) <= 0:
+        return 0.0
+    log_kappa = brentq(excess, low, high, xtol=1e-13, rtol=1e-14)
+    return float(np.exp(min(log_kappa, 700.0))) * factors.theta

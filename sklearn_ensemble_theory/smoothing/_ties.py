@@ -1,0 +1,42 @@
+"""Rows with the same features, gathered into one row with their total weight and mean target."""
+
+import numpy as np
+
+__all__ = ["collapse_rows", "tie_groups"]
+
+
+def tie_groups(X):
+    """(order, starts): rows X[order] are sorted and runs of equal rows begin at `starts`.
+
+    None when no two rows are equal, which is the usual case and needs no copy of X.
+    """
+    order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else np.lexsort(X.T[::-1])
+    new = np.zeros(len(X), dtype=bool)
+    new[0] = True
+    for j in range(X.shape[1]):
+        column = X[order, j]
+        new[1:] |= column[1:] != column[:-1]
+    return None if new.all() else (order, np.flatnonzero(new))
+
+
+def collapse_rows(X, Y, w):
+    """Distinct rows of X, weighted means of Y over each, total weights, and what the means hide.
+
+    Returns
+    -------
+    first : ndarray of int
+        For every distinct row of X, the index of one of its copies.
+    Y, w : ndarrays of one row a distinct row of X
+    pure : ndarray of shape (n_outputs,)
+        Weighted sum of squares of Y around the means: no function of X can lower it.
+    """
+    groups = tie_groups(X)
+    if groups is None:
+        return np.arange(len(X)), Y, w, np.zeros(Y.shape[1])
+    order, starts = groups
+    weights = np.add.reduceat(w[order], starts)
+    means = np.add.reduceat((w[:, None] * Y)[order], starts, axis=0) / weights[:, None]
+    run = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(order)]))
+    gaps = Y[order] - means[run]
+    pure = (w[order, None] * gaps**2).sum(axis=0)
+    return order[starts], means, weights, pure

@@ -1,0 +1,387 @@
+"""The comparison on real data: reading files, folds, statistics, output, and every way to fail."""
+
+import csv
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import BaggingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture
+def module(monkeypatch):
+    """Import a module of benchmarks/."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return importlib.import_module
+
+
+@pytest.fixture
+def compare(module, tmp_path):
+    """`compare.py`'s main, in this process, without parallel jobs, with its output in tmp_path."""
+    main = module("compare").main
+    return lambda *args: main([*args, "--n-jobs", "1", "--output", str(tmp_path / "output")])
+
+
+@pytest.fixture
+def write_csv(tmp_path):
+    def write(text, encoding="utf-8"):
+        path = tmp_path / "table.csv"
+        path.write_bytes(text.encode(encoding))
+        return path
+
+    return write
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+NUMBERS = "a,b,y\n" + "".join(f"{i},{i * i % 7},{i / 3}\n" for i in range(60))
+
+
+# --- from the command line --------------------------------------------------------------------
+
+
+def test_a_small_run(compare, tmp_path, capsys):
+    one = ["--dataset", "wine", "--estimator", "RandomForestClassifier", "--max-rows", "60"]
+    assert compare(*one, "--repeats", "1") == 0
+    shown = capsys.readouterr()
+    assert "wine: classification, 60 rows, 13 features, accuracy" in shown.out
+    assert "vs RandomForestClassifier" in shown.out
+    assert "wine: 60 of 178 rows" in shown.err
+    assert "100 %" in shown.err
+    [row] = read_csv(tmp_path / "output" / "table.csv")
+    assert (row["estimator"], row["peer"]) == ("RandomForestClassifier",) * 2
+    assert 0.7 < float(row["score"]) <= 1
+    assert row["chosen"].startswith("max_features=")
+    folds = read_csv(tmp_path / "output" / "folds.csv")
+    assert len(folds) == 2 * 3  # two sides, three folds
+    scores = {s: [float(f["score"]) for f in folds if f["side"] == s] for s in ("ours", "peer")}
+    assert float(row["score"]) == pytest.approx(np.mean(scores["ours"]))
+    gaps = np.subtract(scores["ours"], scores["peer"])
+    assert float(row["difference"]) == pytest.approx(gaps.mean())
+    assert float(row["difference_se"]) == pytest.approx(np.sqrt((1 / 3 + 1 / 2) * gaps.var(ddof=1)))
+    assert (tmp_path / "output" / "chart.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_file_of_ones_own_as_a_user_calls_it(write_csv, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["width;height;kind;note"]
+    for i in range(60):
+        kind = "oak" if i % 2 else "elm; field"
+        width = f"{rng.normal() + 3 * (i % 2):.3f}".replace(".", ",")
+        lines.append(f'{width};{rng.normal():.3f};"{kind}";free text')
+    path = write_csv("\ufeff" + "\r\n".join(lines) + "\r\n")
+    arguments = ["--data", path, "--target", "kind", "--drop", "note", "--n-jobs", "1"]
+    arguments += ["--estimator", "BaggingClassifier", "--repeats", "1", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "compare.py", *arguments, "--output", tmp_path / "out"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "table: classification, 60 rows, 2 features, accuracy" in done.stdout
+    assert float(read_csv(tmp_path / "out" / "table.csv")[0]["score"]) > 0.75
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "no/such.csv", "--target", "y"], "no/such.csv: no such file"),
+        (["--data", "FOLDER", "--target", "y"], "folder"),
+        (["--data", "FILE"], "--data needs --target COLUMN"),
+        (
+            ["--data", "FILE", "--target", "Y"],
+            "no column 'Y' (did you mean 'y'?); columns: a, b, y",
+        ),
+        (["--data", "FILE", "--target", "y", "--drop", "c"], "no column 'c'"),
+        (["--data", "FILE", "--target", "y", "--drop", "a", "b"], "no column is left"),
+        (["--data", "FILE", "--target", "y", "--dataset", "wine"], "exclude each other"),
+        (["--data", "FILE", "--target", "y", "--folds", "7"], "60 rows are too few for 7 folds"),
+        (["--data", "FILE", "--target", "y", "--task", "classification"], "class '0.0' has 1 row"),
+        (["--target", "y"], "belong to --data"),
+        (["--dataset", "whine"], "unknown data set 'whine' (did you mean 'wine'?)"),
+        (["--estimator", "BagingClassifier"], "did you mean 'BaggingClassifier'?"),
+        (["--dataset", "diabetes", "--estimator", "BaggingClassifier"], "none of these estimators"),
+        (["--scoring", "accurracy"], "did you mean 'accuracy'?"),
+        (["--scoring", "accuracy"], "--scoring needs data of one task"),
+        (["--dataset", "digits", "--max-rows", "9"], "--max-rows is below the number of classes"),
+        (["--dataset", "wine", "--folds", "60"], "has 48 rows, too few for 60 folds"),
+    ],
+)
+def test_wrong_commands_get_one_line_and_status_2(
+    compare, write_csv, tmp_path, capsys, arguments, message
+):
+    places = {"FILE": write_csv(NUMBERS), "FOLDER": tmp_path}
+    assert compare(*(str(places.get(a, a)) for a in arguments)) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("compare.py: ")
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+    assert not (tmp_path / "output").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("a,y\n", "has a header line and no rows"),
+        ("a,,y\n1,2,3\n", "column 2 has no name"),
+        ("a,a,y\n1,2,3\n", "two columns are called 'a'"),
+        ("a,b,y\n1,2,3\n\n1,2\n", "line 4: 2 cells where the header has 3"),
+        (
+            "a,b,y\n1,2,3\n1,,3\n4, ,1\n",
+            "line 3: column 'b' has a missing value (empty) (and 1",
+        ),
+        ("a,b,y\n1,NaN,3\n", "line 2: column 'b' has a missing value (NaN)"),
+        ("a,b,y\n1,2,?\n", "line 2: column 'y' has a missing value (?)"),
+        ("a,city,y\n1,Paris,3\n", "line 2: column 'city' is text ('Paris')"),
+        ('a,city,y\n1,"Paris\nTexas",3\n', "column 'city' is text"),
+        ("a,b,y\n1,1_000,3\n", "column 'b' is text ('1_000')"),
+        ("a,b,y\n1,inf,3\n", "line 2: column 'b' is infinite"),
+        ("a,b,y\n1,2,-inf\n", "line 2: column 'y' is infinite"),
+        ("a,y\n" + "1,5\n" * 60, "class only"),
+        ("a,y\n" + "1,5.5\n" * 60, "the target is constant"),
+        ("a,y\n" + "1,x\n" * 30 + "2,z\n", "class 'z' has 1 row"),
+        ("a\0b,y\n1,2\n", "is not a text file"),
+    ],
+)
+def test_wrong_files_get_one_line_and_status_2(compare, write_csv, capsys, text, message):
+    assert compare("--data", str(write_csv(text)), "--target", "y") == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert message in shown.err
+    assert shown.err.count("\n") == 1
+
+
+def test_a_text_target_is_no_regression(compare, write_csv, capsys):
+    path = write_csv("a,y\n1,2.5\n2,tall\n")
+    assert compare("--data", str(path), "--target", "y", "--task", "regression") == 2
+    assert (
+        "line 3: --task regression, but the target 'y' is text ('tall')" in capsys.readouterr().err
+    )
+
+
+def test_a_file_in_another_encoding_is_refused(compare, write_csv, capsys):
+    path = write_csv("größe,y\n1,2\n", encoding="latin-1")
+    assert compare("--data", str(path), "--target", "y") == 2
+    assert "is not a text file in UTF-8" in capsys.readouterr().err
+
+
+def test_output_that_cannot_be_a_folder(module, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    arguments = ["--dataset", "wine", "--quiet", "--output", str(tmp_path / "file")]
+    assert module("compare").main(arguments) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_without_matplotlib_only_the_chart_is_missing(compare, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    one = ["--dataset", "diabetes", "--estimator", "RandomForestRegressor", "--max-rows", "60"]
+    assert compare(*one, "--repeats", "1", "--quiet") == 0
+    shown = capsys.readouterr()
+    assert (
+        shown.err == 'no chart: matplotlib is missing; python -m pip install ".[plot]" brings it\n'
+    )
+    assert sorted(p.name for p in (tmp_path / "output").iterdir()) == ["folds.csv", "table.csv"]
+
+
+class Refuses(ClassifierMixin, BaseEstimator):
+    """An estimator that fails: the others must come through."""
+
+    def fit(self, X, y):
+        raise ValueError("no such luck\nsecond line")
+
+    def predict(self, X):
+        raise NotImplementedError
+
+
+def test_an_estimator_that_fails_is_shown_and_the_status_is_1(
+    compare, module, tmp_path, capsys, monkeypatch
+):
+    known = {"Refuses": Refuses, "BaggingClassifier": BaggingClassifier}
+    monkeypatch.setattr(module("comparing.peers"), "exported", lambda: known)
+    assert compare("--dataset", "wine", "--max-rows", "45", "--repeats", "1", "--quiet") == 1
+    assert "Refuses" in (shown := capsys.readouterr().out)
+    assert "ValueError: no such luck\n" in shown
+    failed, fine = read_csv(tmp_path / "output" / "table.csv")
+    assert failed["failed"] == "ValueError: no such luck"
+    assert failed["score"] == failed["peer"] == ""
+    assert float(fine["score"]) > 0.5
+    monkeypatch.setattr(module("comparing.peers"), "exported", lambda: {"Refuses": Refuses})
+    assert compare("--dataset", "wine", "--max-rows", "45", "--repeats", "1", "--quiet") == 1
+    assert "no chart: no estimator came through" in capsys.readouterr().err
+
+
+def test_list(compare, capsys):
+    assert compare("--list") == 0
+    shown = capsys.readouterr().out
+    assert "BaggingRegressor: grid {'max_samples': [0.5, 1.0]}" in shown
+    assert "diabetes: regression" in shown
+
+
+# --- the parts --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "X", "y", "task"),
+    [
+        ("a,y\n1,no\n2,yes\n", [[1], [2]], ["no", "yes"], "classification"),
+        ("y\ta\n0.5\t1e3\n1\t-2\n", [[1000], [-2]], [0.5, 1], "regression"),
+        ("a|y\n1|7\n2|8\n", [[1], [2]], [7, 8], "regression"),  # too few rows for two classes
+        ("a;y\n1,5;2,5\n", [[1.5]], [2.5], "regression"),
+        ("a;y\n1,5;yes\n", [[1.5]], ["yes"], "classification"),
+        ('"a, b",y\n 1, 1.5\n"2","2.5"\n', [[1], [2]], [1.5, 2.5], "regression"),
+        ("a,y\n" + "1,0\n" * 5 + "2,1\n" * 5, [[1]] * 5 + [[2]] * 5, [0] * 5 + [1] * 5,
+         "classification"),
+    ],
+)  # fmt: skip
+def test_reading_a_file(module, write_csv, text, X, y, task):
+    dataset = module("comparing.data").load_csv(write_csv(text), "y")
+    np.testing.assert_array_equal(dataset.X, X)
+    np.testing.assert_array_equal(dataset.y, y)
+    assert dataset.task == task
+
+
+def test_the_task_can_be_said(module, write_csv):
+    load = module("comparing.data").load_csv
+    path = write_csv("a,y\n" + "1,0\n" * 5 + "2,1\n" * 5)
+    assert load(path, "y", "regression").y.dtype == float
+    path = write_csv("a,y\n1,0.5\n2,1\n")
+    assert list(load(path, "y", "classification").y) == ["0.5", "1"]
+    path = write_csv("a,y\n1,2\n2,1\n")
+    assert list(load(path, "y", "classification").y) == [2, 1]
+
+
+def test_regression_is_stratified_by_equally_large_bins(module):
+    data = module("comparing.data")
+    y = np.random.default_rng(0).integers(0, 3, 97).astype(float)  # ties
+    dataset = data.Dataset("d", "regression", y[:, None], y, 97)
+    strata = dataset.strata()
+    assert set(np.bincount(strata)) <= {9, 10}
+    assert all(y[strata == k].max() <= y[strata == k + 1].min() for k in range(9))
+    small = dataset.subsample(40, seed=0)
+    assert len(small.y) == 40
+    assert abs(small.y.mean() - y.mean()) < 0.05
+
+
+def test_corrected_standard_error_on_figures_worked_out_by_hand(module):
+    folds = module("comparing.folds")
+    # Four values, variance 5/3, two folds: (1/4 + 1/1) * 5/3 = 25/12.
+    assert folds.corrected_standard_error([1.0, 2, 3, 4], 2) == pytest.approx(np.sqrt(25 / 12))
+
+
+def test_a_fold_is_a_search_on_its_training_rows_alone(module):
+    """The same by hand: inner folds, the better of two C, a refit, the score on the test rows."""
+    data, folds, peers = map(module, ["comparing.data", "comparing.folds", "comparing.peers"])
+    dataset = data.load_bundled("wine").subsample(90, seed=0)
+    rows = np.arange(90)
+    train, test = rows[rows % 3 != 0], rows[rows % 3 == 0]
+    grid = {"C": [1e-4, 1.0]}
+    candidate = peers.Candidate("logistic", LogisticRegression(), grid)
+    fold = folds.evaluate_fold(candidate, dataset, dataset.strata(), train, test, "accuracy", 5)
+
+    means = []
+    for C in grid["C"]:
+        model = make_pipeline(StandardScaler(), LogisticRegression(C=C))
+        inner = StratifiedKFold(3, shuffle=True, random_state=5)
+        scores = [
+            model.fit(dataset.X[train[a]], dataset.y[train[a]]).score(
+                dataset.X[train[b]], dataset.y[train[b]]
+            )
+            for a, b in inner.split(train, dataset.y[train])
+        ]
+        means.append(np.mean(scores))
+    best = grid["C"][int(np.argmax(means))]
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=best))
+    model.fit(dataset.X[train], dataset.y[train])
+    assert fold.chosen == {"C": best}
+    assert fold.score == model.score(dataset.X[test], dataset.y[test])
+
+
+def test_all_candidates_get_the_same_splits(module):
+    data, folds, peers = map(module, ["comparing.data", "comparing.folds", "comparing.peers"])
+    dataset = data.load_bundled("wine").subsample(60, seed=0)
+    twins = [peers.Candidate(name, LogisticRegression(), {}) for name in "ab"]
+    options = {"scoring": "accuracy", "folds": 3, "repeats": 2, "seed": 0, "n_jobs": 1}
+    scores = {"a": [], "b": []}
+    for candidate, fold in folds.evaluate(twins, dataset, **options):
+        scores[candidate.name].append(fold.score)
+    assert len(scores["a"]) == 6
+    assert scores["a"] == scores["b"]
+
+
+def test_ours_and_theirs_of_one_name_are_not_one_candidate(module):
+    peers = module("comparing.peers")
+    ours, peer = peers.candidates("BaggingClassifier", peers.exported()["BaggingClassifier"], 0)
+    assert ours.name == peer.name
+    assert ours.key != peer.key
+
+
+def test_every_grid_names_parameters_that_exist(module):
+    peers = module("comparing.peers")
+    models = []
+    for name, cls in peers.exported().items():
+        ours, peer = peers.candidates(name, cls, seed=3)
+        models += [ours] if peer is None else [ours, peer]
+    assert all(c.model.get_params().get("random_state", 3) == 3 for c in models)
+    for name in peers.ENTRIES.keys() - peers.exported().keys():
+        entry = peers.ENTRIES[name]
+        grid = entry.grid if entry.peer_grid is None else entry.peer_grid
+        models.append(peers.Candidate(name, entry.peer(), grid))
+    for candidate in models:
+        for parameter, values in candidate.grid.items():
+            assert len(values) > 1
+            candidate.model.set_params(**{parameter: values[0]})
+
+
+def test_an_estimator_without_an_entry_joins_alone(module):
+    peers = module("comparing.peers")
+
+    class Unheard(BaggingClassifier):
+        def __init__(self, n_estimators=10, random_state=None):
+            super().__init__(n_estimators=n_estimators, random_state=random_state)
+
+    ours, peer = peers.candidates("Unheard", Unheard, seed=4)
+    assert ours.grid == peers.DEFAULT_GRID
+    assert ours.model.random_state == 4
+    assert peer is None
+
+    class Needy(BaggingClassifier):
+        def __init__(self, judges, *, random_state=None):
+            super().__init__(random_state=random_state)
+
+    with pytest.raises(
+        module("comparing").UsageError, match="Needy needs judges: give it an entry"
+    ):
+        peers.candidates("Needy", Needy, seed=4)
+
+
+def test_progress_on_a_terminal_and_elsewhere(module):
+    import io
+
+    show = module("comparing.show")
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    plain = io.StringIO()
+    for stream in (terminal, plain):
+        progress = show.Progress(20, stream=stream)
+        for _ in range(20):
+            progress.advance("wine: Bagging")
+    assert terminal.getvalue().count("\r") == 20
+    assert "#" * 30 in terminal.getvalue()
+    assert plain.getvalue().count("\n") == 10
+    assert "\r" not in plain.getvalue()

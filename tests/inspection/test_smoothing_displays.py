@@ -1,0 +1,105 @@
+"""Displays of linear L2-boosting: what they draw is what the model says."""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+
+from sklearn_ensemble_theory import LinearL2BoostingRegressor
+from sklearn_ensemble_theory.datasets import make_tent
+from sklearn_ensemble_theory.inspection import BoostingPathDisplay, SmootherSpectrumDisplay
+
+
+@pytest.fixture
+def model():
+    return LinearL2BoostingRegressor().fit(*make_tent(60, random_state=0))
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def f(X):
+    return 1 - np.abs(2 * np.abs(X[:, 0]) - 1)
+
+
+def test_path(model):
+    X, y = make_tent(50, random_state=1)
+    times = np.geomspace(0.1, 100, 20)
+    display = BoostingPathDisplay.from_estimator(model, X, y, f=f, sigma=0.5, times=times)
+    assert list(display.lines_) == ["training", "test", "expected test"]
+    for line in display.lines_.values():
+        np.testing.assert_array_equal(line.get_xdata(), times)
+    test = [np.mean((y - model.predict_path(X, [t])[:, 0]) ** 2) for t in times]
+    np.testing.assert_allclose(display.lines_["test"].get_ydata(), test)
+    np.testing.assert_allclose(display.lines_["training"].get_ydata(), model.training_error(times))
+    np.testing.assert_allclose(
+        display.lines_["expected test"].get_ydata(), model.bias_variance(f, 0.5, times).test
+    )
+    assert display.ax_.get_xscale() == "log"
+    marked = display.ax_.lines[-1].get_xdata()
+    np.testing.assert_allclose(marked, model.time_)
+    _, ax = plt.subplots()
+    assert display.plot(ax).ax_ is ax
+
+
+def test_path_refusals(model):
+    X, y = make_tent(50, random_state=1)
+    with pytest.raises(ValueError, match="come together"):
+        BoostingPathDisplay.from_estimator(model, X)
+    with pytest.raises(ValueError, match="come together"):
+        BoostingPathDisplay.from_estimator(model, f=f)
+    with pytest.raises(TypeError, match="not Ridge"):
+        BoostingPathDisplay.from_estimator(Ridge().fit(X, y))
+    with pytest.raises(NotFittedError):
+        BoostingPathDisplay.from_estimator(LinearL2BoostingRegressor())
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.5])
+def test_spectrum_of_a_spline(rate):
+    X, y = make_tent(60, random_state=0)
+    model = LinearL2BoostingRegressor(learning_rate=rate, time=1.0).fit(X, y)
+    display = SmootherSpectrumDisplay.from_estimator(model, times=[0, 2, 50], n_vectors=2)
+    assert len(display.axes_) == 4
+    # The coefficients add up to the degrees of freedom (section 4), and lie on the projection.
+    np.testing.assert_allclose(
+        display.coefficients.sum(axis=0), model.degrees_of_freedom([0, 2, 50]), rtol=1e-9
+    )
+    assert list(display.first) == [1, 2]
+    assert len(display.last) == 2
+    # Vectors are eigenvectors: one boosting step of S applied to them multiplies by mu.
+    order = np.argsort(X[:, 0])
+    for index, u in {**display.first, **display.last}.items():
+        assert np.linalg.norm(u) == pytest.approx(1)
+        step = LinearL2BoostingRegressor(learning_rate=1, time=1, init="zero").fit(X[order], u)
+        np.testing.assert_allclose(
+            step.predict(X[order]), model.eigenvalues_[index - 1] * u, atol=1e-8
+        )
+    np.testing.assert_array_equal(display.x, X[order, 0])
+
+
+def test_spectrum_of_other_learners():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(30, 2))
+    learner = KernelRidge(kernel="rbf", alpha=0.5)
+    model = LinearL2BoostingRegressor(learner, time=1.0).fit(X, X[:, 0])
+    display = SmootherSpectrumDisplay.from_estimator(model)
+    S = np.column_stack([learner.fit(X, e).predict(X) for e in np.eye(30)])
+    for index, u in {**display.first, **display.last}.items():
+        np.testing.assert_allclose(S @ u, model.eigenvalues_[index - 1] * u, atol=1e-9)
+    assert display.axes_[2].get_xlabel() == "row"
+    with pytest.raises(ValueError, match="four are needed"):
+        display.plot([plt.figure().add_subplot()])
+
+
+def test_without_matplotlib(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="plot"):
+        BoostingPathDisplay.from_estimator(model)

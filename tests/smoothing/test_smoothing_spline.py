@@ -1,0 +1,277 @@
+"""Smoothing splines against their representation by a reproducing kernel, and against SciPy."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.interpolate import make_smoothing_spline
+
+from sklearn_ensemble_theory import SmoothingSplineRegressor
+from sklearn_ensemble_theory.smoothing._additive import AdditiveDesign
+from sklearn_ensemble_theory.smoothing._spline_basis import SplineBasis, demmler_reinsch
+
+
+def sobolev_kernel(x, z, r):
+    """int_0^1 (x - u)_+^(r-1) (z - u)_+^(r-1) du / (r-1)!^2, by Gauss-Legendre between breaks."""
+    nodes, weights = np.polynomial.legendre.leggauss(r)
+    upper = np.minimum(x[:, None], z[None, :])[..., None]
+    u = upper * (nodes + 1) / 2
+    product = (x[:, None, None] - u) ** (r - 1) * (z[None, :, None] - u) ** (r - 1)
+    return (product * weights).sum(axis=-1) * upper[..., 0] / 2 / math.factorial(r - 1) ** 2
+
+
+def by_kernel(X, y, w, nus, r, x):
+    """The additive smoothing spline from its representer theorem: one dense linear system."""
+    low, width = X.min(axis=0), np.ptp(X, axis=0)
+    Z, z = (X - low) / width, (x - low) / width
+    p = X.shape[1]
+    nus = np.asarray(nus) / width ** (2 * r - 1)
+    K = sum(sobolev_kernel(Z[:, j], Z[:, j], r) / nus[j] for j in range(p))
+    k = sum(sobolev_kernel(z[:, j], Z[:, j], r) / nus[j] for j in range(p))
+    P = np.column_stack([np.ones(len(X)), *(Z[:, j] ** m for j in range(p) for m in range(1, r))])
+    q = np.column_stack([np.ones(len(x)), *(z[:, j] ** m for j in range(p) for m in range(1, r))])
+    m = P.shape[1]
+    system = np.block([[K + np.diag(1 / w), P], [P.T, np.zeros((m, m))]])
+    solution = np.linalg.solve(system, np.r_[y, np.zeros(m)])
+    return k @ solution[: len(X)] + q @ solution[len(X) :]
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_equals_the_kernel_form(r):
+    rng = np.random.default_rng(r)
+    X, w = rng.uniform(2, 5, size=(40, 1)), rng.uniform(0.5, 2, size=40)
+    X[1] = X[0]  # a tie
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(40)
+    x = rng.uniform(X.min(), X.max(), size=(60, 1))
+    nu = 0.02
+    model = SmoothingSplineRegressor(penalty=nu, order=r).fit(X, y, w)
+    np.testing.assert_allclose(model.predict(x), by_kernel(X, y, w, [nu], r, x), atol=1e-7)
+    S = model.smoother_matrix()
+    np.testing.assert_allclose(S @ y, model.predict(X), atol=1e-11)
+    assert model.degrees_of_freedom_ == pytest.approx(np.trace(S), rel=1e-10)
+    # The r largest eigenvalues are 1, the others strictly between 0 and 1 (example 2.4).
+    mu = model.eigenvalues_
+    np.testing.assert_allclose(mu[:r], 1)
+    assert (mu[r:] < 1).all()
+    assert (mu > 0).all()
+    assert len(mu) == 39
+
+
+def test_equals_scipy_cubic():
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, size=80))
+    y = np.cos(x) + 0.2 * rng.standard_normal(80)
+    new = np.linspace(0.5, 9.5, 50)
+    ours = SmoothingSplineRegressor(penalty=0.7).fit(x[:, None], y).predict(new[:, None])
+    np.testing.assert_allclose(ours, make_smoothing_spline(x, y, lam=0.7)(new), atol=1e-9)
+
+
+def test_degree_is_2r_minus_1():
+    """Example 2.4 prints degree r + 1 and a constant derivative of that order; 2r - 1 is right."""
+    x = np.linspace(0, 1, 8)[:, None]
+    y = np.random.default_rng(0).standard_normal(8)
+    for r in (1, 2, 3):
+        model = SmoothingSplineRegressor(penalty=1e-5, order=r).fit(x, y)
+        inside = np.linspace(x[3, 0], x[4, 0], 12)
+        values = model.predict(inside[:, None])
+        fits = [
+            np.abs(np.polyval(np.polyfit(inside, values, d), inside) - values).max()
+            for d in (2 * r - 1, 2 * r - 2, r + 1)
+        ]
+        assert fits[0] < 1e-9
+        assert fits[1] > 1e-5
+        if r == 3:  # where the printed degree differs and is too low
+            assert fits[2] > 1e-5
+
+
+def test_penalty_is_the_integral():
+    """At the optimum, moving along any spline g changes fit and penalty by opposite amounts."""
+    rng = np.random.default_rng(4)
+    X, y = rng.uniform(-3, 3, size=(25, 1)), rng.standard_normal(25)
+    nu = 0.3
+    f = SmoothingSplineRegressor(penalty=nu).fit(X, y)
+    g = SmoothingSplineRegressor(df=9).fit(X, rng.standard_normal(25))
+
+    def second(model, u):
+        h = 1e-3
+        values = [model.predict((u + k * h)[:, None]) for k in (-1, 0, 1)]
+        return (values[0] - 2 * values[1] + values[2]) / (h * h)
+
+    u = np.linspace(X.min(), X.max(), 20_001)
+    u = (u[1:] + u[:-1]) / 2
+    integral = (second(f, u) * second(g, u)).mean() * np.ptp(X)
+    gap = ((y - f.predict(X)) * g.predict(X)).sum()
+    assert gap == pytest.approx(nu * integral, rel=1e-2)
+
+
+def test_additive_equals_the_kernel_form():
+    rng = np.random.default_rng(8)
+    X, w = rng.uniform(0, 2, size=(60, 3)), rng.uniform(0.5, 2, size=60)
+    y = np.sin(3 * X[:, 0]) + X[:, 1] ** 2 + 0.2 * rng.standard_normal(60)
+    x = rng.uniform(0.3, 1.7, size=(30, 3))
+    x = np.clip(x, X.min(axis=0), X.max(axis=0))
+    by_df = SmoothingSplineRegressor(df=4).fit(X, y, w)
+    np.testing.assert_allclose(
+        by_df.predict(x), by_kernel(X, y, w, by_df.penalties_, 2, x), atol=1e-7
+    )
+    fixed = SmoothingSplineRegressor(penalty=0.4).fit(X, y, w)
+    np.testing.assert_allclose(fixed.predict(x), by_kernel(X, y, w, [0.4] * 3, 2, x), atol=1e-7)
+    chosen = SmoothingSplineRegressor().fit(X, y, w)
+    np.testing.assert_allclose(
+        chosen.predict(x), by_kernel(X, y, w, chosen.penalties_, 2, x), atol=1e-6
+    )
+    S = chosen.smoother_matrix()
+    np.testing.assert_allclose(S @ y, chosen.predict(X), atol=1e-10)
+    assert chosen.degrees_of_freedom_ == pytest.approx(np.trace(S), rel=1e-8)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_gcv_minimises_the_score(p):
+    rng = np.random.default_rng(p)
+    X = rng.uniform(size=(70, p))
+    y = np.sin(8 * X[:, 0]) + 0.3 * rng.standard_normal(70)
+
+    def score(penalties):
+        # `penalty` is one number for all features: rescale them so that their penalties agree.
+        Z = X / (penalties / penalties[0]) ** (1 / 3)
+        model = SmoothingSplineRegressor(penalty=penalties[0]).fit(Z, y)
+        rss = ((y - model.predict(Z)) ** 2).sum()
+        return rss / (70 - model.degrees_of_freedom_) ** 2
+
+    model = SmoothingSplineRegressor().fit(X, y)
+    best = score(model.penalties_)
+    for factor in (0.5, 0.9, 1.1, 2.0, 1e-3, 1e3):
+        assert score(model.penalties_ * factor) > best
+
+
+def test_df_from_a_line_to_an_interpolation():
+    rng = np.random.default_rng(2)
+    X, y = rng.uniform(size=(30, 1)), rng.standard_normal(30)
+    line = SmoothingSplineRegressor(df=2).fit(X, y)
+    np.testing.assert_allclose(
+        line.predict(X), np.polyval(np.polyfit(X[:, 0], y, 1), X[:, 0]), atol=1e-10
+    )
+    for df in (2.5, 5, 12, 25):
+        model = SmoothingSplineRegressor(df=df).fit(X, y)
+        assert np.trace(model.smoother_matrix()) == pytest.approx(df, rel=1e-8)
+    for df in (30, 1000):
+        model = SmoothingSplineRegressor(df=df).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
+
+
+def test_linear_outside():
+    rng = np.random.default_rng(6)
+    X, y = rng.uniform(size=(50, 2)), rng.standard_normal(50)
+    for order in (2, 3):
+        model = SmoothingSplineRegressor(df=6, order=order).fit(X, y)
+        top = X.max(axis=0)
+        far = model.predict(top + np.outer([0, 1e-5, 1, 2], [1.0, 1.0]))
+        assert far[3] - far[2] == pytest.approx(far[2] - far[0], rel=1e-8)
+        assert (far[1] - far[0]) / 1e-5 == pytest.approx(far[2] - far[0], rel=1e-3)
+    model = SmoothingSplineRegressor(df=6, order=1).fit(X[:, :1], y)
+    np.testing.assert_allclose(model.predict([[5.0]]), model.predict(X[:, :1].max(keepdims=True)))
+
+
+@pytest.mark.parametrize("params", [{"df": 6}, {"penalty": 0.1}, {}, {"order": 1, "df": 4}])
+@pytest.mark.parametrize("p", [1, 3])
+def test_weights_count_rows(params, p):
+    rng = np.random.default_rng(9)
+    X, w = rng.uniform(size=(50, p)), rng.integers(0, 4, size=50)
+    y = np.sin(5 * X[:, 0]) + 0.1 * rng.standard_normal(50)
+    weighted = SmoothingSplineRegressor(**params).fit(X, y, w)
+    repeated = SmoothingSplineRegressor(**params).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    x = rng.uniform(-0.2, 1.2, size=(30, p))
+    np.testing.assert_allclose(weighted.predict(x), repeated.predict(x), rtol=1e-7, atol=1e-9)
+    assert weighted.degrees_of_freedom_ == pytest.approx(repeated.degrees_of_freedom_)
+
+
+def test_near_ties():
+    rng = np.random.default_rng(3)
+    x = np.sort(rng.uniform(size=60))
+    y = np.sin(6 * x) + 0.2 * rng.standard_normal(60)
+    new = np.linspace(-0.2, 1.2, 50)[:, None]
+    for gap in (0.0, 1e-15, 1e-12, 1e-9, 1e-7):
+        close = np.r_[x, x[30] + gap]
+        target = np.r_[y, y[30] + 0.5]
+        model = SmoothingSplineRegressor(df=8).fit(close[:, None], target)
+        tied = SmoothingSplineRegressor(df=8).fit(np.r_[x, x[30]][:, None], target)
+        np.testing.assert_allclose(model.predict(new), tied.predict(new), atol=1e-5)
+        assert model.degrees_of_freedom_ == pytest.approx(8)
+
+
+def test_edge_cases():
+    make = SmoothingSplineRegressor
+    for params in ({}, {"df": 5}, {"penalty": 1.0}, {"penalty": 0.0}):
+        two = make(**params).fit([[1.0], [3.0]], [0.0, 1.0])
+        np.testing.assert_allclose(two.predict([[1.0], [2.0], [5.0]]), [0, 0.5, 2], atol=1e-9)
+        X = np.column_stack([np.linspace(0, 1, 20), np.zeros(20)])
+        flat = make(**params).fit(X, np.full(20, 7.0))
+        np.testing.assert_allclose(flat.predict([[0.4, 0.0], [3.0, 5.0]]), 7.0)
+        alone = make(**params).fit(X[:, :1], np.cos(X[:, 0]))
+        both = make(**params).fit(X, np.cos(X[:, 0]))
+        np.testing.assert_allclose(both.predict(X), alone.predict(X[:, :1]), atol=1e-5)
+        same = make(**params).fit(np.ones((3, 1)), [1.0, 2.0, 3.0])
+        np.testing.assert_allclose(same.predict([[1.0], [9.0]]), 2.0)
+        # The same column twice: each carries half, the sum is determined.
+        twice = make(**params).fit(X[:, [0, 0]], np.cos(3 * X[:, 0]))
+        assert np.isfinite(twice.predict(X[:, [0, 0]])).all()
+    y = np.cos(X[:, 0])
+    np.testing.assert_allclose(
+        make().fit(X, 1e150 * y).predict(X), 1e150 * make().fit(X, y).predict(X), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_scale_of_x_does_not_matter(scale):
+    rng = np.random.default_rng(11)
+    X, y = rng.uniform(size=(30, 2)), rng.standard_normal(30)
+    x = rng.uniform(-0.5, 1.5, size=(10, 2))
+    for params in ({}, {"df": 4}):
+        expected = SmoothingSplineRegressor(**params).fit(X, y).predict(x)
+        scaled = SmoothingSplineRegressor(**params).fit(X * scale, y).predict(x * scale)
+        np.testing.assert_allclose(scaled, expected, rtol=1e-6)
+
+
+def test_several_outputs():
+    rng = np.random.default_rng(12)
+    X, Y = rng.uniform(size=(40, 2)), rng.standard_normal((40, 3))
+    together = SmoothingSplineRegressor(df=4).fit(X, Y).predict(X)
+    for k in range(3):
+        one = SmoothingSplineRegressor(df=4).fit(X, Y[:, k]).predict(X)
+        np.testing.assert_allclose(together[:, k], one, rtol=1e-10)
+
+
+def test_quantile_knots_change_little():
+    rng = np.random.default_rng(13)
+    X = rng.exponential(size=(3000, 1))
+    y = np.sin(3 * X[:, 0]) + 0.5 * rng.standard_normal(3000)
+    few = SmoothingSplineRegressor(df=12).fit(X, y)
+    more = SmoothingSplineRegressor(df=12, max_knots=500).fit(X, y)
+    spread = np.std(more.predict(X))
+    gaps = np.abs(few.predict(X) - more.predict(X)) / spread
+    assert np.median(gaps) < 0.01
+    assert np.sqrt(np.mean(gaps**2)) < 0.02
+
+
+def test_gram_route_equals_stacked_route():
+    """Beyond 4,000 distinct values the decomposition starts from the Gram matrix."""
+    rng = np.random.default_rng(14)
+    X = rng.uniform(size=(4001, 1))
+    values = np.sort(X[:, 0])
+    basis = SplineBasis.from_values(values, 2, 100)
+    direct = demmler_reinsch(basis, values, np.ones(4001), theta=1.0)
+    product = demmler_reinsch(
+        basis, None, None, gram=AdditiveDesign((basis,)).gram(X, np.ones(4001)), theta=1.0
+    )
+    np.testing.assert_allclose(product.gamma, direct.gamma, rtol=1e-7)
+
+
+def test_messages():
+    X, y = np.arange(6.0).reshape(-1, 1), np.arange(6.0)
+    with pytest.raises(ValueError, match=r"df=1\.5 is below order=2"):
+        SmoothingSplineRegressor(df=1.5).fit(X, y)
+    with pytest.raises(ValueError, match="range of a feature of X overflows"):
+        SmoothingSplineRegressor().fit([[-1.7e308], [1.7e308], [0]], [1, 2, 3])
+    big = SmoothingSplineRegressor(df=4).fit(np.arange(6000.0)[:, None], np.arange(6000.0))
+    with pytest.raises(ValueError, match="at most 5000 rows"):
+        big.smoother_matrix()

@@ -1,0 +1,483 @@
+"""The slips of the sources that docs/errata.md lists: the corrected form holds, the printed fails.
+
+Everything here is plain NumPy and SciPy on the formulas themselves, with no estimator in between:
+what a source says is judged before the package's own code is. The numbers 000 to 004 are those of
+docs/sources.md. Where a formula has to be simulated, the corrected form must lie within three
+standard errors and the printed form well outside.
+"""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline
+from scipy.linalg import expm
+from scipy.optimize import brentq
+from scipy.special import gammaln
+from scipy.stats import chi2
+from sklearn.tree import DecisionTreeRegressor
+
+
+def within(samples, value, standard_errors=3.0):
+    """Is `value` the mean of these independent samples, as far as they can tell?"""
+    error = np.std(samples, ddof=1) / np.sqrt(len(samples))
+    return abs(np.mean(samples) - value) <= standard_errors * error
+
+
+# --- averaging -----------------------------------------------------------------------------------
+
+
+def test_averaged_neighbours_variance():
+    """000 section 10.1.1 prints variance sigma^2/k for m averaged k-NN fits; it is sigma^2/(mk)."""
+    rng = np.random.default_rng(0)
+    n, k, m, sigma, repetitions = 50, 3, 7, 2.0, 4000
+    x, noise = rng.uniform(size=(repetitions, m, n)), rng.normal(0, sigma, (repetitions, m, n))
+    nearest = np.argpartition(abs(x - 0.5), k, axis=2)[:, :, :k]
+    bagged = np.take_along_axis(noise, nearest, axis=2).mean(axis=(1, 2))
+    assert within(bagged**2, sigma**2 / (m * k))
+    assert not within(bagged**2, sigma**2 / k)
+
+    # The text's own choice, k^(1 + 2/d) proportional to n^(2/d) / m, follows from the second.
+    d, size, grid = 4, 1e6, np.exp(np.linspace(0, 12, 20001))
+
+    def best_k(replications, printed):
+        variance = 1 / grid if printed else 1 / (replications * grid)
+        return grid[np.argmin(variance + (2 * grid / size) ** (2 / d))]
+
+    exponent = -1 / (1 + 2 / d)
+    assert best_k(64, printed=False) / best_k(1, printed=False) == pytest.approx(
+        64**exponent, rel=0.01
+    )
+    assert best_k(64, printed=True) == best_k(1, printed=True)
+
+
+def test_bagged_neighbour_variance_carries_noise():
+    """000 section 10.1.2 prints the variance term (s/n) (...); it is sigma^2 times that."""
+    rng = np.random.default_rng(0)
+    n, s, sigma = 60, 6, 5.0
+    rank = np.arange(1, n - s + 2)
+    log_binomial = gammaln(n - rank + 1) - gammaln(s) - gammaln(n - rank - s + 2)
+    weights = np.zeros(n)
+    weights[: len(rank)] = np.exp(
+        log_binomial - gammaln(n + 1) + gammaln(s + 1) + gammaln(n - s + 1)
+    )
+    assert weights.sum() == pytest.approx(1)
+    predictions = rng.normal(0, sigma, (20000, n)) @ weights  # the target is 0, so all is variance
+    bound = (s / n) / (1 + 1 / n - s / n) ** 2
+    assert within(predictions**2, sigma**2 * (weights**2).sum())
+    assert np.var(predictions) < sigma**2 * bound
+    assert np.var(predictions) > 5 * bound
+
+
+def test_forest_average_is_the_unbiased_one():
+    """003 section 4.5 prints the sum of the T_{D_b} as unbiased for their mean; the average is."""
+    n_trees, repetitions, n = 5, 100, 40
+
+    def prediction(rng):
+        X = rng.uniform(size=(n, 1))
+        y = 3 + X[:, 0] + rng.normal(0, 0.5, n)
+        return DecisionTreeRegressor(max_depth=2, random_state=0).fit(X, y).predict([[0.3]])[0]
+
+    rng = np.random.default_rng(0)
+    single = [prediction(rng) for _ in range(500)]
+    trees = np.array([[prediction(rng) for _ in range(n_trees)] for _ in range(repetitions)])
+    spread = np.std(single) / np.sqrt(len(single)) + trees.mean(axis=1).std() / np.sqrt(repetitions)
+    assert abs(trees.mean(axis=1).mean() - np.mean(single)) < 3 * spread
+    assert trees.sum(axis=1).mean() > 4.5 * np.mean(single)
+
+
+# --- random projections --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cosine_features():
+    """A Gaussian kernel on 40 points and draws of its random cosine features, at most R^2 = 2."""
+    n, bandwidth, s, draws = 40, 0.1, 10, 4000
+    rng = np.random.default_rng(0)
+    x = np.linspace(0, 1, n)
+
+    def kernel(distance):
+        return np.exp(-(distance**2) / (2 * bandwidth**2))
+
+    frequency = rng.standard_normal((draws, 1, s)) / bandwidth
+    phase = rng.uniform(0, 2 * np.pi, (draws, 1, s))
+    features = np.sqrt(2) * np.cos(x[:, None] * frequency + phase)
+    return x, kernel, features
+
+
+def test_random_feature_second_moment(cosine_features):
+    """000 section 10.2.2 prints E[P P' P P'] <= s(s-1) K + n s R^2 K; the first K is K^2."""
+    x, kernel, features = cosine_features
+    draws, n, s = features.shape
+    K = kernel(x[:, None] - x)
+    squares = features @ features.transpose(0, 2, 1)
+    simulated = np.einsum("bij,bjk->ik", squares, squares) / draws
+    # One column phi: E[|phi|^2 phi_i phi_j] = n K_ij + (1/2) sum_k kernel(2 x_k - x_i - x_j).
+    pairs = x[:, None] + x
+    column = n * K + 0.5 * sum(kernel(2 * x_k - pairs) for x_k in x)
+    exact = s * (s - 1) * K @ K + s * column
+    assert np.linalg.norm(simulated - exact) < 0.02 * np.linalg.norm(exact)
+
+    remainder = n * s * 2 * K
+    corrected = s * (s - 1) * K @ K + remainder - exact
+    printed = s * (s - 1) * K + remainder - exact
+    top = np.linalg.eigvalsh(exact)[-1]
+    assert np.linalg.eigvalsh(corrected)[0] > -1e-8 * top
+    assert np.linalg.eigvalsh(printed)[0] < -0.1 * top
+
+
+def test_random_feature_bias_bound(cosine_features):
+    """000 section 10.2.2 prints the bias (2/n) R^2 y'K^-1 y / (s+1); it is R^2 y'K^-1 y / s."""
+    x, kernel, features = cosine_features
+    s, n = 3, len(x)
+    basis, _ = np.linalg.qr(features[:, :, :s])
+    projection = np.einsum("bis,bjs->ij", basis, basis) / len(basis)
+    eigenvalues, vectors = np.linalg.eigh(kernel(x[:, None] - x))
+    root = vectors * np.sqrt(np.clip(eigenvalues, 0, None))  # y = root v has y'K^-1 y = |v|^2
+    worst = np.linalg.eigvalsh(root.T @ (np.eye(n) - projection) @ root / n)[-1]
+    assert worst < 2 / s
+    assert worst > 3 * (2 / n) * 2 / (s + 1)
+    # From the second moment to the bound: with a = eigenvalue/(n R^2) in [0, 1], the bias is at
+    # most R^2 times a (1 - a) / (1 + (s - 1) a), whose largest value 1 / (1 + sqrt(s))^2 < 1/s.
+    a = np.linspace(0, 1, 100001)
+    for size in (1, 2, 3, 10, 1000):
+        largest = np.max(a * (1 - a) / (1 + (size - 1) * a))
+        assert largest == pytest.approx(1 / (1 + np.sqrt(size)) ** 2, rel=1e-4)
+        assert largest < 1 / size
+
+
+def test_johnson_lindenstrauss_tail():
+    """000 proof of lemma 10.1 prints a tail of 2 exp(-s e^2 / 3); it is 2 exp(-s e^2 / 6)."""
+
+    def tail(s, e):
+        return chi2.cdf(s * (1 - e), s) + chi2.sf(s * (1 + e), s)
+
+    sizes, widths = [1, 3, 10, 30, 100, 300, 1000, 3000], [0.05, 0.1, 0.2, 0.3, 0.4, 0.5]
+    for s, e in itertools.product(sizes, widths):
+        assert tail(s, e) <= 2 * np.exp(-s * e**2 / 6)
+    assert tail(400, 0.5) > 1000 * 2 * np.exp(-400 * 0.5**2 / 3)
+    # log(1 + u) <= u - u^2 / 3 under the exponent s/2 gives the 6, and the lemma's s with it.
+    n, delta, e = 50, 0.01, 0.3
+    s = 6 / e**2 * np.log(n**2 / delta)
+    assert n * (n - 1) / 2 * 2 * np.exp(-s * e**2 / 6) <= delta
+
+
+# --- boosting ------------------------------------------------------------------------------------
+
+
+def adaboost(candidates, y, rounds):
+    """Scores after each round of AdaBoost over the rows of `candidates`, and each round's edge."""
+    scores, edges = [np.zeros(len(y))], []
+    for _ in range(rounds):
+        weight = np.exp(-y * scores[-1])
+        edge = candidates @ (y * weight) / weight.sum()
+        best = np.argmax(edge)
+        edges.append(edge[best])
+        step = 0.5 * np.log((1 + edge[best]) / (1 - edge[best]))
+        scores.append(scores[-1] + step * candidates[best])
+    return scores, edges
+
+
+@pytest.fixture
+def stumps():
+    """Every stump of 40 points on a line, and labels of an interval, which no stump gets right."""
+    x = np.arange(40)
+    y = np.where((x >= 12) & (x < 28), 1.0, -1.0)
+    cuts = np.where(x <= np.arange(-1, 40)[:, None], -1.0, 1.0)
+    return np.vstack([cuts, -cuts]), y
+
+
+def test_adaboost_risk_factor(stumps):
+    """000 section 10.3.4 prints F(u_t) = F(u_{t-1}) (1 - e^2); it is F(u_{t-1}) sqrt(1 - e^2)."""
+    candidates, y = stumps
+    scores, edges = adaboost(candidates, y, 8)
+    risks = [np.mean(np.exp(-y * u)) for u in scores]
+    for before, after, e in zip(risks, risks[1:], edges):
+        assert e > 0.1
+        assert after == pytest.approx(before * np.sqrt(1 - e**2), rel=1e-12)
+        error = (1 - e) / 2
+        assert after == pytest.approx(before * 2 * np.sqrt(error * (1 - error)), rel=1e-12)
+        assert after > before * (1 - e**2) * 1.005
+    assert np.sqrt(1 - 0.3**2) == pytest.approx(0.95394, abs=5e-6)
+
+
+def test_adaboost_proof_bounds_the_score_not_its_sign(stumps):
+    """001 proof of theorem En.4 prints f_T = h_ada, which is its sign; Z_T needs f_T itself."""
+    candidates, y = stumps
+    score = adaboost(candidates, y, 40)[0][-1]
+    assert np.mean(np.sign(score) != y) <= np.mean(np.exp(-y * score)) < 0.1
+    assert np.mean(np.exp(-y * np.sign(score))) >= np.exp(-1)  # a sum that no T can bring down
+
+
+def test_matching_pursuit_absolute_value():
+    """000 section 10.3.3 prints |(u - y)'psi| in the step; the product has to keep its sign."""
+    y = np.array([1.0, 2.0, -1.0, 0.5])
+    psi = np.array([1.0, 1.0, -1.0, 1.0])  # squared norm n = 4, and (0 - y)'psi < 0
+
+    def risk(u):
+        return np.mean((y - u) ** 2) / 2
+
+    product = (0 - y) @ psi / 4
+    assert risk(-product * psi) == pytest.approx(risk(0) - product**2 / 2)
+    assert risk(-abs(product) * psi) > risk(0)
+    # After a choice of sign that makes the product positive, the two are the same step.
+    assert risk(-abs((0 - y) @ -psi / 4) * -psi) == pytest.approx(risk(0) - product**2 / 2)
+
+
+@pytest.fixture
+def gradient_boosting_run():
+    """Ten rounds of (10.9) with its factor psi(w_t): F(u) = |u - y|^2 / 2, L = C = 1, unit vectors.
+
+    Large residuals, so that the products of the proof are far from 1; the gauge is the sum of
+    absolute values, the comparison point v is the minimiser y.
+    """
+    y = np.array([40.0, -25.0, 10.0, 5.0, -3.0])
+    u, gauge, rows = np.zeros(5), np.abs(y).sum(), []
+    for _ in range(10):
+        gradient = u - y
+        w = np.argmax(np.abs(gradient))
+        polar = abs(gradient[w])
+        psi = np.zeros(5)
+        psi[w] = np.sign(gradient[w])
+        after = u - gradient @ psi * psi
+        rows.append((gradient @ psi, psi, u, after, gauge, polar))
+        u, gauge = after, gauge + polar
+        if np.allclose(u, y):
+            break
+    return y, rows
+
+
+def test_gradient_boosting_step_direction(gradient_boosting_run):
+    """000 (10.9) prints u - (1/(L C^2)) F'(u)'psi, a vector less a number; times psi(w_t)."""
+    y, rows = gradient_boosting_run
+
+    def risk(u):
+        return np.sum((u - y) ** 2) / 2
+
+    for _, _, before, after, _, polar in rows:
+        assert risk(after) <= risk(before) - polar**2 / 2 + 1e-12  # (10.10)
+    product, _, before, *_ = rows[0]
+    assert risk(before - product) > risk(before)  # the printed step: the same shift for every row
+
+
+def test_gradient_boosting_proof_divides_by_the_gap(gradient_boosting_run):
+    """000 proof of proposition 10.1: p = polar^2/(L C^2) in (1 + p)(1 - p/2)^2 is over the gap."""
+    y, rows = gradient_boosting_run
+    gaps = [np.sum((before - y) ** 2) / 2 for _, _, before, *_ in rows]
+    gauges = [gauge for *_, gauge, _ in rows]
+    failures = 0
+    for t, (*_, polar) in enumerate(rows[:-1]):
+        product, following = gauges[t] * gaps[t] ** 2, gauges[t + 1] * gaps[t + 1] ** 2
+        p = polar**2 / gaps[t]
+        assert following <= product * (1 + p) * max(1 - p / 2, 0) ** 2 * (1 + 1e-12)
+        failures += following > product * (1 + polar**2) * max(1 - polar**2 / 2, 0) ** 2
+    assert failures > 0
+
+
+def test_sequence_lemma_constant():
+    """000 footnote 4: a_t <= a_{t-1} - c a_{t-1}^2 gives 1/(ct + 1/a_0), not 1/(t/c + 1/a_0)."""
+    for c, first in [(0.1, 1.0), (0.5, 1.5), (2.0, 0.4)]:
+        a, printed_fails = first, False
+        for t in range(1, 50):
+            a = max(a - c * a**2, 0.0)
+            assert a <= 1 / (c * t + 1 / first)
+            printed_fails |= a > 1 / (t / c + 1 / first)
+        assert printed_fails == (c < 1)
+
+
+def test_gradient_descent_comparison_is_squared():
+    """000 after proposition 10.1 prints L |u|^2 <= L C^2 gauge(u); the gauge is squared."""
+    C, multiple = 3.0, 2.0
+    u, gauge = multiple * np.array([C, 0.0]), multiple  # twice an atom of norm C
+    assert u @ u <= C**2 * gauge**2
+    assert u @ u > C**2 * gauge
+
+
+def test_squared_loss_pseudo_residual_sign():
+    """004 gradient boosting of the squared loss: h is fitted to -g = 2 (y - f), printed as g."""
+    rng = np.random.default_rng(0)
+    y, f = rng.standard_normal((2, 6))
+
+    def loss(f):
+        return np.sum((y - f) ** 2)
+
+    step = 1e-6 * np.eye(6)
+    g = np.array([loss(f + e) - loss(f - e) for e in step]) / 2e-6
+    np.testing.assert_allclose(-g, 2 * (y - f), atol=1e-6)
+    features = rng.standard_normal((6, 2))
+    fit = features @ np.linalg.pinv(features)  # h, by least squares on two features
+    assert loss(f + 0.1 * fit @ -g) < loss(f) < loss(f + 0.1 * fit @ g)
+
+
+# --- smoothing, and L2-boosting at a vanishing learning rate -------------------------------------
+
+
+@pytest.fixture
+def linear_boosting():
+    """A symmetric smoother S with eigenvalues in (0, 1), a target f, and draws of both samples."""
+    rng = np.random.default_rng(0)
+    n, sigma, t, draws = 10, 0.3, 1.5, 20000
+    vectors, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    mu = np.linspace(0.02, 0.9, n)
+    f = np.sin(np.arange(n))
+    f -= f.mean()
+    Y, fresh = f + sigma * rng.standard_normal((2, draws, n))
+    return vectors, mu, f, sigma, t, Y, fresh
+
+
+def boosted(vectors, mu, t, Y, start):
+    """The limit of linear L2-boosting on the training rows: start + (I - exp(-tS)) (Y - start)."""
+    residual = (Y - start) @ vectors * np.exp(-t * mu) @ vectors.T
+    return Y - residual
+
+
+def test_linear_boosting_test_error(linear_boosting):
+    """002 proposition 2.13 i) prints var_test without the new observation's sigma^2."""
+    vectors, mu, f, sigma, t, Y, fresh = linear_boosting
+    n = len(f)
+    S, J = (vectors * mu) @ vectors.T, np.eye(n) - 1 / n
+    decay = expm(-t * S)
+    centred = f - f.mean()
+    fitted = boosted(vectors, mu, t, Y, Y.mean(axis=1, keepdims=True))
+    errors = np.mean((fresh - fitted) ** 2, axis=1)
+    growth = np.eye(n) - decay
+    printed = np.sum((decay @ centred) ** 2) / n
+    printed += sigma**2 / n * (1 + np.trace(growth @ J @ growth.T))
+    assert within(errors, printed + sigma**2)
+    assert not within(errors, printed, 30)
+
+    # ii), in the eigenbasis, is the corrected i).
+    spectral = np.sum((vectors.T @ centred) ** 2 * np.exp(-2 * t * mu)) / n
+    norms = np.sum((J @ vectors) ** 2, axis=0)
+    spectral += sigma**2 * (1 + 1 / n + np.sum(norms * (1 - np.exp(-t * mu)) ** 2) / n)
+    assert spectral == pytest.approx(printed + sigma**2)
+
+
+def test_linear_boosting_residual_sign(linear_boosting):
+    """002 proof of proposition 2.13 prints R' = Y' + mean(Y) + ...; the mean is taken away."""
+    vectors, mu, _, _, t, Y, fresh = linear_boosting
+    Y, fresh = Y[:5] + 2, fresh[:5] + 2
+    mean = Y.mean(axis=1, keepdims=True)
+    decayed = (Y - mean) @ expm(-t * (vectors * mu) @ vectors.T)
+    residual = fresh - boosted(vectors, mu, t, Y, mean)
+    np.testing.assert_allclose(residual, fresh - mean + decayed - (Y - mean), atol=1e-12)
+    assert np.abs(residual - (fresh + mean + decayed - (Y - mean))).min() > 3
+
+
+def test_linear_boosting_from_zero(linear_boosting):
+    """002 remark 2.14, test error from a zero start: sigma^2/n and a sum of exp(-2t mu) printed.
+
+    The new observation brings sigma^2, and the fit (sigma^2/n) sum (1 - exp(-t mu))^2. The start
+    from the mean is then not always the better one: here f has mean 0, and the zero start wins.
+    """
+    vectors, mu, f, sigma, t, Y, fresh = linear_boosting
+    n = len(f)
+    errors = np.mean((fresh - boosted(vectors, mu, t, Y, 0.0)) ** 2, axis=1)
+    bias = np.sum((vectors.T @ f) ** 2 * np.exp(-2 * t * mu)) / n
+    corrected = bias + sigma**2 + sigma**2 / n * np.sum((1 - np.exp(-t * mu)) ** 2)
+    printed = bias + sigma**2 / n + sigma**2 / n * np.sum(np.exp(-2 * t * mu))
+    assert within(errors, corrected)
+    assert not within(errors, printed, 30)
+
+    from_mean = boosted(vectors, mu, t, Y, Y.mean(axis=1, keepdims=True))
+    difference = np.mean((fresh - from_mean) ** 2, axis=1) - errors
+    exact = sigma**2 / n * (1 - np.sum(vectors.sum(axis=0) ** 2 / n * (1 - np.exp(-t * mu)) ** 2))
+    assert exact > 0
+    assert within(difference, exact)
+
+
+def test_stochastic_boosting_matrix_orientation():
+    """002 (20) prints S_ij = g_i(x_j); it is g_j(x_i), as in (6), and S need not be symmetric."""
+    rng = np.random.default_rng(0)
+    x, new = np.array([0.1, 0.2, 0.35, 0.6, 0.9]), 0.5
+    Y, rate, rounds = rng.standard_normal(5), 0.4, 6
+    rows = [[0, 2, 3], [1, 2, 4]]  # the two values of xi, equally likely
+
+    def weights_at(points, kept):
+        """(g_1, ..., g_n)(point, xi) of Nadaraya-Watson on the rows `kept`, one row a point."""
+        kernel = np.zeros((len(points), len(x)))
+        kernel[:, kept] = np.exp(-((points[:, None] - x[kept]) ** 2) / 0.02)
+        return kernel / kernel.sum(axis=1, keepdims=True)
+
+    points = np.append(x, new)
+    G = [weights_at(points, kept) for kept in rows]
+    average = np.zeros(len(points))
+    for path in itertools.product([0, 1], repeat=rounds):  # every sequence of subsamples
+        F = np.full(len(points), Y.mean())
+        for xi in path:
+            F = F + rate * G[xi] @ (Y - F[:-1])
+        average += F / 2**rounds
+
+    mean_G = (G[0] + G[1]) / 2
+    S = mean_G[:-1]  # S_ij = g_j(x_i)
+
+    def expected(S):
+        powers = [np.linalg.matrix_power(np.eye(5) - rate * S, j) for j in range(rounds)]
+        return Y.mean() + mean_G @ (rate * sum(powers) @ (Y - Y.mean()))  # (21) with (7)
+
+    np.testing.assert_allclose(expected(S), average, atol=1e-12)
+    assert np.abs(expected(S.T) - average).max() > 0.05
+
+
+def penalised_spline(x, y, r, nu, degree, continuity):
+    """The least of sum (y - L(x))^2 + nu int (L^(r))^2 over splines with knots at x, and its L."""
+    inside = np.repeat(x, degree - continuity)
+    knots = np.r_[np.zeros(degree + 1), inside, np.ones(degree + 1)]
+    basis = BSpline(knots, np.eye(len(knots) - degree - 1), degree)
+    nodes, weights = np.polynomial.legendre.leggauss(degree + 1)
+    ends = np.r_[0.0, x, 1.0]
+    half = np.diff(ends) / 2
+    u = (half[:, None] * nodes + (ends[:-1] + half)[:, None]).ravel()
+    scale = np.sqrt(nu * (half[:, None] * weights).ravel())
+    system = np.vstack([basis(x), scale[:, None] * basis.derivative(r)(u)])
+    target = np.r_[y, np.zeros(len(u))]
+    coefficients = np.linalg.lstsq(system, target, rcond=1e-14)[0]
+    return np.sum((system @ coefficients - target) ** 2), BSpline(knots, coefficients, degree)
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_smoothing_spline_degree(r):
+    """002 example 2.4 prints pieces of degree r + 1; the smoothing spline of order r has 2r - 1.
+
+    The least value over a space that holds both (degree 2r + 1, no smoother than the penalty asks)
+    is reached with degree 2r - 1. At r = 2 the two numbers are one; at r = 3 pieces of degree 4
+    cannot reach it, however roughly they are joined; at r = 1 the pieces are straight lines.
+    """
+    x = np.linspace(0.05, 0.95, 7)
+    y = np.random.default_rng(0).standard_normal(7)
+    nu = {1: 1e-2, 2: 1e-4, 3: 1e-7}[r]
+    least, _ = penalised_spline(x, y, r, nu, 2 * r + 1, r - 1)
+    corrected, _ = penalised_spline(x, y, r, nu, 2 * r - 1, 2 * r - 2)
+    printed, spline = penalised_spline(x, y, r, nu, r + 1, r - 1)
+    assert least > 0.01
+    assert corrected == pytest.approx(least, rel=1e-8)
+    if r == 3:
+        assert printed > 1.01 * least
+    if r == 1:
+        thirds = x[:-1] + np.outer([0.1, 0.5, 0.9], np.diff(x))
+        first, middle, last = spline(thirds)
+        np.testing.assert_allclose(first + last - 2 * middle, 0, atol=1e-10)
+
+
+def test_smoothing_spline_sixtieth_eigenvalue():
+    """002 section 4 prints mu_60 near 6e-7; a knot at each of the 100 points gives about 6e-6."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(15):
+        x = np.sort(rng.uniform(-1, 1, 100))
+        gap = np.diff(x)
+        second = np.zeros((100, 98))  # second differences, and Reinsch's matrix of the integrals
+        for j in range(98):
+            second[j : j + 3, j] = 1 / gap[j], -1 / gap[j] - 1 / gap[j + 1], 1 / gap[j + 1]
+        integrals = np.diag((gap[:-1] + gap[1:]) / 3) + np.diag(gap[1:-1] / 6, 1)
+        integrals += np.diag(gap[1:-1] / 6, -1)
+        penalty = np.linalg.eigvalsh(second @ np.linalg.solve(integrals, second.T))
+        penalty[:2] = 0.0  # constants and straight lines
+
+        def degrees_of_freedom(log_nu, penalty=penalty):
+            return np.sum(1 / (1 + np.exp(log_nu) * penalty))
+
+        log_nu = brentq(lambda v: degrees_of_freedom(v) - 5, -25, 10)
+        found.append(1 / (1 + np.exp(log_nu) * penalty[59]))
+    assert min(found) > 4 * 6e-7
+    assert np.median(found) == pytest.approx(6e-6, rel=0.3)
