@@ -101,6 +101,17 @@ def signed_sums(codes, values, n_bins, all_rows):
     return (found["sum_gradients"] + found["sum_hessians"])[:, :n_bins]
 
 
+def choose(mask, yes, no):
+    """`yes` where the mask is true, `no` elsewhere, for two finite numbers.
+
+    The same as np.where, which takes three times as long where the mask is as good as random: a
+    processor cannot foretell its branches.
+    """
+    chosen = np.multiply(mask, float(yes))
+    chosen += np.multiply(~mask, float(no))
+    return chosen
+
+
 def ranges(starts, stops):
     """The integers of every range [start, stop), one range after the other, and their offsets.
 

@@ -8,6 +8,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklearn_ensemble_theory._kernels import choose
 from sklearn_ensemble_theory.boosting._class_learners import probability_score
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 
@@ -31,7 +32,7 @@ class VotesMixin:
             if self.algorithm == "discrete":
                 codes = self._codes(member, X)
                 if K <= 2:
-                    scores += np.where(codes == 1, alpha, -alpha) if K == 2 else 0.0
+                    scores += choose(codes == 1, alpha, -alpha) if K == 2 else 0.0
                 else:
                     votes = codes[:, None] == np.arange(K)
                     scores += np.where(votes, alpha, -alpha / (K - 1))
@@ -46,7 +47,7 @@ class VotesMixin:
 
     def _confidences(self, member, X):
         if type(member) is DecisionStumpRegressor:
-            return np.where(member._left_of(X), member.left_value_, member.right_value_)
+            return choose(member._left_of(X), member.left_value_, member.right_value_)
         if self.algorithm == "real":
             return probability_score(member, X, self.classes_)
         return member.predict(X)

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, check_sample_weight, fit_context
+from sklearn_ensemble_theory._kernels import choose
 from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
 from sklearn_ensemble_theory.erm._criteria import (
     ClassSquares,
@@ -104,7 +105,7 @@ class SignStumps:
         split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0)
         left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
         stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, np.where(self.index.is_left(split), stump.left_value_, stump.right_value_)
+        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
 
 
 class MeanStumps:
@@ -116,7 +117,7 @@ class MeanStumps:
     def best(self, target, weight):
         split, left, right = best_mean_split(self.index, target, weight)
         stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, np.where(self.index.is_left(split), stump.left_value_, stump.right_value_)
+        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
 
 
 def best_mean_split(index, target, weight):
@@ -385,7 +386,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
     def predict(self, X):
         """The value of the row's side: array of shape (n_samples,)."""
-        return np.where(self._left(X), self.left_value_, self.right_value_)
+        return choose(self._left(X), self.left_value_, self.right_value_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
