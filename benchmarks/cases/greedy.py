@@ -78,7 +78,7 @@ register(
 def dense_signal(seed, n, d):
     """Correlated columns and a signal in all of them: thousands of rounds are of use."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + 2 * rng.standard_normal((n, 1))
+    X = rng.standard_normal((n, d)) + 6 * rng.standard_normal((n, 1))
     return SimpleNamespace(X=X, y=X @ rng.standard_normal(d) + rng.standard_normal(n))
 
 

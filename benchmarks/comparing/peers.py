@@ -110,6 +110,24 @@ ENTRIES = {
         peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),
         peer_grid={"learning_rate": [0.05, 0.2]},
     ),
+    "MatchingPursuitRegressor": Entry(
+        {"variant": ["plain", "orthogonal"]},
+        params=lambda: {"early_stopping": "cv"},
+        peer=of(linear_model.OrthogonalMatchingPursuitCV),
+        peer_grid={},
+    ),
+    "FrankWolfeRegressor": Entry(
+        {"step": ["line_search"]},
+        params=lambda: {"radius": "cv", "away_steps": True},
+        peer=of(linear_model.LassoCV),
+        peer_grid={},
+    ),
+    "FrankWolfeClassifier": Entry(
+        {"radius": [2.0, 10.0]},
+        params=lambda: {"away_steps": True},
+        peer=of(linear_model.LogisticRegression),
+        peer_grid={"C": [0.01, 1.0]},
+    ),
     # smoothing
     "NadarayaWatsonRegressor": Entry(
         {"bandwidth": ["scott", "loo"]}, peer=of(neighbors.KNeighborsRegressor), peer_grid=NEIGHBORS
@@ -128,6 +146,11 @@ ENTRIES = {
     ),
     "DecisionStumpRegressor": Entry(
         {"max_bins": [None, 16]}, peer=of(tree.DecisionTreeRegressor, max_depth=1), peer_grid={}
+    ),
+    "ReLUUnitRegressor": Entry(
+        {"direction": ["axis", "oblique"]},
+        peer=of(tree.DecisionTreeRegressor, max_depth=1),
+        peer_grid={},
     ),
 }
 

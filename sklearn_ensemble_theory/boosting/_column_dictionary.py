@@ -164,3 +164,12 @@ class GramRows:
             del self.kept[next(iter(self.kept))]
         block = self.dictionary.products(self.dictionary.columns(likely))
         self.kept.update(zip(likely.tolist(), block))
+
+
+def coefficients_in_units(coefficients, scale):
+    """coefficients / scale, or a ValueError where that has no finite value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = coefficients / scale
+    if not np.isfinite(found).all():
+        raise ValueError("X is so small, or y so large, that coefficients overflow; scale them.")
+    return found

@@ -5,7 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory.boosting._column_dictionary import ColumnDictionary, GramRows
+from sklearn_ensemble_theory.boosting._column_dictionary import (
+    ColumnDictionary,
+    GramRows,
+    coefficients_in_units,
+)
 from sklearn_ensemble_theory.boosting._frank_wolfe_parts import (
     CorrectiveStep,
     FrankWolfeStep,
@@ -25,6 +29,7 @@ from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,
 # and its square overflows.
 LARGEST_RADIUS = 1e140
+LARGEST_PRODUCT = 1e290
 
 
 class Solution(NamedTuple):
@@ -85,6 +90,8 @@ class ColumnSolver(_Solver):
         self.scale = scale if scale > 0 else 1.0
         dictionary.scale = np.full(dictionary.d, self.scale)
         self.dictionary = dictionary
+        if not self.scale * float(np.max(np.abs(self.risk.y))) < LARGEST_PRODUCT:
+            raise ValueError("X and y are so large that their products overflow; scale them.")
         if isinstance(loss, SquaredLoss):
             y = self.risk.y
             rows = GramRows(dictionary)
@@ -114,7 +121,7 @@ class ColumnSolver(_Solver):
         path = descend(
             self.ball, inner_radius, beta, self.rule, self.variant, self.n_rounds, self.tol
         )
-        coef = path.beta * (self.unit / self.scale)
+        coef = coefficients_in_units(path.beta * self.unit, self.scale)
         norm = np.abs(coef).sum()
         if norm > radius:  # by rounding
             coef *= radius / norm * (1 - 1e-16)

@@ -19,7 +19,11 @@ from sklearn_ensemble_theory._compat import (
     fit_context,
 )
 from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
-from sklearn_ensemble_theory.boosting._column_dictionary import ColumnDictionary, GramRows
+from sklearn_ensemble_theory.boosting._column_dictionary import (
+    ColumnDictionary,
+    GramRows,
+    coefficients_in_units,
+)
 from sklearn_ensemble_theory.boosting._pursuit import (
     held_out_squares,
     pursue,
@@ -274,7 +278,7 @@ class MatchingPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _set_paths(self, dictionary, mean, scale, paths, single, errors):
         d = dictionary.d
         normalised = scale[:, None] * np.array([path.coefficients(d) for path in paths])
-        coef = normalised / dictionary.scale
+        coef = coefficients_in_units(normalised, dictionary.scale)
 
         def each(values):
             return values[0] if single else values

@@ -59,6 +59,17 @@ def orthogonal_matching_pursuit_bound(t, gauge):
     The source asks for gamma(y)² / t [000, exercise 10.5]. Least squares over the chosen columns
     makes y'r = |r|², so the best correlation is at least |r|²/gamma(y), whatever was chosen.
 
+    Parameters
+    ----------
+    t : array-like
+        Rounds.
+    gauge : float
+        gamma(y), for columns of mean square 1.
+
+    Returns
+    -------
+    ndarray of the shape of t
+
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import orthogonal_matching_pursuit_bound
@@ -122,6 +133,10 @@ def greedy_boosting_bound(t, curvature, gauge, excess):
     excess : float
         F(u_0) - F(v), or more.
 
+    Returns
+    -------
+    ndarray of the shape of t
+
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import greedy_boosting_bound
@@ -147,6 +162,10 @@ def greedy_boosting_gauge_bound(t, curvature, risk_fall, start=0.0):
     start : float, default=0.0
         gamma(u_0).
 
+    Returns
+    -------
+    ndarray
+
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import greedy_boosting_gauge_bound
@@ -160,7 +179,19 @@ def greedy_boosting_gauge_bound(t, curvature, risk_fall, start=0.0):
 def quadratic_boosting_bound(t, curvature, gauge):
     """F(u_t) - min F for a quadratic F, at most L C² gamma(u_0 - u*)² / (2 t^(1/3)).
 
-    [000, exercise 10.6]; `curvature` is L C², `gauge` is gamma(u_0 - u*).
+    [000, exercise 10.6]
+
+    Parameters
+    ----------
+    t : array-like
+    curvature : float
+        L C²; see `greedy_boosting_bound`.
+    gauge : float
+        gamma(u_0 - u*), with u* where F is least.
+
+    Returns
+    -------
+    ndarray of the shape of t
 
     Examples
     --------
@@ -194,6 +225,10 @@ def greedy_boosting_risk_bound(
     rademacher : float, default=1.0
         rho of (10.15).
 
+    Returns
+    -------
+    ndarray of the shape of t
+
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import greedy_boosting_risk_bound
@@ -213,7 +248,22 @@ def greedy_boosting_best_n_rounds(
     """The real t that minimises `greedy_boosting_risk_bound`: of order n^(5/7) gauge^(4/7).
 
     (10.16) is A sqrt(t) + B t^(-1/5) and a constant: the minimum lies at (2 B / (5 A))^(10/7).
-    Parameters as there.
+
+    Parameters
+    ----------
+    n_samples : int
+    gauge : float
+        R gamma_1(f).
+    smoothness, lipschitz : float
+        G2 and G1 of the loss.
+    loss_at_zero : float, default=None
+        G0; None is log 2.
+    rademacher : float, default=1.0
+        rho of (10.15).
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -242,6 +292,10 @@ def frank_wolfe_bound(t, curvature, radius):
         L C²; see `greedy_boosting_bound`.
     radius : float
         D.
+
+    Returns
+    -------
+    ndarray of the shape of t
 
     Examples
     --------

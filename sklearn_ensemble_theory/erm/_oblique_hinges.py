@@ -61,10 +61,11 @@ def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_s
     if best is None or best[1].sign == 0 or not best[1].gain * factor > axis_hinge.gain:
         return _axis_unit(p, axis_hinge)
     direction, hinge = best
-    weights = hinge.sign * direction / scale
+    # Lengths by way of the smallest scale: no square overflows or vanishes.
+    weights = hinge.sign * direction * (scale.min() / scale)
     length = np.linalg.norm(weights)
-    coef = hinge.coef if criterion == "inner_product" else hinge.coef * length
-    return weights / length, -hinge.sign * hinge.knot / length, coef
+    coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
+    return weights / length, -hinge.sign * hinge.knot * scale.min() / length, coef
 
 
 def _axis_unit(p, hinge):

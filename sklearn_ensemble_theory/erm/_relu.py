@@ -231,7 +231,8 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         hinge = HingeIndex(X).best(target, weight, self.criterion)
         factor = scale if self.criterion == "squared_error" else 1.0
         if self.direction == "axis":
-            self._set_hinge(hinge._replace(coef=hinge.coef * factor))
+            coef = _finite(hinge.coef, factor)
+            self._set_hinge(hinge._replace(coef=coef))
             return self
         found = best_oblique_hinge(
             X,
@@ -243,9 +244,10 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
             self.max_steps,
             check_random_state(self.random_state),
         )
+        weights, bias, coef = found
+        self.output_weight_ = _finite(coef, factor)
+        self.hidden_weights_, self.hidden_bias_ = weights, float(bias)
         self.feature_ = self.knot_ = None
-        self.hidden_weights_, self.hidden_bias_, coef = found
-        self.output_weight_ = float(coef * factor)
         return self
 
     def predict(self, X):
@@ -269,3 +271,13 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         # One unit does not reach the scores that scikit-learn's checks ask for.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _finite(coef, factor):
+    """coef * factor; a ValueError where X is too small for it to be a number."""
+    value = float(coef) * float(factor)  # Python's floats overflow without a warning
+    if not np.isfinite(value):
+        raise ValueError(
+            "X is so small, or y so large, that the coefficient overflows; scale them."
+        )
+    return value

@@ -238,6 +238,10 @@ def test_any_units():
         assert scaled.variation_norm_ <= b / a
     with pytest.raises(ValueError, match="radius"):
         FrankWolfeRegressor(radius=1e200).fit(X, y)
+    with pytest.raises(ValueError, match="products overflow"):
+        FrankWolfeRegressor(loss="huber").fit(1e200 * X, 1e150 * y)
+    with pytest.raises(ValueError, match="outputs reach"):
+        FrankWolfeRegressor(ReLUUnitRegressor("inner_product")).fit(1e160 * X, y)
 
 
 # --- weak learners -----------------------------------------------------------------------------

@@ -283,6 +283,8 @@ def test_without_intercept_and_in_any_units():
     for a, b in [(1e150, 1e-150), (1e-150, 1e150)]:
         scaled = MatchingPursuitRegressor(30, fit_intercept=False).fit(a * X, b * y)
         np.testing.assert_allclose(scaled.predict(a * X), b * plain.predict(X), rtol=1e-8)
+    with pytest.raises(ValueError, match="coefficients overflow"):
+        plain.fit(1e-200 * X, 1e150 * y)
 
 
 # --- rates ------------------------------------------------------------------------------------

@@ -220,3 +220,11 @@ def test_units_of_the_data_do_not_change_the_least_squares_fit():
     plain = ReLUUnitRegressor().fit(X, t)
     scaled = ReLUUnitRegressor().fit(1e150 * X, 1e-150 * t)
     np.testing.assert_allclose(scaled.predict(1e150 * X), 1e-150 * plain.predict(X), rtol=1e-9)
+    for direction in ("axis", "oblique"):
+        unit = ReLUUnitRegressor(direction=direction, random_state=0)
+        reference = unit.fit(X, t).predict(X)
+        scaled = unit.fit(1e200 * X, t).predict(1e200 * X)
+        # Ascent over directions follows the last bits of its start.
+        np.testing.assert_allclose(scaled, reference, atol=1e-9 if direction == "axis" else 1e-2)
+        with pytest.raises(ValueError, match="coefficient overflows"):
+            unit.fit(1e-200 * X, 1e150 * t)
