@@ -72,4 +72,5 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"api": [], "sources": [], "errata": [], "changelog": [], "contributing": []}
+# Pages without pages of their own beside them.
+html_sidebars = {"api": [], "design": [], "errata": []}

@@ -2,10 +2,27 @@
 
 from sklearn_ensemble_theory._version import __version__
 from sklearn_ensemble_theory.averaging import (
+    BaggedNearestNeighborsClassifier,
+    BaggedNearestNeighborsRegressor,
     BaggingClassifier,
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    bagged_nearest_neighbors_weights,
+)
+from sklearn_ensemble_theory.boosting import (
+    AdaBoostClassifier,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    L2BoostingRegressor,
+    MatchingPursuitRegressor,
+)
+from sklearn_ensemble_theory.erm import (
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
+    ReLUUnitRegressor,
 )
 from sklearn_ensemble_theory.smoothing import (
     LinearL2BoostingRegressor,
@@ -14,12 +31,25 @@ from sklearn_ensemble_theory.smoothing import (
 )
 
 __all__ = [
+    "AdaBoostClassifier",
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DecisionStumpClassifier",
+    "DecisionStumpRegressor",
+    "FrankWolfeClassifier",
+    "FrankWolfeRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "L2BoostingRegressor",
     "LinearL2BoostingRegressor",
+    "MatchingPursuitRegressor",
     "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ReLUUnitRegressor",
     "SmoothingSplineRegressor",
     "__version__",
+    "bagged_nearest_neighbors_weights",
 ]

@@ -21,11 +21,18 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
+try:  # the histograms of HistGradientBoosting; _kernels does without where they have moved
+    from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
+    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
+except ImportError:
+    HistogramBuilder = openmp_threads = None
+
 __all__ = [
     "SKLEARN_VERSION",
     "CallbackSupportMixin",
     "HasMethods",
     "Hidden",
+    "HistogramBuilder",
     "Interval",
     "InvalidParameterError",
     "Options",
@@ -34,6 +41,7 @@ __all__ = [
     "check_method_params",
     "check_sample_weight",
     "fit_context",
+    "openmp_threads",
     "parse_version",
     "raise_for_params",
     "routing_enabled",

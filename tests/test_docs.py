@@ -1,6 +1,7 @@
 """What the documentation promises, as far as it can be checked without building it."""
 
 import ast
+import doctest
 import importlib.util
 import inspect
 import re
@@ -16,6 +17,8 @@ from .estimators import estimator_classes, make
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+# A source by its number on docs/sources.md, or by the names that stand there.
+SOURCE = r"\b00[0-4]\b|\bBach\b|Ghoshdastidar|Dombry|R(\. D\.|ajen D\.) Shah|DS-GA 1003"
 every_estimator = pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
 
 
@@ -29,6 +32,7 @@ def load_page_writer():
 
 write_pages = load_page_writer()
 PUBLIC = [pair for names in write_pages.public_names().values() for pair in names]
+EXPORTED = [name for name in package.__all__ if not name.startswith("__")]
 FUNCTIONS = [(address, member) for address, member in PUBLIC if inspect.isfunction(member)]
 
 
@@ -36,9 +40,9 @@ def read(path):
     return path.read_text(encoding="utf-8")
 
 
-def names_missing_in(text):
+def names_missing_in(text, names):
     words = set(re.findall(r"\w+", text))
-    return sorted(address for address, _ in PUBLIC if address.rsplit(".", 1)[1] not in words)
+    return sorted(name for name in names if name not in words)
 
 
 def sections(docstring):
@@ -56,17 +60,17 @@ def described(section):
 def test_every_public_name_belongs_to_one_folder():
     addresses = [address for address, _ in PUBLIC]
     assert len(addresses) == len(set(addresses))
-    exported = {f"{package.__name__}.{n}" for n in package.__all__ if not n.startswith("__")}
+    exported = {f"{package.__name__}.{name}" for name in EXPORTED}
     assert exported <= set(addresses)
 
 
 def test_every_public_name_is_in_the_user_guide():
     guide = "\n".join(map(read, (DOCS / "user_guide").glob("*.md")))
-    assert names_missing_in(guide) == []
+    assert names_missing_in(guide, [address.rsplit(".", 1)[1] for address, _ in PUBLIC]) == []
 
 
 def test_every_public_name_is_in_the_changelog():
-    assert names_missing_in(read(ROOT / "CHANGELOG.md")) == []
+    assert names_missing_in(read(ROOT / "CHANGELOG.md"), EXPORTED) == []
 
 
 def test_every_public_name_has_a_page_and_a_line_in_its_table():
@@ -99,12 +103,42 @@ def test_every_page_of_the_guide_is_in_its_tree(tmp_path):
     assert ordered == ["averaging", "averaging_b", "boosting", "l2_boosting", "benchmarks", "zoo"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("See :ref:`the guide <metadata_routing>`, :term:`fit`.", "See the guide, fit."),
+        (
+            "importances_ : ndarray of shape (n_features_in_,)",
+            r"importances_ : ... (n_features_in\_,)",
+        ),
+        (".. [2] L. Breiman, 1996.", r".. [2] \L. Breiman, 1996."),
+        (
+            "The absolute loss |y - u|, as `|y|` has it.",
+            r"The absolute loss \|y - u\|, as `|y|` has it.",
+        ),
+        ("(n_iter_, p), see [2]_ for `n_iter_`", r"(n_iter\_, p), see [2]_ for `n_iter_`"),
+        ("coef_", "coef_"),
+        ("||y - u||^2", r"\|\|y - u\|\|^2"),
+        ("| a_ | b |", "| a_ | b |"),
+        (">>> abs(a_ | b_) # |a|", ">>> abs(a_ | b_) # |a|"),
+        (".. math:: |x| + |y_|", ".. math:: |x| + |y_|"),
+    ],
+)
+def test_what_looks_like_markup_in_a_docstring(line, expected):
+    expected = expected.replace("...", "ndarray of shape")
+    assert list(write_pages.plain([line])) == [expected]
+
+
+def test_formulas_end_where_their_indentation_does():
+    lines = ["A.", "", ".. math::", "", "   |x|", "", "   |y|", "", "Then |z|."]
+    assert list(write_pages.plain(lines)) == [*lines[:-1], r"Then \|z\|."]
+
+
 @every_estimator
 def test_docstring_has_all_its_parts(cls):
     found = sections(cls.__doc__)
     assert {"Parameters", "Attributes", "Examples"} <= set(found)
-    sources = found.get("Notes", "") + found.get("References", "")
-    assert re.search(r"\b00[0-4]\b", sources), "no source [000] to [004] in Notes or References"
+    assert re.search(SOURCE, cls.__doc__), "no source of docs/sources.md"
     assert "O(" in cls.__doc__, "no cost"
     assert len(found[""].split("\n\n")[0].split("\n")) == 1, "the summary is one line"
     assert ">>> " in found["Examples"]
@@ -160,3 +194,18 @@ def test_gallery_groups_have_a_title_and_scripts_a_name_that_runs():
         assert script.name.startswith("plot_")
         assert (script.parent / "README.rst").exists()
         assert ast.get_docstring(ast.parse(read(script))).split("\n")[1].startswith("===")
+
+
+def pages_with_sessions():
+    pages = [page for page in DOCS.rglob("*.md") if "_build" not in page.parts]
+    return sorted(page for page in pages if "```pycon" in read(page))
+
+
+@pytest.mark.parametrize("page", pages_with_sessions(), ids=lambda page: page.stem)
+def test_sessions_on_the_pages_print_what_they_say(page):
+    sessions = re.findall(r"^```pycon\n(.*?)^```$", read(page), flags=re.MULTILINE | re.DOTALL)
+    test = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.name, str(page), 0)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    results = doctest.DocTestRunner(optionflags=flags).run(test)
+    assert results.attempted > 0
+    assert results.failed == 0

@@ -32,6 +32,16 @@ GUIDE = [*GROUPS, "benchmarks"]
 GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting"]
 
 
+def members(module, short):
+    """(address, object) of each name that a module exports; of each of its own for a module."""
+    for name in module.__all__:
+        member = getattr(module, name)
+        if inspect.ismodule(member):
+            yield from members(member, {})
+        else:
+            yield f"{short.get(name, module.__name__)}.{name}", member
+
+
 def public_names():
     """`{group: [(address, object), ...]}` of what each folder exports, at its shortest address."""
     package = importlib.import_module(PACKAGE)
@@ -43,11 +53,7 @@ def public_names():
             if error.name != f"{PACKAGE}.{group}":
                 raise
             continue
-        short = dict.fromkeys(package.__all__, PACKAGE)
-        found[group] = [
-            (f"{short.get(name, module.__name__)}.{name}", getattr(module, name))
-            for name in module.__all__
-        ]
+        found[group] = list(members(module, dict.fromkeys(package.__all__, PACKAGE)))
     listed = {address for names in found.values() for address, _ in names}
     exported = {f"{PACKAGE}.{name}" for name in package.__all__ if not name.startswith("__")}
     if exported - listed:
@@ -80,7 +86,7 @@ def tables(found):
         lines += [f".. _api-{group}:", "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
         lines += [".. autosummary::", ""]
         lines += [f"   ~{address}" for address, _ in names]
-        lines += ["", ".. toctree::", "   :hidden:", ""]
+        lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]
         lines += [f"   {address.rsplit('.', 1)[1]} <generated/{address}>" for address, _ in names]
         lines += [""]
     return "\n".join(lines)
@@ -113,25 +119,46 @@ def write_pages(app, config):
             path.write_text(text, encoding="utf-8")
 
 
-def plain_words(app, what, name, member, options, lines):
-    """What in a docstring looks like markup and is none, or none that this build can follow.
+ROLE = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
+# What a section describes, a name of its own or before its type.
+NAME = re.compile(r"\s*\*{0,2}\w+_?(, \*{0,2}\w+_?)*( : |$)")
+CODE = re.compile(r"(`+.*?`+)")
+ENDING = re.compile(r"(?<=\w)_(?![\w`])")
+INITIAL = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+
+
+def plain(lines):
+    """The lines of a docstring without what looks like markup and is none, or none to follow here.
 
     Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
     "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
-    initial of an author at the beginning of a reference numbers no list.
+    initial of an author at the beginning of a reference numbers no list, and |y - u| is a distance.
+    Code, formulas and tables stay as they are, and so do the names that a section describes.
     """
-    role = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
-    typed = re.compile(r"\s*[\w, *]+ : .*_\b")
-    ending = re.compile(r"(?<=\w)_(?![\w`])")
-    initial = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
-    for i, line in enumerate(lines):
-        lines[i] = initial.sub(r"\1\\", role.sub(r"\1", line))
-        if typed.match(line):
-            lines[i] = ending.sub(r"\\_", lines[i])
+    math = None  # indentation of the formula that the line belongs to
+    for line in lines:
+        text = line.lstrip()
+        indentation = len(line) - len(text)
+        if math is not None and text and indentation <= math:
+            math = None
+        if text.startswith(".. math::"):
+            math = indentation
+        if math is None and not text.startswith((">>> ", "... ", "| ")):
+            line = INITIAL.sub(r"\1\\", ROLE.sub(r"\1", line))
+            name = NAME.match(line)
+            start = name.end() if name else 0
+            parts = CODE.split(line[start:])
+            parts[::2] = [ENDING.sub(r"\\_", p).replace("|", r"\|") for p in parts[::2]]
+            line = line[:start] + "".join(parts)
+        yield line
+
+
+def clean_docstring(app, what, name, member, options, lines):
+    lines[:] = list(plain(lines))
 
 
 def setup(app):
     app.connect("config-inited", write_pages)
     # Before numpydoc, which rewrites the sections and numbers their references.
-    app.connect("autodoc-process-docstring", plain_words, priority=100)
+    app.connect("autodoc-process-docstring", clean_docstring, priority=100)
     return {"parallel_read_safe": True}

@@ -3,6 +3,311 @@
 import math
 from numbers import Integral, Real
 
+import numpy as np
+
+
+def _check(name, value, low, high=math.inf, *, integral=False, open_low=False):
+    """Refuse what is not a finite number (an integer) from low to high, naming it."""
+    kind = Integral if integral else Real
+    fits = isinstance(value, kind) and (low < value if open_low else low <= value)
+    if not (fits and value <= high and math.isfinite(value)):
+        noun = "an integer" if integral else "a number"
+        above = "above" if open_low else "of at least"
+        below = "" if high == math.inf else f" and at most {high}"
+        raise ValueError(f"{name} must be finite, {noun} {above} {low}{below}, got {value!r}.")
+
+
+def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
+    """Bound on the variance of the bagged nearest neighbour without replacement.
+
+    The prediction is a weighted mean of the targets with the weights V_i of
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`; noise of variance sigma^2 in
+    the targets gives it the variance sigma^2 sum_i V_i^2, and for s of n rows
+
+        sum_i V_i^2 <= (s/n) / (1 + 1/n - s/n)^2.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of training rows.
+
+    max_samples : int
+        Number s of rows that each fit sees, at most n.
+
+    noise_variance : float, default=1.0
+        Variance sigma^2 of the targets around their mean. With 1 the bound is on sum_i V_i^2.
+
+    Returns
+    -------
+    bound : float
+
+    Raises
+    ------
+    ValueError
+        If a number lies outside its range.
+
+    Notes
+    -----
+    [000, section 10.1.2]. The factor sigma^2 is missing
+    from the overall bound printed there. It says little near s = n, where it is
+    n^2 sigma^2 and the variance is sigma^2.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
+    >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_variance_bound
+    >>> round(float((bagged_nearest_neighbors_weights(1000, 50) ** 2).sum()), 4)
+    0.0259
+    >>> round(bagged_neighbors_variance_bound(1000, 50), 4)
+    0.0553
+    """
+    _check("n_samples", n_samples, 1, integral=True)
+    _check("max_samples", max_samples, 1, n_samples, integral=True)
+    _check("noise_variance", noise_variance, 0)
+    share = max_samples / n_samples
+    return noise_variance * share / (1 + 1 / n_samples - share) ** 2
+
+
+def bagged_neighbors_risk_bound(
+    n_samples, max_samples, n_features, *, lipschitz=1.0, diameter=1.0, noise_variance=1.0
+):
+    """Bound on the excess risk of the bagged nearest neighbour without replacement.
+
+    4 B^2 diam^2 s^(-2/d) + sigma^2 (s/n) / (1 + 1/n - s/n)^2: the squared distance to the nearest
+    of s rows, and the variance bound of
+    :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_variance_bound`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of training rows.
+
+    max_samples : int
+        Number s of rows that each fit sees, at most n.
+
+    n_features : int
+        Dimension d of the inputs, at least 2.
+
+    lipschitz : float, default=1.0
+        Lipschitz constant B of the regression function, in units of y per unit of x.
+
+    diameter : float, default=1.0
+        Diameter of the set that the inputs come from.
+
+    noise_variance : float, default=1.0
+        Bound sigma^2 on the variance of y given x.
+
+    Returns
+    -------
+    bound : float
+        In units of y squared.
+
+    Raises
+    ------
+    ValueError
+        If a number lies outside its range.
+
+    See Also
+    --------
+    bagged_neighbors_optimal_max_samples : The s that makes it smallest.
+
+    Notes
+    -----
+    [000, section 10.1.2], with the sigma^2 that the printed variance term lacks.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_risk_bound
+    >>> round(bagged_neighbors_risk_bound(10_000, 100, 2), 4)
+    0.0502
+    """
+    _check("n_features", n_features, 2, integral=True)
+    _check("lipschitz", lipschitz, 0)
+    _check("diameter", diameter, 0, open_low=True)
+    variance = bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance)
+    return 4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance
+
+
+def bagged_neighbors_optimal_max_samples(
+    n_samples, n_features, *, lipschitz=1.0, diameter=1.0, noise_variance=1.0
+):
+    """The subsample size s that makes the bound on the bagged nearest neighbour smallest.
+
+    That is the bound of :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`.
+
+    It grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem:
+    (8 B^2 diam^2 / (d sigma^2))^(d/(d+2)) where s is small beside n.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of training rows.
+
+    n_features : int
+        Dimension d of the inputs, at least 2.
+
+    lipschitz : float, default=1.0
+        Lipschitz constant B of the regression function.
+
+    diameter : float, default=1.0
+        Diameter of the set that the inputs come from.
+
+    noise_variance : float, default=1.0
+        Bound sigma^2 on the variance of y given x.
+
+    Returns
+    -------
+    max_samples : int
+        In 1, ..., n; the smaller of two that are equally good.
+
+    Raises
+    ------
+    ValueError
+        If a number lies outside its range.
+
+    Notes
+    -----
+    The bound is convex in s, so bisection on its differences finds the minimum in O(log n).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_optimal_max_samples
+    >>> bagged_neighbors_optimal_max_samples(10_000, 2)
+    192
+    """
+
+    def bound(s):
+        return bagged_neighbors_risk_bound(
+            n_samples,
+            s,
+            n_features,
+            lipschitz=lipschitz,
+            diameter=diameter,
+            noise_variance=noise_variance,
+        )
+
+    bound(1)  # refuses bad arguments
+    low, high = 1, int(n_samples)
+    while low < high:
+        middle = (low + high) // 2
+        if bound(middle + 1) < bound(middle):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def independent_neighbors_risk_bound(
+    n_samples,
+    n_neighbors,
+    n_features,
+    n_estimators=1,
+    *,
+    lipschitz=1.0,
+    diameter=1.0,
+    noise_variance=1.0,
+):
+    """Bound on the excess risk of k-NN averaged over m independent data sets.
+
+    sigma^2 / (k m) + 8 B^2 diam^2 (2k/n)^(2/d): averaging m independent fits divides the variance
+    by m and leaves the bias as it is.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of rows of each data set.
+
+    n_neighbors : int
+        Number k of neighbours, at most n.
+
+    n_features : int
+        Dimension d of the inputs, at least 2.
+
+    n_estimators : int, default=1
+        Number m of data sets.
+
+    lipschitz : float, default=1.0
+        Lipschitz constant B of the regression function.
+
+    diameter : float, default=1.0
+        Diameter of the set that the inputs come from.
+
+    noise_variance : float, default=1.0
+        Bound sigma^2 on the variance of y given x.
+
+    Returns
+    -------
+    bound : float
+        In units of y squared.
+
+    Raises
+    ------
+    ValueError
+        If a number lies outside its range.
+
+    Notes
+    -----
+    [000, section 10.1.1]. The printed bound has the
+    variance term sigma^2 / k; the text (variance divided by m) and the optimal k derived there
+    have sigma^2 / (k m), as here.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import independent_neighbors_risk_bound
+    >>> round(independent_neighbors_risk_bound(1000, 5, 2, n_estimators=4), 3)
+    0.13
+    """
+    _check("n_samples", n_samples, 1, integral=True)
+    _check("n_neighbors", n_neighbors, 1, n_samples, integral=True)
+    _check("n_features", n_features, 2, integral=True)
+    _check("n_estimators", n_estimators, 1, integral=True)
+    _check("lipschitz", lipschitz, 0)
+    _check("diameter", diameter, 0, open_low=True)
+    _check("noise_variance", noise_variance, 0)
+    bias = 8 * (lipschitz * diameter) ** 2 * (2 * n_neighbors / n_samples) ** (2 / n_features)
+    return noise_variance / (n_neighbors * n_estimators) + bias
+
+
+def voting_error_bound(error):
+    """Bound on the error of a vote over randomised classifiers: min(1, 2 error).
+
+    If a randomised classifier errs with probability `error`, over the data, the point and its own
+    randomness, then the vote of any number of independent copies, and the limit of infinitely many,
+    errs with at most twice that probability. Applied point by point to the class that the Bayes
+    classifier does not choose, this gives theorem En.1: votes of consistent classifiers are
+    consistent.
+
+    Parameters
+    ----------
+    error : float or array-like of float
+        Probability of error of the randomised classifier, in [0, 1].
+
+    Returns
+    -------
+    bound : float or ndarray of float
+
+    Raises
+    ------
+    ValueError
+        If a number lies outside [0, 1].
+
+    Notes
+    -----
+    [001, theorem En.1], steps 2.1 and 3.2 of its proof, by Markov's
+    inequality: the vote errs only where at least half of the copies do.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import voting_error_bound
+    >>> voting_error_bound(0.1)
+    0.2
+    """
+    values = np.asarray(error, dtype=float)
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"error must lie in [0, 1], got {error!r}.")
+    bound = np.minimum(1.0, 2 * values)
+    return bound if bound.ndim else float(bound)
+
 
 def bagging_pac_n_estimators(n_samples, delta=0.05):
     """Members with which bagging of empirical risk minimisers is an optimal PAC learner.

@@ -177,10 +177,10 @@ def test_majority_vote_errs_at_most_twice_as_often_as_a_member():
     X = rng.uniform(-1, 1, (200, 1))
     x, wrong = np.array([[0.1]]), 0
     single = vote = 0
-    for seed in range(60):
+    for seed in range(40):
         y = (rng.random(200) < np.where(X[:, 0] > 0, 0.8, 0.2)).astype(int)
         bag = BaggingClassifier(
-            KNeighborsClassifier(1), 15, voting="hard", max_samples=0.2, random_state=seed
+            KNeighborsClassifier(1), 9, voting="hard", max_samples=0.2, random_state=seed
         ).fit(X, y)
         single += np.mean([member.predict(x)[0] == wrong for member in bag.estimators_])
         vote += bag.predict(x)[0] == wrong

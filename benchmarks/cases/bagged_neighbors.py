@@ -1,0 +1,145 @@
+"""Bagged nearest neighbours in closed form against bagging, and against a search for k."""
+
+from cases import (
+    Case,
+    error_of_prediction,
+    fit_predict,
+    friedman1,
+    mse_of_prediction,
+    register,
+    two_classes,
+)
+
+# s = n^(d/(d+2)) = 1,180 of 20,000 rows; ours has it as "rate".
+PROBLEM = {"n": 20_000, "p": 5, "n_test": 5_000, "n_estimators": 100}
+QUICK = {"n": 2_000, "n_test": 500, "n_estimators": 10}
+
+
+def rate(data):
+    n, d = data.X.shape
+    return int(n ** (d / (d + 2)))
+
+
+def ours(data):
+    from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
+
+    return BaggedNearestNeighborsRegressor(max_samples="rate")
+
+
+def bagging(data, n_estimators, seed):
+    from sklearn.ensemble import BaggingRegressor
+    from sklearn.neighbors import KNeighborsRegressor
+
+    return BaggingRegressor(
+        KNeighborsRegressor(n_neighbors=1),
+        n_estimators=n_estimators,
+        max_samples=rate(data),
+        bootstrap=False,
+        random_state=seed,
+    )
+
+
+def ours_classifier(data):
+    from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier
+
+    return BaggedNearestNeighborsClassifier(max_samples="rate")
+
+
+def bagging_classifier(data, n_estimators, seed):
+    from sklearn.ensemble import BaggingClassifier
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return BaggingClassifier(
+        KNeighborsClassifier(n_neighbors=1),
+        n_estimators=n_estimators,
+        max_samples=rate(data),
+        bootstrap=False,
+        random_state=seed,
+    )
+
+
+def distance_to_the_limit(prediction, data):
+    """Monte Carlo error: root mean square distance to infinitely many replications."""
+    limit = ours(data).fit(data.X, data.y).predict(data.X_test)
+    return float(((prediction - limit) ** 2).mean() ** 0.5)
+
+
+def leave_one_out(data):
+    from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
+
+    return BaggedNearestNeighborsRegressor(max_samples="loo")
+
+
+def search_for_k(data):
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.neighbors import KNeighborsRegressor
+
+    neighbors = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 25, 32]
+    return GridSearchCV(KNeighborsRegressor(), {"n_neighbors": neighbors}, cv=5)
+
+
+register(
+    Case(
+        name="bagged-nearest-neighbors",
+        title="1-NN bagged without replacement, n = 20,000, d = 5, s = n^(d/(d+2)), 5,000 queries",
+        data=friedman1,
+        params=PROBLEM,
+        quick=QUICK,
+        sides={"ours": ours, "scikit-learn": bagging},
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+        limit=0.6,
+        quality_margin=0.0,
+    )
+)
+
+register(
+    Case(
+        name="bagged-nearest-neighbors-replications",
+        title="the same: distance of 10, 100 and 1,000 replications to our infinitely many",
+        data=friedman1,
+        params=PROBLEM,
+        quick={**QUICK, "n_estimators": (5, 20)},
+        vary={"n_estimators": (10, 100, 1_000)},
+        sides={"ours": ours, "scikit-learn": bagging},
+        run=fit_predict,
+        quality=distance_to_the_limit,
+        metric="RMS from limit",
+        runs=1,
+    )
+)
+
+register(
+    Case(
+        name="bagged-nearest-neighbors-classifier",
+        title="1-NN classifier bagged without replacement, n = 20,000, d = 5, 5,000 queries",
+        data=two_classes,
+        params=PROBLEM,
+        quick=QUICK,
+        sides={
+            "ours": ours_classifier,
+            "scikit-learn": bagging_classifier,
+        },
+        run=fit_predict,
+        quality=error_of_prediction,
+        metric="test error",
+        limit=0.6,
+    )
+)
+
+register(
+    Case(
+        name="bagged-nearest-neighbors-loo",
+        title="33 subsample sizes by leave-one-out against 13 numbers of neighbours by 5 folds",
+        data=friedman1,
+        params={"n": 10_000, "p": 5, "n_test": 2_000},
+        quick={"n": 1_000},
+        sides={"ours": leave_one_out, "GridSearchCV(k-NN)": search_for_k},
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+        quality_margin=0.0,
+        runs=3,
+    )
+)

@@ -1,0 +1,166 @@
+"""The loop and its parts: identities of the literature, round by round."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory._weights import normalised_weights
+from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import (
+    EmpiricalRisk,
+    ExponentialRisk,
+    empirical_risk,
+)
+from sklearn_ensemble_theory.boosting._steps import ExactLineSearch, FixedStep, SmoothStep
+
+
+class Columns:
+    """The columns of a matrix, normalised or of signs: the best inner product (section 10.3.1)."""
+
+    def __init__(self, psi):
+        self.psi = psi
+
+    def best(self, target, weight):
+        products = (weight * target) @ self.psi
+        j = np.argmax(np.abs(products))
+        sign = np.sign(products[j]) or 1.0
+        return (j, sign), sign * self.psi[:, j]
+
+
+def problem(n=40, d=12, seed=0):
+    rng = np.random.default_rng(seed)
+    psi = rng.standard_normal((n, d))
+    psi *= np.sqrt(n) / np.linalg.norm(psi, axis=0)
+    return psi, psi[:, :3] @ [1.0, -2.0, 0.5] + 0.1 * rng.standard_normal(n)
+
+
+def test_squared_loss_over_normalised_columns_is_matching_pursuit():
+    """Against the update of 000 section 10.3.3, without the printed absolute value."""
+    psi, y = problem()
+    n = len(y)
+    rounds = boost(
+        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), ExactLineSearch(), u := np.zeros(n)
+    )
+    by_hand, printed = np.zeros(n), np.zeros(n)
+    for record in islice(rounds, 30):
+        before = np.sum((y - by_hand) ** 2) / (2 * n)
+        products = (by_hand - y) @ psi
+        j = np.argmax(np.abs(products))
+        by_hand = by_hand - products[j] / n * psi[:, j]
+        np.testing.assert_allclose(u, by_hand, atol=1e-12)
+        assert record.risk == pytest.approx(before - record.certificate**2 / 2)
+        gap = (printed - y) @ psi
+        k = np.argmax(np.abs(gap))
+        printed = printed - np.abs(gap[k]) / n * psi[:, k]
+    # With an absolute value and columns whose sign is not chosen the printed iteration diverges.
+    assert np.sum((y - by_hand) ** 2) < 0.1 * np.sum(y**2)
+    assert np.sum((y - printed) ** 2) > np.sum(y**2)
+
+
+def test_exponential_loss_over_signs_is_adaboost():
+    """F(u_t) = F(u_{t-1}) sqrt(1 - e²); the printed 1 - e² fails (000 section 10.3.4)."""
+    rng = np.random.default_rng(0)
+    psi, y = rng.choice([-1.0, 1.0], (60, 15)), rng.choice([-1.0, 1.0], 60)
+    u, before = np.zeros(60), 1.0
+    for record in islice(boost(ExponentialRisk(y), Columns(psi), ExactLineSearch(), u), 25):
+        e = record.certificate
+        assert record.step == pytest.approx(0.5 * np.log((1 + e) / (1 - e)), rel=1e-9)
+        assert record.risk == pytest.approx(before * np.sqrt(1 - e**2), rel=1e-12)
+        assert record.risk == pytest.approx(np.mean(np.exp(-y * u)), rel=1e-12)
+        assert abs(record.risk - before * (1 - e**2)) > 1e-4
+        # The chosen learner is worth nothing under the new weights.
+        pi = np.exp(-y * u) / np.exp(-y * u).sum()
+        assert pi @ (y != record.outputs) == pytest.approx(0.5, abs=1e-12)
+        before = record.risk
+
+
+def test_exponential_risk_in_logarithms_equals_the_plain_one():
+    rng = np.random.default_rng(1)
+    y, u, w = rng.choice([-1.0, 1.0], 30), rng.standard_normal(30), rng.uniform(0, 1, 30)
+    plain, logs = EmpiricalRisk(losses.ExponentialLoss(), y, w), ExponentialRisk(y, w)
+    assert logs.value(u) == pytest.approx(plain.value(u), rel=1e-13)
+    a, b = plain.at(u), logs.at(u)
+    np.testing.assert_allclose(b.scale * b.weight * b.target, a.weight * a.target, rtol=1e-12)
+    assert isinstance(empirical_risk(losses.ExponentialLoss(), y), ExponentialRisk)
+    far = logs.at(y * 5000)
+    assert np.isfinite(far.weight).all()
+    assert far.weight.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "loss", [losses.SquaredLoss(), losses.LogisticLoss(), losses.HuberLoss(0.5)], ids=str
+)
+def test_smooth_step_descends_by_the_bound_of_10_8(loss):
+    """F(u_t) <= F(u_{t-1}) - certificate² / (2 L C²), for both readings of C."""
+    rng = np.random.default_rng(2)
+    psi, y = problem()
+    y = np.sign(y) if loss.margin else y
+    w = normalised_weights(rng.uniform(0.2, 2, len(y)), len(y))
+    for radius in (None, np.abs(psi).max()):
+        risk = EmpiricalRisk(loss, y, w)
+        u, before = np.zeros(len(y)), risk.value(np.zeros(len(y)))
+        for record in islice(boost(risk, Columns(psi), SmoothStep(radius=radius), u), 50):
+            reach = record.outputs if radius is None else np.full(len(y), radius)
+            bound = loss.smoothness * np.sum(w * reach**2)
+            assert record.risk <= before - record.certificate**2 / (2 * bound) + 1e-15
+            before = record.risk
+
+
+def test_smooth_step_is_the_exact_one_for_the_squared_loss():
+    psi, y = problem()
+    paths = []
+    for rule in (SmoothStep(), ExactLineSearch()):
+        u = np.zeros(len(y))
+        rounds = boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, u)
+        paths.append([record.step for record in islice(rounds, 20)])
+    np.testing.assert_allclose(paths[0], paths[1], rtol=1e-12)
+
+
+def test_smooth_step_refuses_a_loss_without_the_constant():
+    risk = ExponentialRisk(np.array([-1.0, 1.0]))
+    with pytest.raises(ValueError, match=r"step='smooth'.*ExponentialLoss"):
+        SmoothStep().check(risk)
+
+
+def test_learning_rate_may_depend_on_the_round():
+    psi, y = problem()
+    rule = FixedStep(lambda t: 1 / (t + 1))
+    rounds = boost(
+        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y)), start=3
+    )
+    assert [(r.index, r.step) for r in islice(rounds, 2)] == [(3, 0.25), (4, 0.2)]
+
+
+def test_the_loop_ends_with_its_parts():
+    class Nothing:
+        def best(self, target, weight):
+            return None
+
+    psi, y = problem()
+    risk = EmpiricalRisk(losses.SquaredLoss(), y)
+    u = np.zeros(len(y))
+    assert list(boost(risk, Nothing(), FixedStep(), u)) == []
+    assert list(boost(risk, Columns(psi), lambda *a: None, u)) == []
+    assert (u == 0).all()
+
+
+def test_several_scores_a_row():
+    rng = np.random.default_rng(0)
+    y, u = rng.integers(0, 3, 50), np.zeros((50, 3))
+
+    class Gradient:
+        def best(self, target, weight):
+            return None, target.copy()
+
+    risk = EmpiricalRisk(losses.MultinomialLoss(), y)
+    risks = [r.risk for r in islice(boost(risk, Gradient(), ExactLineSearch(), u), 3)]
+    assert np.log(3) > risks[0] > risks[-1]
+
+
+def test_weights_of_any_size_sum_to_one():
+    for scale in (1e-300, 1e300):
+        assert normalised_weights(np.full(4, scale), 4).tolist() == [0.25] * 4
+    with pytest.raises(ValueError, match="sample_weight must be positive"):
+        normalised_weights(np.zeros(3), 3)

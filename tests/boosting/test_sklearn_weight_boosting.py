@@ -1,0 +1,12 @@
+"""scikit-learn's test_weight_boosting.py with our AdaBoostClassifier in place of its own."""
+
+from sklearn_ensemble_theory import AdaBoostClassifier
+
+from ..sklearn_suite import load
+
+load(
+    "sklearn.ensemble.tests.test_weight_boosting",
+    {"AdaBoostClassifier": AdaBoostClassifier},
+    globals(),
+    left_out=["test_iris", "test_sample_weights_infinite"],
+)

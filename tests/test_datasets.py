@@ -1,0 +1,31 @@
+"""The generators draw what they say."""
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory.datasets import make_sine_regression
+
+
+def test_sine_regression_has_the_mean_and_the_noise_it_says():
+    X, y, mean = make_sine_regression(
+        20_000, periods=2.0, noise=0.5, return_mean=True, random_state=0
+    )
+    np.testing.assert_allclose(mean, np.sin(4 * np.pi * X[:, 0]))
+    assert np.std(y - mean) == pytest.approx(0.5, rel=0.02)
+    assert np.corrcoef(y - mean, mean)[0, 1] == pytest.approx(0, abs=0.03)
+    assert (np.diff(X[:, 0]) >= 0).all()
+    np.testing.assert_allclose(np.quantile(X, [0.1, 0.5, 0.9]), [0.1, 0.5, 0.9], atol=0.01)
+
+
+def test_sine_regression_is_repeatable():
+    for a, b in zip(make_sine_regression(random_state=3), make_sine_regression(random_state=3)):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"n_samples": 0}, {"n_samples": 2.5}, {"noise": -1.0}, {"noise": np.nan}, {"periods": np.inf}],
+)
+def test_bad_arguments_are_named(params):
+    with pytest.raises(ValueError, match=next(iter(params))):
+        make_sine_regression(**params)

@@ -1,0 +1,43 @@
+"""The README keeps its word: its programs print what it says, its names and links exist."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+from .estimators import estimator_classes
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_programs_print_what_the_readme_says():
+    namespace, checked = {}, 0
+    for (language, code), (following, expected) in zip(BLOCKS, [*BLOCKS[1:], ("", "")]):
+        if language != "python":
+            continue
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "README.md", "exec"), namespace)
+        if following == "text":
+            assert printed.getvalue() == expected
+            checked += 1
+    assert checked >= 1
+
+
+def test_every_estimator_is_in_the_table_and_nothing_else_is():
+    table = re.findall(r"^\|.*\|$", README, flags=re.MULTILINE)
+    named = re.findall(r"`(\w+(?:Classifier|Regressor|Regression))`", "\n".join(table))
+    assert sorted(named) == sorted(cls.__name__ for cls in estimator_classes())
+
+
+def test_the_two_commands_stand_alone():
+    commands = [code.strip() for language, code in BLOCKS if not language]
+    assert 'python -m pip install ".[plot]" && python benchmarks/compare.py' in commands
+    assert 'python -m pip install ".[test]" && python -m pytest' in commands
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)", README):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
