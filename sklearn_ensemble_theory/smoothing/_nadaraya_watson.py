@@ -196,7 +196,12 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         out = np.empty((len(X), self._targets.shape[1]))
         for rows in self._chunks(len(X)):
-            out[rows] = self._rows(X[rows]) @ self._targets
+            inside, shift = self._clipped(X[rows])
+            outside = shift.any(axis=1)  # only these need slopes
+            block = out[rows]
+            block[~outside] = self._at(inside[~outside]) @ self._targets
+            if outside.any():
+                block[outside] = self._at(inside[outside], shift[outside]) @ self._targets
         return out[:, 0] if self._flat else out
 
     def smoother_matrix(self, X=None):
@@ -247,15 +252,21 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
 
     def _rows(self, X):
         """Weights at rows of X, extrapolated outside the box of the training points."""
+        inside, shift = self._clipped(X)
+        return self._at(inside, shift if shift.any() else None)
+
+    def _clipped(self, X):
+        """Scaled rows of X moved into the box of the training points, and the rest of the way."""
         # An infinite bandwidth times zero would be no number; such a feature is left out.
         varies = np.isfinite(self.bandwidth_)
         Z = np.zeros_like(X)
         Z[:, varies] = (X[:, varies] - self._origin[varies]) / self.bandwidth_[varies]
         inside = np.clip(Z, self._low, self._high)
-        shift = Z - inside
-        return self._at(inside, shift if shift.any() else None)
+        return inside, Z - inside
 
     def _at(self, Z, shift=None):
+        if not len(Z):
+            return np.empty((0, len(self._Z)))
         if self._index is None:
             return gaussian_weights(Z, self._Z, self._weights, shift)
         return compact_weights(self.kernel, self._index, Z, self._Z, self._weights, shift)
