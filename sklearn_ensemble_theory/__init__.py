@@ -12,13 +12,17 @@ from sklearn_ensemble_theory.averaging import (
 )
 from sklearn_ensemble_theory.boosting import (
     AdaBoostClassifier,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
+    MatchingPursuitRegressor,
 )
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
+    ReLUUnitRegressor,
 )
 from sklearn_ensemble_theory.smoothing import (
     LinearL2BoostingRegressor,
@@ -34,13 +38,17 @@ __all__ = [
     "BaggingRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "FrankWolfeClassifier",
+    "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
     "LinearL2BoostingRegressor",
+    "MatchingPursuitRegressor",
     "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "ReLUUnitRegressor",
     "SmoothingSplineRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",

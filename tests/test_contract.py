@@ -119,6 +119,8 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
             ("bandwidth", [0.5, 1.0]),
             ("df", [3.0, 5.0]),
             ("time", [1.0, 2.0]),
+            ("n_iterations", [2, 3]),
+            ("n_starts", [1, 2]),
         ]
         if name in estimator.get_params(deep=False)
     )

@@ -72,7 +72,7 @@ def splines():
 NEIGHBORS = {"n_neighbors": [3, 10, 30]}
 MAX_SAMPLES = {"max_samples": [0.5, 1.0]}
 MAX_FEATURES = {"max_features": ["sqrt", 0.5]}
-LEARNING_RATE = {"learning_rate": [0.1, 0.3]}
+LEARNING_RATE = {"learning_rate": [0.2, 0.5]}
 STUMP_ROUNDS = {"n_estimators": [15, 50]}
 KNOTS = {"splinetransformer__n_knots": [4, 8]}
 
@@ -99,16 +99,34 @@ ENTRIES = {
     # boosting
     "AdaBoostClassifier": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostClassifier)),
     "GradientBoostingClassifier": Entry(
-        LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=15
+        LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=10
     ),
     "GradientBoostingRegressor": Entry(
-        LEARNING_RATE, peer=of(ensemble.GradientBoostingRegressor), rounds=15
+        LEARNING_RATE, peer=of(ensemble.GradientBoostingRegressor), rounds=10
     ),
     "L2BoostingRegressor": Entry(
         {"learning_rate": [0.01, 0.1]},
         params=lambda: {"n_estimators": 1000},
         peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),
         peer_grid={"learning_rate": [0.05, 0.2]},
+    ),
+    "MatchingPursuitRegressor": Entry(
+        {"variant": ["plain", "orthogonal"]},
+        params=lambda: {"early_stopping": "cv"},
+        peer=of(linear_model.OrthogonalMatchingPursuitCV),
+        peer_grid={},
+    ),
+    "FrankWolfeRegressor": Entry(
+        {"step": ["line_search"]},
+        params=lambda: {"radius": "cv", "away_steps": True},
+        peer=of(linear_model.LassoCV),
+        peer_grid={},
+    ),
+    "FrankWolfeClassifier": Entry(
+        {"radius": [2.0, 10.0]},
+        params=lambda: {"away_steps": True},
+        peer=of(linear_model.LogisticRegression),
+        peer_grid={"C": [0.01, 1.0]},
     ),
     # smoothing
     "NadarayaWatsonRegressor": Entry(
@@ -128,6 +146,11 @@ ENTRIES = {
     ),
     "DecisionStumpRegressor": Entry(
         {"max_bins": [None, 16]}, peer=of(tree.DecisionTreeRegressor, max_depth=1), peer_grid={}
+    ),
+    "ReLUUnitRegressor": Entry(
+        {"direction": ["axis", "oblique"]},
+        peer=of(tree.DecisionTreeRegressor, max_depth=1),
+        peer_grid={},
     ),
 }
 

@@ -58,6 +58,14 @@ class MinkowskiTree:
         self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
         self.power, self.n_jobs = power, n_jobs
 
+    def __getstate__(self):
+        # Not the compiled tree, which not every format can hold: it is quickly built again.
+        points, leaf_size = np.asarray(self.tree.data), int(self.tree.leafsize)
+        return {"arguments": (points, leaf_size, self.power, self.n_jobs)}
+
+    def __setstate__(self, state):
+        self.__init__(*state["arguments"])
+
     def kneighbors(self, X, n_neighbors):
         workers = effective_n_jobs(self.n_jobs)
         X = X.toarray() if sp.issparse(X) else X

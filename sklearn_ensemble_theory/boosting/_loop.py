@@ -11,6 +11,8 @@ For outputs of fixed weighted norm, such as -1 and +1, that is the same as maxim
 product of psi with weight * target = -F'(u), the weak learner of section 10.3.1. It returns None
 where it has nothing to offer, and the loop ends.
 
+A step rule chooses b_t and makes the move; Frank-Wolfe's also shrinks what was there before.
+
 The loop knows no algorithm: AdaBoost, gradient boosting and matching pursuit are choices of the
 risk, the learner and the step rule.
 """
@@ -56,7 +58,7 @@ def boost(risk, learner, step, u, start=0):
     risk : EmpiricalRisk
         Or any object with ``at(u)`` that returns a `Point`.
     learner : object with ``best(target, weight)``
-    step : callable ``step(t, risk, u, psi, here, slope)``
+    step : callable ``step(t, risk, u, psi, here, slope)`` with a method ``move(u, psi, b)``
     u : float array of shape (n,) or (n, K)
         Scores on the training rows to start from; changed in place, so that it holds u_t when the
         t-th record is yielded.
@@ -77,6 +79,6 @@ def boost(risk, learner, step, u, start=0):
         b = step(t, risk, u, psi, here, certificate)
         if b is None:
             return
-        u += b * psi
+        step.move(u, psi, b)
         here = risk.at(u)
         yield Round(t, predictor, b, here.value, certificate, psi)

@@ -8,6 +8,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory.boosting._class_learners import seeded_clone
 from sklearn_ensemble_theory.boosting.losses import MultinomialLoss, newton_leaves
+from sklearn_ensemble_theory.erm._relu import ReLUUnitRegressor, ReLUUnits
 from sklearn_ensemble_theory.erm._stumps import DecisionStumpRegressor, MeanStumps
 
 TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
@@ -144,12 +145,21 @@ class Stumps:
         return [member for member, _ in found], psi.reshape(target.shape)
 
 
+class Units(Stumps):
+    """Exact rectified linear units over columns sorted once."""
+
+    def __init__(self, estimator, X):
+        self.stumps = ReLUUnits(X, estimator.criterion)
+
+
 def weak_learner(
     estimator, X, sample_weight, subsample, random_state, fit_params, risk, u, reoptimise
 ):
     """The fastest learner that does what fitting `estimator` does."""
     if type(estimator) is DecisionStumpRegressor and subsample == 1:
         return Stumps(estimator, X, sample_weight)
+    if type(estimator) is ReLUUnitRegressor and estimator.direction == "axis" and subsample == 1:
+        return Units(estimator, X)
     common = (estimator, X, sample_weight, subsample, random_state, fit_params)
     if is_tree(estimator):
         return Trees(*common, risk=risk, u=u, reoptimise=reoptimise)

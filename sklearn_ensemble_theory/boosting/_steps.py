@@ -2,7 +2,8 @@
 
 A rule is a callable ``rule(t, risk, u, psi, here, slope)`` with `here` the risk's `Point` at u and
 `slope` that of psi there; it gives the coefficient b of u + b psi, or None to end the loop without
-taking the step. Each is shrunk by `learning_rate`, a float or a callable of the round t = 0, 1, ...
+taking the step, which its method ``move(u, psi, b)`` then takes. Each is shrunk by `learning_rate`,
+a float or a callable of the round t = 0, 1, ...
 """
 
 import numpy as np
@@ -26,6 +27,10 @@ class FixedStep:
 
     def __call__(self, t, risk, u, psi, here, slope):
         return self.rate(t) * self.length(risk, u, psi, here, slope)
+
+    def move(self, u, psi, b):
+        """Change u in place: u <- u + b psi (10.5)."""
+        u += b * psi
 
 
 class ExactLineSearch(FixedStep):

@@ -8,12 +8,32 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
+from sklearn_ensemble_theory.bounds._greedy import (
+    frank_wolfe_bound,
+    greedy_boosting_best_n_rounds,
+    greedy_boosting_bound,
+    greedy_boosting_gauge_bound,
+    greedy_boosting_risk_bound,
+    matching_pursuit_bound,
+    matching_pursuit_kappa,
+    orthogonal_matching_pursuit_bound,
+    quadratic_boosting_bound,
+)
 
 __all__ = [
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "frank_wolfe_bound",
+    "greedy_boosting_best_n_rounds",
+    "greedy_boosting_bound",
+    "greedy_boosting_gauge_bound",
+    "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
+    "matching_pursuit_bound",
+    "matching_pursuit_kappa",
+    "orthogonal_matching_pursuit_bound",
+    "quadratic_boosting_bound",
     "voting_error_bound",
 ]

@@ -1,0 +1,300 @@
+"""Greedy approximation: pursuits, Frank-Wolfe, networks grown unit by unit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from cases import (
+    Case,
+    Side,
+    estimator,
+    fit,
+    friedman1,
+    held_out_error,
+    held_out_mse,
+    register,
+    two_classes,
+)
+
+
+def sparse_signal(seed, n, d, k, noise):
+    """Gaussian columns, k coefficients of size 1 to 3; as centred and scaled as scikit-learn's
+    orthogonal pursuit wants its columns."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X -= X.mean(axis=0)
+    X /= np.sqrt(np.mean(X**2, axis=0))
+    coef = np.zeros(d)
+    coef[rng.choice(d, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(1, 3, k)
+    return SimpleNamespace(X=X, y=X @ coef + noise * rng.standard_normal(n), coef=coef)
+
+
+# --- orthogonal pursuit -------------------------------------------------------------------------
+
+
+def orthogonal(data, n_atoms):
+    from sklearn_ensemble_theory import MatchingPursuitRegressor
+
+    return MatchingPursuitRegressor(n_atoms, variant="orthogonal")
+
+
+def sklearn_orthogonal(precompute):
+    def setup(data, n_atoms):
+        from sklearn.linear_model import OrthogonalMatchingPursuit
+
+        return OrthogonalMatchingPursuit(n_nonzero_coefs=n_atoms, precompute=precompute)
+
+    return setup
+
+
+def wrong_columns(model, data):
+    """Columns chosen that are not in the signal, and columns of the signal that are missed."""
+    return float(np.sum((model.coef_ != 0) != (data.coef != 0)))
+
+
+register(
+    Case(
+        name="orthogonal-pursuit",
+        title="orthogonal matching pursuit, n = 2,000, d = 5,000, 100 atoms",
+        data=sparse_signal,
+        params={"n": 2_000, "d": 5_000, "k": 100, "noise": 0.5, "n_atoms": 100},
+        quick={"n": 300, "d": 400, "k": 10, "n_atoms": 10},
+        sides={
+            "ours": orthogonal,
+            "scikit-learn": sklearn_orthogonal(False),
+            "scikit-learn (Gram)": sklearn_orthogonal(True),
+        },
+        run=fit,
+        quality=wrong_columns,
+        metric="wrong columns",
+        limit=0.5,
+        quality_margin=0.0,
+    )
+)
+
+# --- plain pursuit ------------------------------------------------------------------------------
+
+
+def dense_signal(seed, n, d):
+    """Correlated columns and a signal in all of them: thousands of rounds are of use."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 6 * rng.standard_normal((n, 1))
+    return SimpleNamespace(X=X, y=X @ rng.standard_normal(d) + rng.standard_normal(n))
+
+
+def pursuit_with_gram(data):
+    from sklearn_ensemble_theory.boosting._column_dictionary import ColumnDictionary, GramRows
+
+    if not hasattr(data, "prepared"):
+        weight = np.full(len(data.y), 1 / len(data.y))
+        dictionary = ColumnDictionary(data.X, weight, centre=True)
+        rows = GramRows(dictionary)
+        rows.kept = dict(enumerate(dictionary.gram()))
+        centred = data.y - data.y.mean()
+        data.prepared = rows, dictionary.products(centred), float(weight @ centred**2)
+    return data.prepared
+
+
+def pursue_rounds(prepared, data, n_iterations):
+    from sklearn_ensemble_theory.boosting._pursuit import pursue
+
+    return pursue(*prepared, n_iterations)
+
+
+register(
+    Case(
+        name="plain-pursuit-rounds",
+        title="plain matching pursuit, n = 100,000, d = 500: 10,000 rounds after the Gram matrix",
+        data=dense_signal,
+        params={"n": 100_000, "d": 500, "n_iterations": 10_000},
+        quick={"n": 1_000, "d": 50, "n_iterations": 500},
+        sides={"ours": pursuit_with_gram},
+        run=pursue_rounds,
+        quality=lambda path, data: float(path.squares[-1]),
+        metric="training MSE",
+        seconds_limit=3.0,
+    )
+)
+
+register(
+    Case(
+        name="plain-pursuit",
+        title="plain matching pursuit from the data on: fit time as the rounds grow",
+        data=dense_signal,
+        params={"n": 20_000, "d": 500, "n_iterations": 1_000},
+        quick={"n": 1_000, "d": 50, "n_iterations": (100, 200)},
+        vary={"n_iterations": (1_000, 2_000, 4_000, 8_000)},
+        sides={"ours": estimator("sklearn_ensemble_theory", "MatchingPursuitRegressor")},
+        run=fit,
+        quality=lambda model, data: float(model.residual_norms_[-1] ** 2),
+        metric="training MSE",
+    )
+)
+
+# --- Frank-Wolfe over columns -------------------------------------------------------------------
+
+
+def lasso(data, alpha, tol):
+    from sklearn.linear_model import Lasso
+
+    # scikit-learn's gap is counted in shares of y'y, ours in shares of y'y/2.
+    return Lasso(alpha=alpha, tol=tol / 2, max_iter=100_000)
+
+
+def in_the_ball(variant):
+    def setup(data, alpha, tol):
+        from sklearn_ensemble_theory import FrankWolfeRegressor
+
+        if not hasattr(data, "radius"):
+            data.radius = float(np.abs(lasso(data, alpha, tol).fit(data.X, data.y).coef_).sum())
+        return FrankWolfeRegressor(
+            radius=data.radius, tol=tol, n_estimators=100_000, **{variant: True}
+        )
+
+    return setup
+
+
+def objective(model, data):
+    residual = data.y - model.predict(data.X)
+    return float(residual @ residual) / (2 * len(residual))
+
+
+register(
+    Case(
+        name="frank-wolfe-columns",
+        title="l1-constrained least squares, n = 10,000, d = 2,000, gap 1e-6",
+        data=sparse_signal,
+        params={"n": 10_000, "d": 2_000, "k": 50, "noise": 2.0, "alpha": 0.1, "tol": 1e-6},
+        quick={"n": 500, "d": 100, "k": 10},
+        sides={
+            "ours": in_the_ball("away_steps"),
+            "scikit-learn": lasso,
+            "ours (pairwise)": in_the_ball("pairwise"),
+            "ours (corrective)": in_the_ball("fully_corrective"),
+        },
+        run=fit,
+        quality=objective,
+        metric="objective",
+        limit={"scikit-learn": 3.0},
+        quality_margin={"scikit-learn": 3e-6},
+    )
+)
+
+register(
+    Case(
+        name="frank-wolfe-many-columns",
+        title="the same with little shrinkage: some 300 columns are active",
+        data=sparse_signal,
+        params={"n": 10_000, "d": 2_000, "k": 50, "noise": 2.0, "alpha": 0.03, "tol": 1e-6},
+        quick={"n": 500, "d": 100, "k": 10},
+        sides={"ours": in_the_ball("away_steps"), "scikit-learn": lasso},
+        run=fit,
+        quality=objective,
+        metric="objective",
+        limit={"scikit-learn": 3.0},
+        quality_margin={"scikit-learn": 3e-6},
+    )
+)
+
+# --- rectified linear units ---------------------------------------------------------------------
+
+
+def sorted_units(data):
+    from sklearn_ensemble_theory.erm._relu import ReLUUnits
+
+    if not hasattr(data, "units"):
+        data.units = ReLUUnits(data.X)
+    return data.units
+
+
+def unit_rounds(units, data, n_rounds):
+    """L2-boosting: each round fits a unit to the residuals and subtracts it."""
+    residual = data.y - data.y.mean()
+    weight = np.full(len(residual), 1 / len(residual))
+    for _ in range(n_rounds):
+        residual -= units.best(residual, weight)[1]
+    return float(np.mean(residual**2))
+
+
+register(
+    Case(
+        name="relu-unit-search",
+        title="best rectified linear unit, n = 100,000, p = 20: 20 rounds after the sort",
+        data=friedman1,
+        params={"n": 100_000, "p": 20, "n_rounds": 20},
+        quick={"n": 2_000, "n_rounds": 3},
+        sides={"ours": sorted_units},
+        run=unit_rounds,
+        quality=lambda result, data: result,
+        metric="training MSE",
+        seconds_limit=20 * 0.060,
+    )
+)
+
+
+def grown_network(data, n_units):
+    from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
+
+    return GradientBoostingRegressor(ReLUUnitRegressor(), n_estimators=n_units, learning_rate=0.5)
+
+
+def descended_network(data, n_units, seed):
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    network = MLPRegressor(
+        hidden_layer_sizes=(n_units,), max_iter=1_000, early_stopping=True, random_state=seed
+    )
+    return make_pipeline(StandardScaler(), network)
+
+
+register(
+    Case(
+        name="relu-network",
+        title="a layer of 100 rectified linear units: grown along the axes, or by gradient descent",
+        data=friedman1,
+        params={"n": 10_000, "p": 10, "n_units": 100},
+        quick={"n": 500, "n_units": 10},
+        sides={"ours": grown_network, "scikit-learn (MLP)": descended_network},
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        runs=3,
+    )
+)
+
+# --- Frank-Wolfe over weak learners -------------------------------------------------------------
+
+
+def stumps_in_the_ball(data, radius, n_rounds):
+    from sklearn_ensemble_theory import DecisionStumpClassifier, FrankWolfeClassifier
+
+    return FrankWolfeClassifier(
+        DecisionStumpClassifier(), radius=radius, n_estimators=n_rounds, tol=0
+    )
+
+
+def boosted_stumps(data, n_rounds, seed):
+    from sklearn.ensemble import AdaBoostClassifier
+
+    return AdaBoostClassifier(n_estimators=n_rounds, random_state=seed)
+
+
+register(
+    Case(
+        name="frank-wolfe-stumps",
+        title="100 rounds of stumps, n = 20,000, p = 20: logistic loss in a ball, or AdaBoost",
+        data=two_classes,
+        params={"n": 20_000, "p": 20, "radius": 10.0, "n_rounds": 100},
+        quick={"n": 1_000, "n_rounds": 10},
+        sides={
+            "ours": Side(stumps_in_the_ball),
+            "scikit-learn (AdaBoost)": boosted_stumps,
+        },
+        run=fit,
+        quality=held_out_error,
+        metric="test error",
+        runs=3,
+    )
+)

@@ -1,0 +1,91 @@
+"""
+A network grown unit by unit, inside a ball or with early stopping
+==================================================================
+
+A sum of rectified linear units :math:`\\pm(\\pm(x_j - c))_+` is a network with one hidden layer.
+Boosting grows it unit by unit, each the best one for what is left over, found exactly; no gradient
+descent over weights takes place [000, section 10.3.1]. Two things keep such a network from
+overfitting: to stop boosting early, or to bound the sum of its absolute output weights, the
+variation norm, and to find the best network within the bound by Frank-Wolfe [000, section 10.3.6].
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sklearn_ensemble_theory import (
+    FrankWolfeRegressor,
+    GradientBoostingRegressor,
+    ReLUUnitRegressor,
+)
+
+rng = np.random.default_rng(0)
+
+
+def sample(n):
+    X = rng.uniform(-1, 1, (n, 5))
+    mean = np.abs(X[:, 0]) + np.sin(3 * X[:, 1]) - np.maximum(X[:, 2] - 0.3, 0)
+    return X, mean + 0.5 * rng.standard_normal(n), mean
+
+
+X, y, _ = sample(200)
+X_test, _, mean_test = sample(5000)
+
+
+def error(prediction):
+    return np.mean((prediction - mean_test) ** 2)
+
+
+# %%
+# Boosting: the error of every number of units, from one fit.
+boosted = GradientBoostingRegressor(ReLUUnitRegressor(), n_estimators=300, learning_rate=0.3)
+boosted.fit(X, y)
+by_rounds = [error(p) for p in boosted.staged_predict(X_test)]
+
+# %%
+# Frank-Wolfe: a fit for each radius, with enough rounds to come near the best in the ball, and the
+# dual gap to say how near.
+units = ReLUUnitRegressor("inner_product")
+radii = np.geomspace(0.5, 60, 8)
+models = [
+    FrankWolfeRegressor(units, radius=r, n_estimators=50, fully_corrective=True).fit(X, y)
+    for r in radii
+]
+by_radius = [error(model.predict(X_test)) for model in models]
+
+chosen = FrankWolfeRegressor(
+    units, radius="cv", radii=radii, cv=3, n_estimators=30, fully_corrective=True
+).fit(X, y)
+
+# %%
+# Too small a ball and too few units leave out signal, too large a ball and too many units let in
+# noise; the best of the two is about the same. Cross-validation (the dotted line) finds a radius
+# near the best. On the right, what the certificate is good for: the risk of plain Frank-Wolfe is
+# never further above the best in the ball than the gap, which one can compute without knowing the
+# best.
+figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.5, 3.6), layout="constrained")
+left.semilogx(np.arange(1, 301), by_rounds)
+left.set(xlabel="units", ylabel="error of the mean", title="boosting")
+middle.semilogx(radii, by_radius, "o-", color="C1")
+middle.axvline(chosen.radius_, color="grey", linestyle=":")
+middle.set(xlabel="radius", title="Frank-Wolfe")
+top = max(max(by_rounds), max(by_radius))
+for axis in (left, middle):
+    axis.set_ylim(0, 1.05 * top)
+
+radius = chosen.radius_
+best = FrankWolfeRegressor(
+    units, radius=radius, n_estimators=100, fully_corrective=True, tol=1e-6
+).fit(X, y)
+plain = FrankWolfeRegressor(units, radius=radius, n_estimators=300, tol=0).fit(X, y)
+right.loglog(np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")
+right.loglog(plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_, label="risk above best")
+right.set(xlabel="rounds", title="certificate")
+right.legend()
+
+# %%
+# The model is a network, and can be taken away as one.
+network = chosen.to_network()
+norm = np.abs(network.output_weights).sum()
+print(f"{len(network.output_weights)} units, sum of |weights| {norm:.2f}")
+print("largest difference:", np.abs(network(X_test) - chosen.predict(X_test)).max())
+plt.show()

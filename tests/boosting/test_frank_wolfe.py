@@ -1,0 +1,446 @@
+"""Frank-Wolfe boosting: against other solvers, its own certificate, and brute force."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import Lasso, LinearRegression
+from sklearn.model_selection import KFold
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from sklearn_ensemble_theory import (
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
+    FrankWolfeClassifier,
+    FrankWolfeRegressor,
+    ReLUUnitRegressor,
+    bounds,
+)
+from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._frank_wolfe_parts import (
+    Atoms,
+    FrankWolfeStep,
+    ProfiledRisk,
+)
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+
+VARIANTS = [{}, {"away_steps": True}, {"pairwise": True}, {"fully_corrective": True}]
+STEPS = ["open_loop", "line_search", "short"]
+
+
+def problem(n=60, d=15, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 3, d) + rng.standard_normal(d)
+    y = X[:, :4] @ [1.0, -0.5, 0.3, 0.2][:d] + 0.5 * rng.standard_normal(n) + 2
+    weight = rng.uniform(0.2, 2, n)
+    return X, y, weight / weight.sum()
+
+
+def labels(y):
+    return np.where(y > np.median(y), 1.0, -1.0)
+
+
+def optimum(loss, X, y, weight, radius, fit_intercept=True):
+    """The least risk over the ball by another method: positive and negative parts, SLSQP."""
+    d = X.shape[1]
+
+    def value(z):
+        scores = X @ (z[:d] - z[d : 2 * d]) + z[-1]
+        g = weight * loss.gradient(y, scores)
+        slope = X.T @ g
+        return weight @ loss.value(y, scores), np.concatenate([slope, -slope, [g.sum()]])
+
+    sums = np.concatenate([np.full(2 * d, -1.0), [0.0]])
+    found = minimize(
+        value,
+        np.zeros(2 * d + 1),
+        jac=True,
+        bounds=[(0, None)] * (2 * d) + [(None, None) if fit_intercept else (0, 0)],
+        constraints={"type": "ineq", "fun": lambda z: radius + sums @ z, "jac": lambda z: sums},
+        method="SLSQP",
+        options={"maxiter": 2000, "ftol": 1e-14},
+    )
+    assert found.success
+    return found.fun
+
+
+class ColumnLearner:
+    """The columns of a matrix as a weak learner."""
+
+    def __init__(self, psi):
+        self.psi = psi
+
+    def best(self, target, weight):
+        j = int(np.argmax(np.abs((weight * target) @ (self.psi - weight @ self.psi))))
+        return j, self.psi[:, j]
+
+
+# --- columns of X ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("params", VARIANTS, ids=str)
+def test_columns_equal_the_lasso_of_the_same_norm(params):
+    X, y, _ = problem()
+    for alpha in (0.5, 0.05):
+        lasso = Lasso(alpha=alpha, tol=1e-12, max_iter=100_000).fit(X, y)
+        radius = np.abs(lasso.coef_).sum()
+        n, tol = (5000, 1e-12) if params else (1000, 1e-3)
+        model = FrankWolfeRegressor(radius=radius, n_estimators=n, tol=tol, **params).fit(X, y)
+        best = np.mean((y - lasso.predict(X)) ** 2) / 2
+        if params:
+            assert model.stop_reason_ == "tol"
+            np.testing.assert_allclose(model.coef_, lasso.coef_, atol=1e-5)
+            assert model.train_scores_[-1] == pytest.approx(best, rel=1e-9)
+            assert model.intercept_ == pytest.approx(lasso.intercept_, abs=1e-4)
+        assert model.train_scores_[-1] - best <= model.dual_gap_ + 1e-12
+        residual = y - model.predict(X)
+        assert model.train_scores_[-1] == pytest.approx(np.mean(residual**2) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("params", VARIANTS, ids=str)
+@pytest.mark.parametrize(
+    "loss", [losses.SquaredLoss(), losses.HuberLoss(0.5), losses.LogisticLoss()], ids=str
+)
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_gap_certifies_every_round_for_every_loss(params, loss, fit_intercept):
+    X, y, weight = problem(n=40, d=8)
+    y = labels(y) if loss.margin else y
+    radius = 0.8
+    best = optimum(loss, X, y, weight, radius, fit_intercept)
+    cls = FrankWolfeClassifier if loss.margin else FrankWolfeRegressor
+    model = cls(
+        radius=radius,
+        loss=loss,
+        n_estimators=400,
+        tol=1e-9,
+        fit_intercept=fit_intercept,
+        **params,
+    ).fit(X, y, sample_weight=weight)
+    assert (model.train_scores_ - best <= model.dual_gaps_ + 1e-9).all()
+    assert model.train_scores_[-1] >= best - 1e-7
+    assert model.train_scores_[-1] - best <= (1e-6 if params else 1e-2)
+    assert model.variation_norm_ <= radius
+    assert np.abs(model.coef_).sum() <= radius
+    assert (np.diff(model.train_scores_) <= 1e-12).all()
+    assert (model.intercept_ == 0) == (not fit_intercept)
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
+def test_every_step_rule_within_its_bound_and_inside_the_ball(step, loss):
+    """F(u_t) - F* <= 8 L C² D²/(t + 2), from the first round on.
+
+    Half of it still holds: the direction D psi - u would have to be a diameter in every round.
+    """
+    X, y, weight = problem(n=40, d=8)
+    y = labels(y) if loss.margin else y
+    radius = 1.5
+    best = optimum(loss, X, y, weight, radius)
+    cls = FrankWolfeClassifier if loss.margin else FrankWolfeRegressor
+    model = cls(radius=radius, loss=loss, n_estimators=300, tol=0, step=step)
+    model.fit(X, y, sample_weight=weight)
+    C2 = np.max(weight @ (X - weight @ X) ** 2)
+    t = np.arange(1, model.n_iter_ + 1)
+    right = bounds.frank_wolfe_bound(t, loss.smoothness * C2, radius)
+    assert (model.train_scores_[1:] - best <= right).all()
+    assert (model.train_scores_ - best <= model.dual_gaps_ + 1e-9).all()
+    for rounds in (1, 2, 3, 10, 50):
+        model.set_params(n_estimators=rounds).fit(X, y, sample_weight=weight)
+        assert np.abs(model.coef_).sum() <= radius * (1 + 1e-12)
+        assert model.n_iter_ == rounds
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
+def test_columns_are_the_boosting_loop_in_other_coordinates(step, loss):
+    """The Gram route and the generic loop, round by round."""
+    X, y, weight = problem(n=40, d=8)
+    y = labels(y) if loss.margin else y
+    cls = FrankWolfeClassifier if loss.margin else FrankWolfeRegressor
+    model = cls(radius=1.5, loss=loss, n_estimators=30, tol=0, step=step)
+    model.fit(X, y, sample_weight=weight)
+    risk, u = ProfiledRisk(loss, y, weight), np.zeros(len(y))
+    rule = FrankWolfeStep(1.5, step, 0.0)
+    records = list(islice(boost(risk, Atoms(ColumnLearner(X), False, True), rule, u), 30))
+    np.testing.assert_allclose(
+        [rule.risks[0], *(record.risk for record in records)], model.train_scores_, rtol=1e-7
+    )
+    np.testing.assert_allclose(rule.gaps, model.dual_gaps_[:-1], rtol=1e-5, atol=1e-9)
+    assert np.abs(rule.weights).sum() <= 1.5 * (1 + 1e-12)
+    scores = model.predict(X) if not loss.margin else model.decision_function(X)
+    np.testing.assert_allclose(u + risk.intercept, scores, atol=1e-6)
+
+
+def test_away_steps_converge_where_plain_steps_zigzag():
+    X, y, _ = problem()
+    gaps = [
+        FrankWolfeRegressor(radius=1.0, n_estimators=300, tol=1e-10, **params).fit(X, y).dual_gap_
+        for params in VARIANTS
+    ]
+    assert max(gaps[1:]) < 1e-6 * gaps[0]
+
+
+def test_weights_are_repetitions_and_sparse_is_dense():
+    X, y, _ = problem()
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    for model in (
+        FrankWolfeRegressor(away_steps=True),
+        FrankWolfeRegressor(loss="huber"),
+        FrankWolfeRegressor(DecisionStumpRegressor(), n_estimators=20),
+    ):
+        weighted = model.fit(X, y, sample_weight=weight).predict(X)
+        repeated = model.fit(X[rows], y[rows]).predict(X)
+        np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
+    thin = np.where(np.abs(X) > 1, X, 0.0)
+    for params in VARIANTS:
+        dense = FrankWolfeRegressor(**params).fit(thin, y)
+        sparse = FrankWolfeRegressor(**params).fit(sp.csr_array(thin), y)
+        np.testing.assert_allclose(sparse.coef_, dense.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("params", VARIANTS[1:], ids=str)
+def test_columns_and_targets_at_the_edge(params):
+    X, y, _ = problem()
+    strange = np.column_stack([X, X[:, 0], np.zeros(60), np.full(60, 0.1)])
+    plain = FrankWolfeRegressor(n_estimators=2000, tol=1e-10, **params).fit(X, y)
+    model = FrankWolfeRegressor(n_estimators=2000, tol=1e-10, **params).fit(strange, y)
+    assert not model.coef_[-2:].any()
+    assert model.train_scores_[-1] == pytest.approx(plain.train_scores_[-1], rel=1e-8)
+    for target in (np.zeros(60), np.full(60, 3.25)):
+        model.fit(strange, target)
+        assert model.n_iter_ == 0
+        assert model.dual_gap_ == 0
+        np.testing.assert_allclose(model.predict(strange), target, rtol=1e-12)
+    # A ball that is no constraint: least squares, strictly inside.
+    free = FrankWolfeRegressor(radius=1e3, n_estimators=50_000, tol=1e-9, **params).fit(X, y)
+    least = LinearRegression().fit(X, y)
+    assert free.variation_norm_ < 1e3
+    np.testing.assert_allclose(free.predict(X), least.predict(X), atol=1e-2)
+    # y in the span of two columns, on the boundary of the ball.
+    model = FrankWolfeRegressor(radius=3.0, n_estimators=5000, tol=1e-14, **params)
+    model.fit(X, X[:, 1] - 2 * X[:, 2])
+    np.testing.assert_allclose(model.coef_[[1, 2]], [1, -2], atol=1e-4)
+
+
+def test_any_units():
+    X, y, _ = problem()
+    plain = FrankWolfeRegressor(away_steps=True, n_estimators=500).fit(X, y)
+    for a, b in [(1e100, 1e-100), (1e-120, 1e120)]:
+        scaled = FrankWolfeRegressor(radius=b / a, away_steps=True, n_estimators=500)
+        scaled.fit(a * X, b * y)
+        np.testing.assert_allclose(scaled.coef_, b / a * plain.coef_, rtol=1e-6, atol=1e-9 * b / a)
+        assert scaled.variation_norm_ <= b / a
+    with pytest.raises(ValueError, match="radius"):
+        FrankWolfeRegressor(radius=1e200).fit(X, y)
+    with pytest.raises(ValueError, match="products overflow"):
+        FrankWolfeRegressor(loss="huber").fit(1e200 * X, 1e150 * y)
+    with pytest.raises(ValueError, match="outputs reach"):
+        FrankWolfeRegressor(ReLUUnitRegressor("inner_product")).fit(1e160 * X, y)
+
+
+# --- weak learners -----------------------------------------------------------------------------
+
+
+def all_stumps(X):
+    """Outputs -1 and +1 of every stump on the rows, as columns."""
+    columns = [np.ones(len(X))]
+    for x in X.T:
+        columns += [np.where(x <= c, 1.0, -1.0) for c in np.unique(x)[:-1]]
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("margin", [False, True])
+@pytest.mark.parametrize("corrective", [False, True])
+def test_stumps_against_the_ball_of_all_stumps_as_columns(margin, corrective):
+    """A finite dictionary: the loop with a search a round, and columns with away steps."""
+    X, y, weight = problem(n=30, d=3)
+    cls = FrankWolfeClassifier if margin else FrankWolfeRegressor
+    y = labels(y) if margin else y
+    columns = cls(radius=2.0, n_estimators=4000, tol=1e-9, away_steps=True)
+    best = columns.fit(all_stumps(X), y, sample_weight=weight).train_scores_[-1]
+    model = cls(
+        DecisionStumpClassifier(),
+        radius=2.0,
+        n_estimators=300,
+        tol=1e-5,
+        fully_corrective=corrective,
+    ).fit(X, y, sample_weight=weight)
+    assert model.is_exact_
+    assert (model.train_scores_ - best <= model.dual_gaps_ + 1e-8).all()
+    assert model.train_scores_[-1] >= best - 1e-8
+    assert model.train_scores_[-1] - best <= (2e-5 if corrective else 2e-2)
+    assert np.abs(model.estimator_weights_).sum() <= 2.0 * (1 + 1e-12)
+    if corrective:
+        assert model.stop_reason_ == "tol"
+        assert model.n_iter_ < 100
+    scores = model.predict(X) if not margin else model.decision_function(X)
+    loss = losses.LogisticLoss() if margin else losses.SquaredLoss()
+    assert loss.risk(y, scores, weight) == pytest.approx(model.train_scores_[-1], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DecisionStumpRegressor(),
+        ReLUUnitRegressor(),
+        ReLUUnitRegressor("inner_product"),
+        DecisionTreeRegressor(max_depth=2, random_state=0),
+        DecisionTreeClassifier(max_depth=2, random_state=0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("params", [{}, {"fully_corrective": True}], ids=str)
+@pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
+def test_any_weak_learner(estimator, params, loss):
+    """Inside the ball, monotone, and the risk that is told is the model's own."""
+    X, y, weight = problem(n=80, d=3)
+    y = labels(y) if loss.margin else y
+    cls = FrankWolfeClassifier if loss.margin else FrankWolfeRegressor
+    model = cls(estimator, radius=3.0, n_estimators=25, loss=loss, **params)
+    model.fit(X, y, sample_weight=weight)
+    scores = model.decision_function(X) if loss.margin else model.predict(X)
+    assert loss.risk(y, scores, weight) == pytest.approx(model.train_scores_[-1], rel=1e-8)
+    assert (np.diff(model.train_scores_) <= 1e-10).all()
+    assert model.train_scores_[-1] < 0.8 * model.train_scores_[0]
+    assert model.variation_norm_ <= 3.0
+    # The norm is that of the normalised atoms.
+    norm = 0.0
+    for member, b in zip(model.estimators_, model.estimator_weights_):
+        outputs = np.asarray(member.predict(X), dtype=float)
+        raw = isinstance(estimator, ReLUUnitRegressor) and estimator.criterion == "inner_product"
+        norm += abs(b) * (1.0 if raw else np.sqrt(weight @ outputs**2))
+    assert norm == pytest.approx(model.variation_norm_, rel=1e-9)
+    assert model.is_exact_ == (
+        not isinstance(estimator, DecisionTreeRegressor | DecisionTreeClassifier)
+    )
+
+
+def test_a_network_of_bounded_norm():
+    X, y, _ = problem(n=80, d=3)
+    model = FrankWolfeRegressor(
+        ReLUUnitRegressor("inner_product"), radius=5.0, n_estimators=40, fully_corrective=True
+    ).fit(X, y)
+    network = model.to_network()
+    np.testing.assert_allclose(network(X), model.predict(X), atol=1e-12)
+    assert np.abs(network.output_weights).sum() <= 5.0 * (1 + 1e-12)
+    assert set(np.unique(np.abs(network.hidden_weights))) <= {0.0, 1.0}
+    with pytest.raises(AttributeError, match="no ReLUUnitRegressor"):
+        FrankWolfeRegressor().fit(X, y).to_network()
+
+
+def test_classifier_probabilities_and_labels():
+    X, y, _ = problem()
+    names = np.where(labels(y) > 0, "yes", "no")
+    model = FrankWolfeClassifier(radius=2.0).fit(X, names)
+    proba = model.predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
+    np.testing.assert_array_equal(model.predict(X) == "yes", proba[:, 1] > 0.5)
+
+
+# --- the intercept -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "loss", [losses.SquaredLoss(), losses.HuberLoss(0.3), losses.LogisticLoss()], ids=str
+)
+def test_the_profiled_risk_and_its_gradient(loss):
+    """min over b of F(u + b) by scipy, its gradient by differences; the gradient sums to zero."""
+    rng = np.random.default_rng(0)
+    y = labels(rng.standard_normal(20)) if loss.margin else rng.standard_normal(20)
+    weight = rng.random(20)
+    risk = ProfiledRisk(loss, y, weight)
+    plain = EmpiricalRisk(loss, y, weight)
+    for scale in (0.1, 3.0, 50.0):
+        u = scale * rng.standard_normal(20)
+        here = risk.at(u)
+        best = minimize(lambda b, u=u: plain.value(u + b), risk.intercept, tol=1e-12).fun
+        assert here.value == pytest.approx(best, rel=1e-9)
+        gradient = -here.weight * here.target
+        assert abs(gradient.sum()) < 1e-9
+        direction = rng.standard_normal(20)
+        h = 1e-5
+        slope = (risk.value(u + h * direction) - risk.value(u - h * direction)) / (2 * h)
+        assert gradient @ direction == pytest.approx(slope, rel=1e-4, abs=1e-6)
+
+
+# --- the radius --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionStumpRegressor()], ids=str)
+def test_the_radius_with_the_least_held_out_risk(estimator):
+    X, y, weight = problem()
+    radii = [0.3, 4.0, 1.0]
+    params = {"n_estimators": 30, "fully_corrective": True, "tol": 1e-7}
+    model = FrankWolfeRegressor(estimator, radius="cv", radii=radii, cv=3, **params)
+    model.fit(X, y, sample_weight=weight)
+    np.testing.assert_array_equal(model.cv_radii_, sorted(radii))
+    for k, radius in enumerate(sorted(radii) if estimator is None else []):
+        for fold, (train, held) in enumerate(KFold(3).split(X)):
+            single = FrankWolfeRegressor(estimator, radius=radius, **params)
+            single.fit(X[train], y[train], sample_weight=weight[train])
+            error = (y[held] - single.predict(X[held])) ** 2
+            expected = np.average(error, weights=weight[held]) / 2
+            assert model.cv_risks_[k, fold] == pytest.approx(expected, rel=0.02)
+    assert model.radius_ == model.cv_radii_[model.cv_risks_.mean(axis=1).argmin()]
+    final = FrankWolfeRegressor(estimator, radius=model.radius_, **params)
+    final.fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.predict(X), final.predict(X))
+
+
+def test_radii_by_default_bracket_the_best():
+    X, y, _ = problem(n=100)
+    model = FrankWolfeRegressor(radius="cv", away_steps=True, n_estimators=100).fit(X, y)
+    assert model.cv_radii_[0] < model.radius_ < model.cv_radii_[-1]
+    assert model.score(X, y) > 0.8
+    classifier = FrankWolfeClassifier(radius="cv", pairwise=True, n_estimators=30).fit(X, labels(y))
+    assert classifier.cv_radii_[0] < classifier.radius_
+
+
+# --- what is refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"away_steps": True, "pairwise": True}, "away_steps and pairwise"),
+        ({"away_steps": True, "step": "open_loop"}, "away_steps needs step"),
+        ({"pairwise": True, "estimator": DecisionStumpRegressor()}, "pairwise needs the finite"),
+        ({"loss": losses.AbsoluteLoss()}, "AbsoluteLoss is not smooth"),
+        ({"loss": losses.PoissonLoss(), "step": "short"}, "PoissonLoss has none"),
+        ({"radius": "cv", "radii": [1.0, -1.0]}, "radii must hold positive"),
+    ],
+    ids=str,
+)
+def test_wrong_combinations_are_named(params, match):
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match=match):
+        FrankWolfeRegressor(**params).fit(X, np.abs(y))
+
+
+class Hears(RegressorMixin, BaseEstimator):
+    """Wants to be told a note."""
+
+    def fit(self, X, y, sample_weight=None, note=None):
+        self.note_ = note
+        self.tree_ = DecisionTreeRegressor(max_depth=1).fit(X, y, sample_weight=sample_weight)
+        return self
+
+    def predict(self, X):
+        return self.tree_.predict(X)
+
+
+def test_metadata_is_routed_to_the_weak_learner():
+    X, y, _ = problem()
+    with config_context(enable_metadata_routing=True):
+        base = Hears().set_fit_request(note=True, sample_weight=True)
+        model = FrankWolfeRegressor(base, n_estimators=3).fit(X, y, note="heard")
+        FrankWolfeRegressor(n_estimators=3).fit(X, y)
+    assert {member.note_ for member in model.estimators_} == {"heard"}
+    with pytest.raises(ValueError, match="note"):
+        FrankWolfeRegressor(Hears()).fit(X, y, note="heard")

@@ -1,0 +1,329 @@
+"""Matching pursuits: against textbook loops, scikit-learn, and the bounds of the theory."""
+
+from itertools import islice
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
+from sklearn.model_selection import KFold
+
+from sklearn_ensemble_theory import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting import _column_dictionary
+from sklearn_ensemble_theory.boosting._column_dictionary import ColumnDictionary, GramRows
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._steps import ExactLineSearch
+from sklearn_ensemble_theory.boosting.losses import SquaredLoss
+
+
+def problem(n=60, d=30, k=5, noise=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.1, 10, d) + rng.standard_normal(d)
+    beta = np.zeros(d)
+    beta[rng.choice(d, k, replace=False)] = rng.uniform(1, 2, k)
+    weight = rng.uniform(0.2, 2, n)
+    return X, X @ beta + noise * rng.standard_normal(n), weight / weight.sum()
+
+
+def textbook(X, y, weight, n_rounds, learning_rate=1.0, weakness=1.0):
+    """Residuals over all rows, every product anew (000 section 10.3.3)."""
+    psi = X - weight @ X
+    psi = psi / np.sqrt(weight @ psi**2)
+    r, coef, path, active = y - weight @ y, np.zeros(X.shape[1]), [], set()
+    for _ in range(n_rounds):
+        products = (weight * r) @ psi
+        k = int(np.argmax(np.abs(products)))
+        if active and weakness < 1:
+            known = max(active, key=lambda j: abs(products[j]))
+            if abs(products[known]) >= weakness * abs(products[k]):
+                k = known
+        active.add(k)
+        r = r - learning_rate * products[k] * psi[:, k]
+        coef[k] += learning_rate * products[k]
+        path.append(np.sqrt(weight @ r**2))
+    return coef / np.sqrt(weight @ (X - weight @ X) ** 2), np.array(path)
+
+
+class Columns:
+    """Normalised columns as weak learners of the generic loop."""
+
+    def __init__(self, psi):
+        self.psi = psi
+
+    def best(self, target, weight):
+        products = (weight * target) @ self.psi
+        j = int(np.argmax(np.abs(products)))
+        return j, np.sign(products[j]) * self.psi[:, j]
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{}, {"learning_rate": 0.3}, {"variant": "weak", "weakness": 0.6}],
+    ids=["plain", "shrunk", "weak"],
+)
+@pytest.mark.parametrize("container", [np.asarray, np.asfortranarray, sp.csr_array])
+def test_plain_and_weak_against_a_textbook_loop(params, container):
+    X, y, weight = problem()
+    model = MatchingPursuitRegressor(80, **params).fit(container(X), y, sample_weight=weight)
+    coef, norms = textbook(
+        X, y, weight, 80, params.get("learning_rate", 1.0), params.get("weakness", 1.0)
+    )
+    np.testing.assert_allclose(model.coef_, coef, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(model.residual_norms_[1:], norms, rtol=1e-8)
+    assert (np.diff(model.residual_norms_) <= 0).all()
+    residual = y - model.predict(container(X))
+    assert np.sqrt(weight @ residual**2) == pytest.approx(norms[-1], rel=1e-9)
+
+
+def test_plain_pursuit_is_the_loop_with_columns_and_line_search():
+    X, y, weight = problem()
+    model = MatchingPursuitRegressor(40).fit(X, y, sample_weight=weight)
+    dictionary = ColumnDictionary(X, weight, centre=True)
+    psi = dictionary.columns(np.arange(X.shape[1])).T
+    risk, u = EmpiricalRisk(SquaredLoss(), y - weight @ y, weight), np.zeros(len(y))
+    records = list(islice(boost(risk, Columns(psi), ExactLineSearch(), u), 40))
+    assert [record.predictor for record in records] == model.selected_.tolist()
+    np.testing.assert_allclose(
+        np.sqrt(2 * np.array([record.risk for record in records])),
+        model.residual_norms_[1:],
+        rtol=1e-9,
+    )
+    np.testing.assert_allclose(weight @ y + u, model.predict(X), rtol=1e-9)
+
+
+def test_orthogonal_pursuit_equals_scikit_learns_and_least_squares():
+    X, y, _ = problem()
+    # scikit-learn does not normalise the columns: give it normalised ones.
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for count in (1, 4, 12):
+        ours = MatchingPursuitRegressor(count, variant="orthogonal").fit(X, y)
+        theirs = OrthogonalMatchingPursuit(n_nonzero_coefs=count).fit(Z, y)
+        assert set(ours.active_) == set(np.flatnonzero(theirs.coef_))
+        np.testing.assert_allclose(ours.predict(X), theirs.predict(Z), rtol=1e-9)
+    full = MatchingPursuitRegressor(30, variant="orthogonal").fit(X, y)
+    np.testing.assert_allclose(full.coef_, LinearRegression().fit(X, y).coef_, rtol=1e-8)
+    for t, coef in enumerate(full.coef_path_[1:], start=1):
+        chosen = full.selected_[:t]
+        expected = LinearRegression().fit(X[:, chosen], y).coef_
+        np.testing.assert_allclose(coef[chosen], expected, rtol=1e-7)
+        assert np.count_nonzero(coef) == t
+
+
+@pytest.mark.parametrize("variant", ["plain", "orthogonal", "weak"])
+def test_paths_and_stages_end_at_the_model(variant):
+    X, y, weight = problem()
+    model = MatchingPursuitRegressor(15, variant=variant).fit(X, y, sample_weight=weight)
+    path = model.coef_path_
+    assert path.shape == (16, 30)
+    assert not path[0].any()
+    np.testing.assert_allclose(path[-1], model.coef_, rtol=1e-12)
+    stages = list(model.staged_predict(X))
+    np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-10)
+    norms = [np.sqrt(weight @ (y - stage) ** 2) for stage in stages]
+    np.testing.assert_allclose(norms, model.residual_norms_, rtol=1e-8)
+    normalised = np.abs(model.coef_ * model.column_scale_).sum()
+    assert model.gauge_ == pytest.approx(normalised, rel=1e-12)
+    assert set(model.active_) == set(np.flatnonzero(model.coef_))
+
+
+def test_rows_of_the_gram_matrix_by_any_plan(monkeypatch):
+    """Blocks, all at once, or dropped and computed again: the same rows and the same path."""
+    X, y, weight = problem(d=40)
+    dictionary = ColumnDictionary(X, weight, centre=True)
+    psi = dictionary.columns(np.arange(40))
+    np.testing.assert_allclose(weight @ psi.T**2, 1)
+    expected = (psi * weight) @ psi.T
+    np.testing.assert_allclose(dictionary.gram(), expected, atol=1e-12)
+    sparse = ColumnDictionary(sp.csr_array(X), weight, centre=True)
+    np.testing.assert_allclose(sparse.gram(), expected, atol=1e-12)
+    reference = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
+    monkeypatch.setattr(_column_dictionary, "BLOCK", 3)
+    for share, memory in [(0.25, 2**28), (2.0, 2**28), (2.0, 0)]:
+        monkeypatch.setattr(_column_dictionary, "SHARE_BEFORE_ALL", share)
+        monkeypatch.setattr(_column_dictionary, "MIN_MEMORY", memory)
+        rows = GramRows(dictionary, 3)
+        if memory == 0:
+            rows.most = 6
+        for j in [*range(40), 5, 0]:
+            np.testing.assert_allclose(rows.get(j, expected[j]), expected[j], atol=1e-12)
+            assert len(rows.kept) <= max(rows.most, 40 * (share < 1))
+        model = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_held_out_paths_are_those_of_refits():
+    X, y, weight = problem(noise=5.0)
+    for variant in ("plain", "orthogonal"):
+        params = {"n_iterations": 12, "variant": variant}
+        model = MatchingPursuitRegressor(**params, early_stopping="cv", cv=4)
+        model.fit(X, y, sample_weight=weight)
+        errors = np.zeros(13)
+        for train, held in KFold(4).split(X):
+            fold = MatchingPursuitRegressor(**params)
+            fold.fit(X[train], y[train], sample_weight=weight[train])
+            for t, predicted in enumerate(fold.staged_predict(X[held])):
+                errors[t] += np.average((y[held] - predicted) ** 2, weights=weight[held]) / 4
+        np.testing.assert_allclose(model.validation_path_, errors, rtol=1e-8)
+        best = int(np.argmin(errors))
+        assert model.n_iter_ == best < 12
+        assert model.stop_reason_ == "early_stopping"
+        full = MatchingPursuitRegressor(**{**params, "n_iterations": best})
+        full.fit(X, y, sample_weight=weight)
+        np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-9)
+
+
+def test_early_stopping_on_rows_set_aside():
+    X, y, _ = problem(n=100, noise=8.0)
+    model = MatchingPursuitRegressor(60, early_stopping=True, random_state=0).fit(X, y)
+    again = MatchingPursuitRegressor(60, early_stopping=True, random_state=0).fit(X, y)
+    assert model.n_iter_ == np.argmin(model.validation_path_) < 60
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    with pytest.raises(ValueError, match="validation_fraction"):
+        MatchingPursuitRegressor(early_stopping=True, validation_fraction=0.001).fit(X, y)
+
+
+def test_several_targets_are_pursued_one_by_one():
+    X, y, weight = problem()
+    Y = np.stack([y, X[:, 0] * 1e6, np.full(len(y), 3.0)], axis=1)
+    for params in ({}, {"variant": "orthogonal"}, {"early_stopping": "cv"}):
+        model = MatchingPursuitRegressor(10, **params).fit(X, Y, sample_weight=weight)
+        for k, column in enumerate(Y.T):
+            single = MatchingPursuitRegressor(10, **params).fit(X, column, sample_weight=weight)
+            np.testing.assert_allclose(model.coef_[k], single.coef_, rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(model.intercept_[k], single.intercept_, rtol=1e-9, atol=1e-8)
+            assert model.n_iter_[k] == single.n_iter_
+            np.testing.assert_allclose(model.coef_path_[k], single.coef_path_, atol=1e-9)
+        assert model.predict(X).shape == Y.shape
+    with pytest.raises(ValueError, match="single target"):
+        next(model.staged_predict(X))
+
+
+def test_weights_are_repetitions():
+    X, y, _ = problem()
+    weight = np.random.default_rng(1).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), weight)
+    for variant in ("plain", "orthogonal", "weak"):
+        weighted = MatchingPursuitRegressor(20, variant=variant).fit(X, y, sample_weight=weight)
+        repeated = MatchingPursuitRegressor(20, variant=variant).fit(X[rows], y[rows])
+        np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8, atol=1e-12)
+
+
+# --- columns and targets at the edge -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["plain", "orthogonal", "weak"])
+def test_duplicate_constant_and_zero_columns(variant):
+    X, y, _ = problem(d=6, noise=1.0)
+    strange = np.column_stack([X, X[:, :2], np.zeros(60), np.full(60, 0.1)])
+    model = MatchingPursuitRegressor(500, variant=variant).fit(strange, y)
+    assert model.stop_reason_ == "exhausted"
+    assert set(model.active_) <= set(range(8))
+    assert not model.coef_[8:].any()
+    np.testing.assert_allclose(model.predict(strange), LinearRegression().fit(X, y).predict(X))
+    if variant == "orthogonal":
+        assert model.n_iter_ == 6
+
+
+def test_more_iterations_than_rank():
+    X, y, _ = problem(n=10, d=40)
+    model = MatchingPursuitRegressor(40, variant="orthogonal").fit(X, y)
+    assert model.n_iter_ <= 9  # centred
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-8)
+
+
+def test_a_nearly_dependent_column_is_passed_over_and_named():
+    rng = np.random.default_rng(0)
+    a, b, c = np.linalg.qr(rng.standard_normal((50, 4)) - 0.0)[0].T[:3]
+    X = np.column_stack([a, a + 1e-7 * b])
+    with pytest.warns(ConvergenceWarning, match="1 columns were passed over"):
+        model = MatchingPursuitRegressor(5, variant="orthogonal", fit_intercept=False).fit(
+            X, a + 0.5 * b + 0.1 * c
+        )
+    assert len(model.skipped_) == 1
+    assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("variant", ["plain", "orthogonal"])
+def test_a_target_in_the_span_after_two_steps(variant):
+    n = 16
+    psi = np.array([np.cos(np.pi * np.arange(n) * 2 * k / n) for k in range(1, 6)]).T
+    y = 3 * psi[:, 1] - 2 * psi[:, 4]
+    model = MatchingPursuitRegressor(50, variant=variant).fit(psi, y)
+    assert model.selected_.tolist() == [1, 4]
+    assert model.stop_reason_ == "exhausted"
+    np.testing.assert_allclose(model.coef_, [0, 3, 0, 0, -2], atol=1e-12)
+
+
+def test_nothing_to_explain_and_tol():
+    X, y, _ = problem()
+    for target in (np.zeros(60), np.full(60, 3.1)):
+        model = MatchingPursuitRegressor().fit(X, target)
+        assert model.n_iter_ == 0
+        np.testing.assert_array_equal(model.predict(X), target)
+        assert model.coef_path_.shape == (1, 30)
+    model = MatchingPursuitRegressor(1000, tol=0.3).fit(X, y)
+    assert model.stop_reason_ == "tol"
+    relative = model.residual_norms_ / model.residual_norms_[0]
+    assert relative[-1] <= 0.3 < relative[-2]
+
+
+def test_shrinkage_of_an_orthogonal_step_is_refused():
+    with pytest.raises(ValueError, match="learning_rate must be 1"):
+        MatchingPursuitRegressor(variant="orthogonal", learning_rate=0.5).fit(*problem()[:2])
+
+
+def test_without_intercept_and_in_any_units():
+    X, y, _ = problem()
+    plain = MatchingPursuitRegressor(30, fit_intercept=False).fit(X, y)
+    assert plain.intercept_ == 0
+    assert plain.column_offset_.max() == 0
+    np.testing.assert_allclose(plain.column_scale_, np.sqrt(np.mean(X**2, axis=0)))
+    for a, b in [(1e150, 1e-150), (1e-150, 1e150)]:
+        scaled = MatchingPursuitRegressor(30, fit_intercept=False).fit(a * X, b * y)
+        np.testing.assert_allclose(scaled.predict(a * X), b * plain.predict(X), rtol=1e-8)
+    with pytest.raises(ValueError, match="coefficients overflow"):
+        plain.fit(1e-200 * X, 1e150 * y)
+
+
+# --- rates ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"learning_rate": 0.1},
+        {"variant": "weak", "weakness": 0.5},
+        {"variant": "orthogonal"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_rates_hold_along_every_run(params, seed):
+    """y is a combination of the columns, so that its gauge is known; d > n and d < n."""
+    rng = np.random.default_rng(seed)
+    for n, d in [(20, 40), (40, 8)]:
+        X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
+        beta = rng.standard_normal(d) * (rng.random(d) < 0.4)
+        model = MatchingPursuitRegressor(200, **params).fit(X, X @ beta)
+        gauge = np.abs(beta * model.column_scale_).sum()
+        bounds = model.rate_bounds(gauge, X)
+        squares = model.residual_norms_**2
+        assert bounds.kappa is not None
+        assert 0 < bounds.kappa <= 1
+        if gauge > 0:
+            assert (squares <= bounds.sublinear * (1 + 1e-12)).all()
+            rounding = 1e-12 * squares[0]
+            if params.get("variant") != "weak":
+                assert (squares <= bounds.exponential + rounding).all()
+            assert model.rate_bounds(gauge).exponential is None
+
+
+def test_weak_exponential_rate_holds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 8))
+    model = MatchingPursuitRegressor(100, variant="weak", weakness=0.5).fit(X, X @ np.ones(8))
+    bounds = model.rate_bounds(10.0, X)
+    assert (model.residual_norms_**2 <= bounds.exponential + 1e-12).all()

@@ -1,0 +1,230 @@
+"""Rectified linear units: against brute force over the knots, and as a network."""
+
+from itertools import islice, pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._steps import ExactLineSearch, FixedStep
+from sklearn_ensemble_theory.boosting.losses import LogisticLoss, SquaredLoss
+from sklearn_ensemble_theory.erm import ReLUNetwork, _hinge_search
+from sklearn_ensemble_theory.erm._hinge_search import HingeIndex, best_between
+from sklearn_ensemble_theory.erm._relu import ReLUUnits
+
+
+def data(seed, tied=False):
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 40)), int(rng.integers(1, 4))
+    X = rng.integers(0, 5, (n, p)).astype(float) if tied else rng.standard_normal((n, p))
+    weight = rng.random(n) + 0.01
+    return X, rng.uniform(-1, 1, n), weight / weight.sum()
+
+
+def least_squares_gain(c, x, t, w, sign):
+    """What the hinge with knot c takes from the weighted squares, by regression on it."""
+    h = np.maximum(sign * (x - c), 0)
+    square = w @ h**2
+    return (w * t) @ h * ((w * t) @ h) / square if square > 1e-20 else 0.0
+
+
+def brute_force(X, t, w):
+    """Every interval between neighbouring values, by numerical maximisation."""
+    best = (w @ t) ** 2
+    for x in X.T:
+        values = np.unique(x)
+        for sign in (1, -1):
+            best = max([best, *(least_squares_gain(c, x, t, w, sign) for c in values)])
+            for a, b in pairwise(values):
+                args = (x, t, w, sign)
+                found = minimize_scalar(
+                    lambda c, args=args: -least_squares_gain(c, *args), bounds=(a, b)
+                )
+                best = max(best, -found.fun)
+    return best
+
+
+@pytest.fixture(params=["every value an edge", "four bins"])
+def bins(request, monkeypatch):
+    if request.param == "four bins":
+        monkeypatch.setattr(_hinge_search, "ALL_EDGES", 4)
+        monkeypatch.setattr(_hinge_search, "BINS", 4)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("tied", [False, True])
+def test_least_squares_against_brute_force(bins, seed, tied):
+    X, t, w = data(seed, tied)
+    hinge = HingeIndex(X).best(t, w)
+    outputs = hinge.outputs(X[:, hinge.feature])
+    assert w @ t**2 - w @ (t - outputs) ** 2 == pytest.approx(hinge.gain, rel=1e-9, abs=1e-14)
+    assert hinge.gain == pytest.approx(brute_force(X, t, w), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("tied", [False, True])
+def test_inner_product_against_brute_force(bins, seed, tied):
+    X, t, w = data(seed, tied)
+    X *= 10.0 ** np.arange(X.shape[1])  # units of the features count
+    hinge = HingeIndex(X).best(t, w, "inner_product")
+    products = [
+        abs((w * t) @ np.maximum(sign * (x - c), 0)) for x in X.T for c in x for sign in (1, -1)
+    ]
+    assert hinge.gain == pytest.approx(max([abs(w @ t), *products]), rel=1e-12)
+    assert (w * t) @ hinge.outputs(X[:, hinge.feature]) == pytest.approx(hinge.gain, rel=1e-9)
+    assert abs(hinge.coef) == 1
+
+
+def test_every_real_knot_is_tried():
+    """A knot between the data beats all knots at the data: the line through two points."""
+    X, y = np.arange(4.0)[:, None], np.array([0.0, 0.0, 1.0, 3.0])
+    unit = ReLUUnitRegressor().fit(X, y)
+    assert unit.knot_ == pytest.approx(1.5)
+    np.testing.assert_allclose(unit.predict(X), y, atol=1e-12)
+
+
+def test_stationary_point_between_knots():
+    """The closed form against a grid; any interval, the objective being (N + Su)²/(D+2Eu+Qu²)."""
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        v = rng.random(5)  # distances of five points above the interval
+        w, wt = rng.random(5), rng.standard_normal(5)
+        N, S, D, E, Q = wt @ v, wt.sum(), w @ v**2, w @ v, w.sum()
+        u = np.append(np.linspace(0, 1, 501), best_between(N, S, D, E, Q, 1.0))
+        values = (N + S * u) ** 2 / (D + 2 * E * u + Q * u**2)
+        assert max(values[0], values[500], values[-1]) >= values.max() * (1 - 1e-12)
+
+
+def test_bins_with_and_without_an_inside_agree_on_many_rows():
+    """5,000 rows in 256 bins, searched where the bound allows, against every value an edge."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((5000, 3))
+    X[:, 2] = np.round(X[:, 2], 1)
+    t = np.maximum(X[:, 0] - 0.3, 0) - 0.5 * np.maximum(-X[:, 2], 0) + rng.standard_normal(5000)
+    t /= np.abs(t).max()
+    w = rng.random(5000)
+    w /= w.sum()
+    coarse = HingeIndex(X)
+    fine = HingeIndex.__new__(HingeIndex)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_hinge_search, "ALL_EDGES", 10_000)
+        fine.__init__(X)
+    for _ in range(5):
+        for criterion in ("squared_error", "inner_product"):
+            a, b = coarse.best(t, w, criterion), fine.best(t, w, criterion)
+            assert a[:2] == b[:2]
+            assert a[2:] == pytest.approx(b[2:], rel=1e-9)
+        t = t - coarse.best(t, w).outputs(X[:, coarse.best(t, w).feature])
+
+
+def test_weights_are_repetitions_and_zero_rows_are_absent():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    weight = rng.integers(0, 3, 30)
+    weighted = ReLUUnitRegressor().fit(X, y, sample_weight=weight)
+    rows = np.repeat(np.arange(30), weight)
+    repeated = ReLUUnitRegressor().fit(X[rows], y[rows])
+    assert weighted.feature_ == repeated.feature_
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_the_constant_and_columns_that_do_not_vary():
+    X = np.ones((5, 2))
+    unit = ReLUUnitRegressor().fit(X, [1.0, 2.0, 3.0, 4.0, 5.0])
+    assert unit.feature_ is None
+    np.testing.assert_allclose(unit.predict(X), 3.0)
+    unit = ReLUUnitRegressor("inner_product").fit(X, [-1.0, -2.0, 3.0, -4.0, -5.0])
+    np.testing.assert_array_equal(unit.predict(X), -1.0)
+    assert ReLUUnitRegressor().fit(X, np.zeros(5)).output_weight_ == 0
+
+
+@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss()])
+def test_boosting_grows_a_network(loss):
+    """The loop over prepared units, boosting with a fit a round, and one layer: all the same."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 3))
+    y = np.sign(X[:, 0] + np.abs(X[:, 1]) - 1) + 0.0
+    u = np.zeros(80)
+    step = FixedStep(0.5) if loss.margin else ExactLineSearch()
+    units, steps = [], []
+    by_hand = np.zeros(80)
+    for record in islice(boost(EmpiricalRisk(loss, y), ReLUUnits(X), step, u), 15):
+        unit = ReLUUnitRegressor().fit(X, -loss.gradient(y, by_hand))
+        # With the squared loss the unit's own coefficient is the line search's.
+        by_hand += (0.5 if loss.margin else 1.0) * unit.predict(X)
+        np.testing.assert_allclose(u, by_hand, atol=1e-12)
+        units.append(record.predictor)
+        steps.append(record.step)
+    network = ReLUNetwork.of_units(units, steps)
+    assert network.hidden_weights.shape == (15, 3)
+    np.testing.assert_allclose(network(X), u, atol=1e-12)
+    new = rng.standard_normal((50, 3))
+    expected = sum(b * unit.predict(new) for unit, b in zip(units, steps))
+    np.testing.assert_allclose(network(new), expected, atol=1e-12)
+
+
+def test_gradient_boosting_of_units_is_a_network():
+    """Sorted once for all rounds, as fitted anew in each; `of_units` gives the layer."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 3))
+    y = np.abs(X[:, 0]) + np.maximum(X[:, 1] - 0.5, 0) + 0.1 * rng.standard_normal(100)
+    params = {"n_estimators": 20, "learning_rate": 0.5}
+
+    class Slow(ReLUUnitRegressor):
+        """Another class: gradient boosting knows no short cut for it."""
+
+    fast = GradientBoostingRegressor(ReLUUnitRegressor(), **params).fit(X, y)
+    slow = GradientBoostingRegressor(Slow(), **params).fit(X, y)
+    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-12)
+    network = ReLUNetwork.of_units(fast.estimators_[:, 0], fast.steps_, fast.init_)
+    np.testing.assert_allclose(network(X), fast.predict(X), atol=1e-12)
+    assert fast.score(X, y) > 0.85
+
+
+def test_one_unit_as_a_network():
+    X, t, _ = data(3)
+    for params in ({}, {"direction": "oblique", "random_state": 0}):
+        unit = ReLUUnitRegressor(**params).fit(X, t)
+        np.testing.assert_allclose(unit.to_network()(X), unit.predict(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])
+def test_oblique_units(criterion):
+    """No worse than the best axis, and the true unit is found where there is one."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    direction = np.array([0.6, -0.8, 0.0])
+    y = 2 * np.maximum(X @ direction - 0.2, 0)
+    y -= y.mean() * (criterion == "inner_product")
+    axis = ReLUUnitRegressor(criterion).fit(X, y)
+    found = ReLUUnitRegressor(criterion, direction="oblique", random_state=0).fit(X, y)
+    assert np.linalg.norm(found.hidden_weights_) == pytest.approx(1)
+    if criterion == "squared_error":
+        assert found.score(X, y) > 0.999 > axis.score(X, y)
+        assert found.hidden_weights_ @ direction > 0.999
+        assert found.output_weight_ == pytest.approx(2, rel=1e-2)
+    else:
+        assert y @ found.predict(X) > 1.1 * (y @ axis.predict(X))
+    none = ReLUUnitRegressor(criterion, direction="oblique", max_steps=0, n_starts=0).fit(X, y)
+    if criterion == "squared_error":
+        assert none.score(X, y) >= axis.score(X, y)
+    else:
+        assert y @ none.predict(X) >= y @ axis.predict(X) * (1 - 1e-12)
+
+
+def test_units_of_the_data_do_not_change_the_least_squares_fit():
+    X, t, _ = data(5)
+    plain = ReLUUnitRegressor().fit(X, t)
+    scaled = ReLUUnitRegressor().fit(1e150 * X, 1e-150 * t)
+    np.testing.assert_allclose(scaled.predict(1e150 * X), 1e-150 * plain.predict(X), rtol=1e-9)
+    for direction in ("axis", "oblique"):
+        unit = ReLUUnitRegressor(direction=direction, random_state=0)
+        reference = unit.fit(X, t).predict(X)
+        scaled = unit.fit(1e200 * X, t).predict(1e200 * X)
+        # Ascent over directions follows the last bits of its start.
+        np.testing.assert_allclose(scaled, reference, atol=1e-9 if direction == "axis" else 1e-2)
+        with pytest.raises(ValueError, match="coefficient overflows"):
+            unit.fit(1e-200 * X, 1e150 * t)
