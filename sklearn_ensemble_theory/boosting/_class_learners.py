@@ -45,7 +45,7 @@ class LabelStumps:
         self.second = codes == 1
 
     def best(self, target, weight):
-        split, left, right, error = self.stumps.best_labels(weight)
+        split, left, right = self.stumps.best_labels(weight)
         on_left = self.stumps.index.is_left(split)
         if len(self.classes) == 2 and left != right:
             correct = np.equal(on_left, self.second if left else ~self.second)
@@ -69,7 +69,7 @@ class LabelStumps:
             left,
             right,
             *shares,
-            error,
+            inner(weight, ~correct),
         )
         return stump, psi
 

@@ -48,23 +48,21 @@ class ClassStumps:
     def best_labels(self, weight):
         """The stump with the least 0-1 error under weights of sum 1.
 
-        Gives (split, label left, label right, error).
+        Gives (split, label left, label right).
         """
         masses = None
         if self.n_classes == 2:
             columns, criterion = (self.signs * weight)[None], SignedZeroOne
             if self.index.exact and self.index.binned:
                 masses = self.index.class_masses(weight)
-            split = self.index.best(criterion, columns, masses, size=1.0)
+            split = self.index.best(criterion, columns, masses, size=1.0, rough=True)
             left, right = int(split.left[0] > 0), int(split.right[0] > 0)
-            error = 0.5 * (1.0 - split.gain)
         else:
             if self.index.binned:
                 masses = self.index.class_masses(weight)
             split = self.index.best(ZeroOne, self._by_class(weight), masses, size=1.0)
             left, right = int(split.left.argmax()), int(split.right.argmax())
-            error = 1.0 - split.gain
-        return split, left, left if split.threshold == np.inf else right, max(error, 0.0)
+        return split, left, left if split.threshold == np.inf else right
 
     def best_confidences(self, weight):
         """The stump that minimises Z = 2 sum sqrt(W+ W-): (split, W- and W+ left, and right)."""
@@ -102,7 +100,7 @@ class SignStumps:
         masses = None
         if self.index.exact and self.index.binned:
             masses = self.index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
-        split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0)
+        split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
         left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
         stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
         return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
@@ -212,7 +210,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     O(n p log n) for the sort, O(n p) for the search (003 section 4.2). Ties go to the first
     feature, the lowest threshold and the first class. For ``n > 2048`` the exact search counts
     coarse bins first and looks inside those that can still hold the best threshold; the result is
-    the same.
+    the same. With `max_bins` and many rows the counts are of weights in single precision:
+    thresholds whose errors differ by less than 2^-22 count as equally good.
 
     Examples
     --------
@@ -265,7 +264,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         rows = positive_rows(weight)
         X, codes, weight = X[rows], codes[rows], weight[rows]
         learner = ClassStumps(X, codes, len(classes), self.max_bins, weight)
-        split, left, right, _ = learner.best_labels(weight)
+        split, left, right = learner.best_labels(weight)
         on_left = learner.index.is_left(split)
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]

@@ -184,6 +184,8 @@ def test_sums_by_scikit_learn_are_those_by_bincount():
     for j in range(3):
         # Doubles, not the single precision that goes in: 1e-16 of the largest sum.
         np.testing.assert_allclose(sums[j], np.bincount(codes[:, j], values, 200), atol=1e-17)
+    rough = signed_sums(codes, values, 200, np.arange(2**14, dtype=np.uint32), rough=True)
+    assert 0 < np.abs(rough - sums).max() <= 2**-24 * np.abs(values).sum()
 
 
 def test_binned_stumps_are_the_same_without_scikit_learn_s_histograms(monkeypatch):
