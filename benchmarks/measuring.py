@@ -20,9 +20,10 @@ EXTRAS = {"lightgbm": "benchmark", "xgboost": "benchmark", "dask": "dask", "matp
 
 
 def serve(requests, answer, subject, case, side, params):
-    """Warm up, then answer "run" by the seconds of one run and "quality" by a number.
+    """Warm up, then answer "run" and "quality" until the requests end.
 
-    `requests` are lines of text; `answer(kind, value)` sends one line of JSON back.
+    "run" is answered by the seconds of one run, on the clock and of processors, "quality" by a
+    number. `requests` are lines of text; `answer(kind, value)` sends a line of JSON back.
     """
     try:
         case = cases.load(subject)[case]
@@ -31,20 +32,22 @@ def serve(requests, answer, subject, case, side, params):
 
         def run():
             prepared = cases.call(side.setup, data, **params)
-            start = time.perf_counter()
+            children = children_cpu_seconds()
+            cpu, start = time.process_time(), time.perf_counter()
             result = cases.call(side.run, prepared, data, **params)
-            return time.perf_counter() - start, result
+            seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+            return seconds, cpu + children_cpu_seconds() - children, result
 
         cases.call(side.setup, data, **params)  # the imports are no memory of the method's
         reset_peak()
         before = memory("current")
-        _, result = run()
+        *_, result = run()
         after = memory("peak")
         answer("ready", None if before is None else max(after - before, 0))
         for request in requests:
             if request.strip() == "run":
                 result = None  # freed before the clock starts
-                seconds, result = run()
+                *seconds, result = run()
                 answer("seconds", seconds)
             else:
                 quality = side.quality and cases.call(side.quality, result, data, **params)
@@ -88,6 +91,14 @@ def process_statuses():
     return statuses
 
 
+def family(statuses):
+    """The numbers of this process and of all that it has started and that still live."""
+    members = [str(os.getpid())]
+    for pid in members:  # grows while it is walked over
+        members += [child for child, status in statuses.items() if status["PPid"] == pid]
+    return members
+
+
 def memory(kind):
     """Resident bytes, "current" or "peak"; None where the system does not say.
 
@@ -95,11 +106,8 @@ def memory(kind):
     """
     field = {"current": "VmRSS", "peak": "VmHWM"}[kind]
     statuses = process_statuses()
-    family = [str(os.getpid())]
-    for pid in family:  # grows while it is walked over
-        family += [child for child, status in statuses.items() if status["PPid"] == pid]
-    if family[0] in statuses:
-        sizes = [statuses[pid].get(field, "0 kB") for pid in family]
+    if str(os.getpid()) in statuses:
+        sizes = [statuses[pid].get(field, "0 kB") for pid in family(statuses)]
         return 1024 * sum(int(size.split()[0]) for size in sizes)
     try:
         import resource
@@ -107,6 +115,16 @@ def memory(kind):
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def children_cpu_seconds():
+    """Processor time so far of the living processes that this one has started (Linux; else 0)."""
+    total = 0.0
+    for pid in family(process_statuses())[1:]:
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return total
 
 
 # --- in the process that asks -----------------------------------------------------------------
@@ -162,8 +180,8 @@ class Worker:
 def measure(subject, case, params, runs, report):
     """One setting of a case: what each side needed, and how good its result was.
 
-    Gives side -> {"seconds": [...], "quality": ..., "memory": bytes} for the sides that came
-    through, {"missing": ...} or {"failed": ...} for the others.
+    Gives side -> {"seconds": [...], "cpu_seconds": [...], "quality": ..., "memory": bytes} for
+    the sides that came through, {"missing": ...} or {"failed": ...} for the others.
     """
     record, asked = {}, []
     with contextlib.ExitStack() as stack:
@@ -178,12 +196,14 @@ def measure(subject, case, params, runs, report):
 
         def warm_up(worker):
             report(f"{worker.name}: warming up")
-            record[worker.name] = {"memory": worker.answer(), "seconds": []}
+            record[worker.name] = {"memory": worker.answer(), "seconds": [], "cpu_seconds": []}
 
         def run(worker):
-            seconds = record[worker.name]["seconds"]
-            report(f"{worker.name}: run {len(seconds) + 1} of {runs}")
-            seconds.append(worker.ask("run"))
+            kept = record[worker.name]
+            report(f"{worker.name}: run {len(kept['seconds']) + 1} of {runs}")
+            seconds, cpu_seconds = worker.ask("run")
+            kept["seconds"].append(seconds)
+            kept["cpu_seconds"].append(cpu_seconds)
 
         def judge(worker):
             record[worker.name]["quality"] = worker.ask("quality")

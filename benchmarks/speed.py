@@ -10,7 +10,8 @@ OpenMP pools in one process can slow each other down by an order of magnitude. T
 the data from a seed, runs once untimed (its peak memory is read here) and is then asked for one
 timed run at a time, in alternation with the other sides, so that a slow moment of the machine
 falls on all of them. The table gives the median of each side's times and the median of the ratios
-of neighbouring runs.
+of neighbouring runs. The cpu ratio is that of the processor time of all threads and, on Linux, of
+the side's own worker processes: steadier on a busy machine, but blind to what runs side by side.
 
 Writing a case
 --------------
@@ -89,13 +90,13 @@ import argparse
 import contextlib
 import fnmatch
 import json
-import math
 import os
 import statistics
 import sys
 from pathlib import Path
 
 import cases
+from judging import check_against, check_alone, compare, growth
 from measuring import measure
 
 THREAD_VARIABLES = (
@@ -105,51 +106,6 @@ THREAD_VARIABLES = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-
-
-def compare(case, record, peer):
-    """Our time over the peer's: the median of the ratios of neighbouring runs; None without one."""
-    ours, theirs = record[case.ours], record[peer]
-    if "seconds" not in ours or "seconds" not in theirs:
-        return None
-    return statistics.median(a / b for a, b in zip(ours["seconds"], theirs["seconds"]))
-
-
-def check_against(case, record, peer, ratio):
-    """(text, met) for each figure that the case requires against this peer."""
-    if ratio is None:
-        return []
-    checks = []
-    limit, margin = case.required("limit", peer), case.required("quality_margin", peer)
-    if limit is not None:
-        checks.append((f"ratio <= {limit:.3g}", ratio <= limit))
-    if margin is not None:
-        loss = record[case.ours]["quality"] - record[peer]["quality"]
-        loss = -loss if case.higher_is_better else loss
-        text = "quality no worse" if margin == 0 else f"quality worse by <= {margin:g}"
-        checks.append((text, loss <= margin))
-    return checks
-
-
-def check_alone(case, ours):
-    """(text, met) for each figure that the case requires of us alone."""
-    checks = []
-    if case.seconds_limit is not None and "seconds" in ours:
-        met = statistics.median(ours["seconds"]) <= case.seconds_limit
-        checks.append((f"ours <= {case.seconds_limit:g} s", met))
-    if case.memory_limit is not None and ours.get("memory") is not None:
-        met = ours["memory"] <= case.memory_limit * 2**20
-        checks.append((f"ours <= {case.memory_limit:g} MB", met))
-    return checks
-
-
-def growth(values, seconds):
-    """The exponent a of the least-squares fit seconds ~ values^a, or None."""
-    if len(values) < 2 or not all(isinstance(v, int | float) and v > 0 for v in values):
-        return None
-    return statistics.linear_regression(
-        [math.log(v) for v in values], [math.log(s) for s in seconds]
-    ).slope
 
 
 # --- what is shown ----------------------------------------------------------------------------
@@ -174,12 +130,12 @@ def show_checks(checks):
 
 
 HEADER = (
-    *("case", "peer", "ours s", "peer s", "ratio", "metric", "ours", "peer", "ours MB", "peer MB"),
-    "required",
+    *("case", "peer", "ours s", "peer s", "ratio", "cpu ratio"),
+    *("metric", "ours", "peer", "ours MB", "peer MB", "required"),
 )
 
 
-def table_row(case, setting, record, peer, ratio, checks):
+def table_row(case, setting, record, peer, ratios, checks):
     """The cells of one line of the table; `peer` is None for a case without one."""
     ours, theirs = record[case.ours], record.get(peer, {})
     return (
@@ -187,7 +143,7 @@ def table_row(case, setting, record, peer, ratio, checks):
         peer or "-",
         show_seconds(ours),
         show_seconds(theirs) if peer else "-",
-        "-" if ratio is None else f"{ratio:.3f}",
+        *("-" if ratio is None else f"{ratio:.3f}" for ratio in ratios),
         case.metric or "-",
         show_quality(ours),
         show_quality(theirs),
@@ -206,7 +162,7 @@ class Table:
 
     def __init__(self, selected, quick):
         rows = [
-            (label(case, setting), peer, "not installed", "not installed", "", case.metric)
+            (label(case, setting), peer, "not installed", "not installed", "", "", case.metric)
             for case in selected
             for setting in case.settings(quick)
             for peer in case.peers or ["-"]
@@ -219,7 +175,7 @@ class Table:
         print("  ".join("-" * width for width in self.widths[:-1]) + "  " + "-" * len(HEADER[-1]))
 
     def print(self, cells):
-        left = {0, 1, 5, len(cells) - 1}
+        left = {0, 1, 6, len(cells) - 1}
         parts = [
             cell.ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(cells, self.widths))
@@ -298,12 +254,15 @@ def run_case(subject, case, table, args, report):
         comparisons = []
         for peer in case.peers or [None]:
             ratio = compare(case, record, peer) if peer else None
+            cpu_ratio = compare(case, record, peer, "cpu_seconds") if peer else None
             checks = check_against(case, record, peer, ratio) if peer else []
             if not comparisons:
                 checks += check_alone(case, record[case.ours])
             checks = [] if args.quick else checks
-            table.print(table_row(case, setting, record, peer, ratio, checks))
-            comparisons.append({"peer": peer, "ratio": ratio, "required": checks})
+            table.print(table_row(case, setting, record, peer, (ratio, cpu_ratio), checks))
+            comparisons.append(
+                {"peer": peer, "ratio": ratio, "cpu_ratio": cpu_ratio, "required": checks}
+            )
         settings.append(setting)
         outcome["rows"].append({"params": params, "sides": record, "comparisons": comparisons})
     for name in case.vary:
@@ -323,7 +282,7 @@ def run_case(subject, case, table, args, report):
 
 
 def print_growth(case, name, outcome, judged):
-    text = ", ".join(f"{side}'s as {name}^{a:.2f}" for side, a in outcome["growth"].items())
+    text = ", ".join(f"{side} as {name}^{a:.2f}" for side, a in outcome["growth"].items())
     if judged and case.growth_limit is not None and case.ours in outcome["growth"]:
         met = outcome["growth"][case.ours] <= case.growth_limit
         outcome["growth_limit_met"] = met
@@ -399,10 +358,12 @@ def main(argv=None):
 
     table = Table([case for _, case in selected], args.quick)
     report = report_to(sys.stderr)
-    outcomes = [run_case(subject, case, table, args, report) for subject, case in selected]
-    if args.json:
-        kept = {"environment": environment(args.threads), "cases": outcomes}
-        args.json.write_text(json.dumps(kept, indent=1) + "\n")
+    outcomes = []
+    for subject, case in selected:
+        outcomes.append(run_case(subject, case, table, args, report))
+        if args.json:  # after each case: an interrupted run keeps what it has
+            kept = {"environment": environment(args.threads), "cases": outcomes}
+            args.json.write_text(json.dumps(kept, indent=1) + "\n")
     for sentence in missing(outcomes):
         print(sentence)
     for case, side, text in failures(outcomes):
@@ -411,4 +372,8 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        print("\nspeed.py: interrupted", file=sys.stderr)
+        sys.exit(130)

@@ -23,9 +23,8 @@ from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 try:  # the histograms of HistGradientBoosting; _kernels does without where they have moved
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
-    from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
 except ImportError:
-    HistogramBuilder = openmp_threads = None
+    HistogramBuilder = None
 
 __all__ = [
     "SKLEARN_VERSION",
@@ -41,7 +40,6 @@ __all__ = [
     "check_method_params",
     "check_sample_weight",
     "fit_context",
-    "openmp_threads",
     "parse_version",
     "raise_for_params",
     "routing_enabled",

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-REGISTRY = {}
+REGISTRY = {}  # name of a case -> Case
+LOADED = {}  # name of a file -> its part of the registry
 
 
 @dataclass(frozen=True)
@@ -110,9 +111,11 @@ def subjects():
 
 def load(subject):
     """The cases of one file, by name."""
-    before = set(REGISTRY)
-    importlib.import_module(f"{__name__}.{subject}")
-    return {name: case for name, case in REGISTRY.items() if name not in before}
+    if subject not in LOADED:
+        before = set(REGISTRY)
+        importlib.import_module(f"{__name__}.{subject}")
+        LOADED[subject] = {name: case for name, case in REGISTRY.items() if name not in before}
+    return LOADED[subject]
 
 
 def call(function, *args, **params):

@@ -72,7 +72,7 @@ def splines():
 NEIGHBORS = {"n_neighbors": [3, 10, 30]}
 MAX_SAMPLES = {"max_samples": [0.5, 1.0]}
 MAX_FEATURES = {"max_features": ["sqrt", 0.5]}
-LEARNING_RATE = {"learning_rate": [0.1, 0.3]}
+LEARNING_RATE = {"learning_rate": [0.2, 0.5]}
 STUMP_ROUNDS = {"n_estimators": [15, 50]}
 KNOTS = {"splinetransformer__n_knots": [4, 8]}
 
@@ -99,10 +99,10 @@ ENTRIES = {
     # boosting
     "AdaBoostClassifier": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostClassifier)),
     "GradientBoostingClassifier": Entry(
-        LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=15
+        LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=10
     ),
     "GradientBoostingRegressor": Entry(
-        LEARNING_RATE, peer=of(ensemble.GradientBoostingRegressor), rounds=15
+        LEARNING_RATE, peer=of(ensemble.GradientBoostingRegressor), rounds=10
     ),
     "L2BoostingRegressor": Entry(
         {"learning_rate": [0.01, 0.1]},

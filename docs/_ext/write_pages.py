@@ -120,11 +120,11 @@ def write_pages(app, config):
 
 
 ROLE = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
-TYPED = re.compile(r"(\s*[\w, *]+ : )(.*)")
+# What a section describes, a name of its own or before its type.
+NAME = re.compile(r"\s*\*{0,2}\w+_?(, \*{0,2}\w+_?)*( : |$)")
+CODE = re.compile(r"(`+.*?`+)")
 ENDING = re.compile(r"(?<=\w)_(?![\w`])")
 INITIAL = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
-CODE = re.compile(r"(`+.*?`+)")
-DISTANCE = re.compile(r"(?<![\w\\])\|(?=[^\s|])([^|]*)(?<=\S)\|(?!\w)")
 
 
 def plain(lines):
@@ -133,7 +133,7 @@ def plain(lines):
     Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
     "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
     initial of an author at the beginning of a reference numbers no list, and |y - u| is a distance.
-    Code and formulas stay as they are.
+    Code, formulas and tables stay as they are, and so do the names that a section describes.
     """
     math = None  # indentation of the formula that the line belongs to
     for line in lines:
@@ -143,13 +143,13 @@ def plain(lines):
             math = None
         if text.startswith(".. math::"):
             math = indentation
-        if math is None and not text.startswith((">>> ", "... ")):
+        if math is None and not text.startswith((">>> ", "... ", "| ")):
             line = INITIAL.sub(r"\1\\", ROLE.sub(r"\1", line))
-            if typed := TYPED.fullmatch(line):
-                line = typed[1] + ENDING.sub(r"\\_", typed[2])
-            parts = CODE.split(line)
-            parts[::2] = [DISTANCE.sub(r"\\|\1\\|", part) for part in parts[::2]]
-            line = "".join(parts)
+            name = NAME.match(line)
+            start = name.end() if name else 0
+            parts = CODE.split(line[start:])
+            parts[::2] = [ENDING.sub(r"\\_", p).replace("|", r"\|") for p in parts[::2]]
+            line = line[:start] + "".join(parts)
         yield line
 
 

@@ -59,17 +59,12 @@ class MinkowskiTree:
         self.power, self.n_jobs = power, n_jobs
 
     def __getstate__(self):
-        # The points and not SciPy's tree, which only pickle can write; it is built again.
+        # Not the compiled tree, which not every format can hold: it is quickly built again.
         points, leaf_size = np.asarray(self.tree.data), int(self.tree.leafsize)
-        return {
-            "points": points,
-            "leaf_size": leaf_size,
-            "power": self.power,
-            "n_jobs": self.n_jobs,
-        }
+        return {"arguments": (points, leaf_size, self.power, self.n_jobs)}
 
     def __setstate__(self, state):
-        self.__init__(**state)
+        self.__init__(*state["arguments"])
 
     def kneighbors(self, X, n_neighbors):
         workers = effective_n_jobs(self.n_jobs)

@@ -52,6 +52,12 @@ class UncertaintyMixin:
 
         Notes
         -----
+        The covariance sees what a little more of a row would do. A fully grown tree ignores how
+        often it drew a row, so with `bootstrap=True` and all rows part of the row's influence goes
+        unseen: in simulations the error came out at 2/3 of the truth, at 9/10 with leaves of 10
+        rows. Subsamples without replacement, `bootstrap=False, max_samples=0.25`, had it right to
+        a few percent for any leaf size.
+
         Cost: the members' predictions, and O(m B s) time for m points, B members of s rows,
         in blocks of bounded memory.
         """

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory._kernels import choose
 from sklearn_ensemble_theory.boosting._risk import inner
 from sklearn_ensemble_theory.erm._stumps import (
     ClassStumps,
@@ -44,13 +45,13 @@ class LabelStumps:
         self.second = codes == 1
 
     def best(self, target, weight):
-        split, left, right, error = self.stumps.best_labels(weight)
+        split, left, right = self.stumps.best_labels(weight)
         on_left = self.stumps.index.is_left(split)
         if len(self.classes) == 2 and left != right:
             correct = np.equal(on_left, self.second if left else ~self.second)
         else:
             correct = np.where(on_left, self.codes == left, self.codes == right)
-        psi = np.where(correct, self.right, self.wrong)
+        psi = choose(correct, self.right, self.wrong)
         if len(self.classes) == 2:
             mass, moments = inner(weight, on_left), (split.left[0], split.right[0])
             whole = 0.5 * (1 + sum(moments))
@@ -68,7 +69,7 @@ class LabelStumps:
             left,
             right,
             *shares,
-            error,
+            inner(weight, ~correct),
         )
         return stump, psi
 
@@ -100,7 +101,7 @@ class ConfidenceStumps:
             values.append(2 * share - 1 if self.gentle else float(half_log_odds(share)))
         index = self.stumps.index
         stump = DecisionStumpRegressor._of_values(index.p, split, *values)
-        outputs = np.where(index.is_left(split), stump.left_value_, stump.right_value_)
+        outputs = choose(index.is_left(split), stump.left_value_, stump.right_value_)
         return stump, self.signs * outputs
 
 

@@ -29,6 +29,7 @@ PLAIN_ROWS = 2048
 # Bins of the bound-and-search: two columns share a table, and a bin is a small part of the rows.
 SEARCH_BINS = 128
 TIE_TOLERANCE = 1e-12
+ROUGH_TOLERANCE = 2.0**-22
 
 
 class Split(NamedTuple):
@@ -56,9 +57,9 @@ class _Task(NamedTuple):
     slack: float
 
     @classmethod
-    def of(cls, criterion, columns, total, size):
+    def of(cls, criterion, columns, total, size, tolerance=TIE_TOLERANCE):
         base = float(criterion.gain(total, total))
-        return cls(criterion, columns, total, base, TIE_TOLERANCE * size)
+        return cls(criterion, columns, total, base, tolerance * size)
 
     def first_best(self, gains):
         """Index of the first gain within rounding of the best; None if none beats the constant."""
@@ -98,7 +99,7 @@ class ColumnIndex:
         self.n, self.p = X.shape
         self.classes, self.n_classes = classes, n_classes
         self.exact = max_bins is None
-        self.packs = self.rows = self.blocks = None  # made when first asked for
+        self.packs = self.rows = self.blocks = self.all_rows = None  # made when first asked for
         if self.exact:
             self._sort(SEARCH_BINS if search_bins is None and self.n > PLAIN_ROWS else search_bins)
         else:
@@ -159,10 +160,15 @@ class ColumnIndex:
             bin_masses(self.packs, block, weight[block], self.n_bins, out[k])
         return out
 
-    def column_masses(self, columns):
+    def column_masses(self, columns, rough=False):
         """(m, p, B): the sums of each of m columns, of values in [-1, 1], in each bin."""
-        if has_signed_sums(self.codes.T):
-            return np.stack([signed_sums(self.codes.T, c, self.n_bins) for c in columns])
+        codes = self.codes.T
+        if has_signed_sums(codes):
+            if self.all_rows is None:
+                self.all_rows = np.arange(self.n, dtype=np.uint32)
+            return np.stack(
+                [signed_sums(codes, c, self.n_bins, self.all_rows, rough) for c in columns]
+            )
         self._pack()
         out = np.empty((len(columns), self.p, self.n_bins))
         for k, column in enumerate(columns):
@@ -172,7 +178,7 @@ class ColumnIndex:
 
     # --- the searches -----------------------------------------------------------------------
 
-    def best(self, criterion, columns, masses=None, size=None):
+    def best(self, criterion, columns, masses=None, size=None, rough=False):
         """The best split under a criterion.
 
         Parameters
@@ -185,6 +191,9 @@ class ColumnIndex:
             None where they are those of `columns` themselves.
         size : float, default=None
             The scale of the gains, for rounding; None is the sum of all masses.
+        rough : bool, default=False
+            Let the sums of a binned search be of weights in single precision: thresholds within
+            2^-22 of the best count as equally good.
 
         Returns
         -------
@@ -196,10 +205,11 @@ class ColumnIndex:
             return self._plain(_Task.of(criterion, columns, columns.sum(axis=1), size))
         merged = masses is None
         if merged:
-            masses = self.column_masses(columns)
+            masses = self.column_masses(columns, rough and not self.exact)
         high = np.cumsum(masses, axis=2)
         left = high if merged else criterion.merge(high)
-        task = _Task.of(criterion, columns, left[:, 0, -1], size)
+        tolerance = ROUGH_TOLERANCE if rough and not self.exact else TIE_TOLERANCE
+        task = _Task.of(criterion, columns, left[:, 0, -1], size, tolerance)
         gains = criterion.gain(left[:, :, :-1], task.total[:, None, None])
         gains[~self.is_edge] = -np.inf
         if not self.exact:

@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, check_sample_weight, fit_context
+from sklearn_ensemble_theory._kernels import choose
 from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
 from sklearn_ensemble_theory.erm._criteria import (
     ClassSquares,
@@ -47,23 +48,21 @@ class ClassStumps:
     def best_labels(self, weight):
         """The stump with the least 0-1 error under weights of sum 1.
 
-        Gives (split, label left, label right, error).
+        Gives (split, label left, label right).
         """
         masses = None
         if self.n_classes == 2:
             columns, criterion = (self.signs * weight)[None], SignedZeroOne
             if self.index.exact and self.index.binned:
                 masses = self.index.class_masses(weight)
-            split = self.index.best(criterion, columns, masses, size=1.0)
+            split = self.index.best(criterion, columns, masses, size=1.0, rough=True)
             left, right = int(split.left[0] > 0), int(split.right[0] > 0)
-            error = 0.5 * (1.0 - split.gain)
         else:
             if self.index.binned:
                 masses = self.index.class_masses(weight)
             split = self.index.best(ZeroOne, self._by_class(weight), masses, size=1.0)
             left, right = int(split.left.argmax()), int(split.right.argmax())
-            error = 1.0 - split.gain
-        return split, left, left if split.threshold == np.inf else right, max(error, 0.0)
+        return split, left, left if split.threshold == np.inf else right
 
     def best_confidences(self, weight):
         """The stump that minimises Z = 2 sum sqrt(W+ W-): (split, W- and W+ left, and right)."""
@@ -95,13 +94,16 @@ class SignStumps:
 
     def best(self, target, weight):
         moment = weight * target
+        size = np.abs(moment).sum()
+        if size > 0:
+            moment = moment / size
         masses = None
         if self.index.exact and self.index.binned:
             masses = self.index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
-        split = self.index.best(SignedZeroOne, moment[None], masses)
+        split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
         left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
         stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, np.where(self.index.is_left(split), stump.left_value_, stump.right_value_)
+        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
 
 
 class MeanStumps:
@@ -113,7 +115,7 @@ class MeanStumps:
     def best(self, target, weight):
         split, left, right = best_mean_split(self.index, target, weight)
         stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, np.where(self.index.is_left(split), stump.left_value_, stump.right_value_)
+        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
 
 
 def best_mean_split(index, target, weight):
@@ -208,7 +210,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     O(n p log n) for the sort, O(n p) for the search (003 section 4.2). Ties go to the first
     feature, the lowest threshold and the first class. For ``n > 2048`` the exact search counts
     coarse bins first and looks inside those that can still hold the best threshold; the result is
-    the same.
+    the same. With `max_bins` and many rows the counts are of weights in single precision:
+    thresholds whose errors differ by less than 2^-22 count as equally good.
 
     Examples
     --------
@@ -261,7 +264,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         rows = positive_rows(weight)
         X, codes, weight = X[rows], codes[rows], weight[rows]
         learner = ClassStumps(X, codes, len(classes), self.max_bins, weight)
-        split, left, right, _ = learner.best_labels(weight)
+        split, left, right = learner.best_labels(weight)
         on_left = learner.index.is_left(split)
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
@@ -382,7 +385,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
     def predict(self, X):
         """The value of the row's side: array of shape (n_samples,)."""
-        return np.where(self._left(X), self.left_value_, self.right_value_)
+        return choose(self._left(X), self.left_value_, self.right_value_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

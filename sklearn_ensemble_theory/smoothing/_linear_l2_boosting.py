@@ -14,7 +14,7 @@ from sklearn.utils.metadata_routing import (
     process_routing,
 )
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from .._compat import (
     HasMethods,
@@ -24,19 +24,16 @@ from .._compat import (
     fit_context,
     routing_enabled,
 )
-from ._criteria import CRITERIA, discrepancy
-from ._dynamics import DenseDynamics, LowRankDynamics, random_coordinate_form
-from ._learners import Bank, check_linear, weight_keyword
-from ._nadaraya_watson import NadarayaWatsonRegressor
+from ._closed_form import Boosting, criterion_path, default_times, fold_error, whole_rounds
+from ._criteria import CRITERIA
+from ._dynamics import DenseDynamics, LowRankDynamics
+from ._learners import Bank, weight_keyword
 from ._smoothing_spline import SmoothingSplineRegressor
 from ._spectral import n_rounds
-from ._stochastic import RoundsPredictor, draw_settings, row_subsets, run_rounds
+from ._stochastic import RoundsPredictor, draw_settings, rows_a_round, run_rounds
 from ._ties import collapse_rows
 
 __all__ = ["LinearL2BoostingRegressor"]
-
-DENSE_ROWS = 5000
-"""Above this many rows no n x n matrix is built."""
 
 _KEPT_ROWS = 100_000
 """Up to this many training rows stay in a fitted spline model, for `bias_variance`."""
@@ -266,9 +263,13 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         y = y / scale
         rng = check_random_state(self.random_state)
         seed = rng.randint(np.iinfo(np.int32).max)
-        self._subset_size = self._rows_a_round(len(y))
-        # A pipeline's first steps would see fewer rows than there are.
-        collapse = keyword == "sample_weight" and self._subset_size == len(y)
+        boosting = self._boosting(seed)
+        # Not for a pipeline: its first steps would see fewer rows than there are.
+        collapse = (
+            keyword is not None
+            and has_fit_parameter(self._learner(), "sample_weight")
+            and rows_a_round(self.subsample, len(y)) == len(y)
+        )
         first, pure = np.arange(len(y)), 0.0
         rows = X, y, w
         if collapse:
@@ -276,7 +277,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             pure = float(within[0])
             if len(first) < len(y):
                 rows = X[first], np.ascontiguousarray(means[:, 0]), weights
-        dynamics = self._dynamics(*rows, keyword, seed)
+        dynamics = boosting.dynamics(*rows, keyword)
         is_stable, reason = dynamics.stability()
         if not is_stable:
             warnings.warn(
@@ -286,15 +287,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 stacklevel=2,
             )
         if isinstance(self.time, str):
-            times = self._grid(grid, dynamics)
-            if self.time == "cv":
-                path = self._cross_validate(X, y, w, keyword, times, seed)
-            else:
-                path = self._criterion(dynamics, pure, times, scale)
-            time = float(times[np.argmin(path)])
-            if self.time in ("gcv", "loo", "cv"):
-                with np.errstate(over="ignore"):
-                    path = path * scale * scale
+            time, times, path = self._choose_time(
+                boosting, dynamics, grid, X, y, w, keyword, pure, scale
+            )
         else:
             time, times, path = float(self.time), np.array([float(self.time)]), np.array([np.nan])
         predictor = self._final_predictor(dynamics, X, y, w, keyword, time, rng)
@@ -312,6 +307,23 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         self._predictor = predictor
         return self
 
+    def _choose_time(self, boosting, dynamics, times, X, y, w, keyword, pure, scale):
+        """The best time, the times tried and the criterion there, in units of y."""
+        if times is None:
+            times = default_times(dynamics, self.learning_rate)
+        if self.learning_rate > 0:
+            times = whole_rounds(times, self.learning_rate)
+        if self.time == "cv":
+            path = self._cross_validate(boosting, X, y, w, keyword, times)
+        else:
+            noise = None if self.noise_level is None else self.noise_level / scale
+            path = criterion_path(self.time, dynamics, pure, times, noise)
+        best = float(times[np.argmin(path)])
+        if self.time in ("gcv", "loo", "cv"):
+            with np.errstate(over="ignore"):
+                path = path * scale * scale
+        return best, times, path
+
     def _check_times(self):
         if self.time == "discrepancy" and self.noise_level is None:
             raise ValueError('time="discrepancy" needs a noise_level.')
@@ -322,19 +334,14 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             raise ValueError("times must be a list of finite numbers that are not negative.")
         return np.unique(grid)
 
-    def _rows_a_round(self, n):
-        size = n if self.subsample == 1 else int(np.floor(self.subsample * n + 1e-9))
-        if size < 1:
-            raise ValueError(f"subsample={self.subsample} of {n} rows leaves none for the learner.")
-        return size
-
     def _weight_keyword(self, sample_weight, w):
         """The name by which the learner takes weights, None where it gets none."""
-        keyword = weight_keyword(self._learner())
         if routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight)
             requested = "sample_weight" in routed.estimator.fit
-            return keyword if requested or (keyword == "sample_weight" and (w == 1).all()) else None
+            own = has_fit_parameter(self._learner(), "sample_weight") and (w == 1).all()
+            return "sample_weight" if requested or own else None
+        keyword = weight_keyword(self._learner())
         if keyword is None and w.min() < w.max():
             raise ValueError(
                 f"estimator={type(self._learner()).__name__} takes no sample_weight, and the "
@@ -342,95 +349,25 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             )
         return keyword
 
-    def _dynamics(self, X, y, w, keyword, seed):
-        """The closed form for these rows."""
-        learner, mean = self._learner(), self.init == "mean"
-        weights = w if keyword is not None else np.ones(len(w))
-        whole = self._rows_a_round(len(y)) == len(y)
-        if isinstance(learner, SmoothingSplineRegressor):
-            learner._validate_params()
-            forms = None
-            if self.coordinates == "random":
-                forms = [learner._centred_form(X[:, [j]], weights) for j in range(X.shape[1])]
-            elif whole:
-                forms = [learner._centred_form(X, weights)]
-            else:
-                learner._centred_form(X[:2], weights[:2])  # refuses a penalty chosen from y
-            if forms is not None and whole and (weights is w or (w == 1).all()):
-                if self.coordinates == "random":
-                    design, T, mu = random_coordinate_form(forms, X, w)
-                else:
-                    s = forms[0].shrinkage(1.0)
-                    design, T, mu = forms[0].design, forms[0].T * np.sqrt(s), forms[0].gamma * s
-                return LowRankDynamics(design, T, mu, X, y, w, mean, self.learning_rate)
-        if len(y) > DENSE_ROWS:
-            raise ValueError(
-                f"{len(y)} rows: boosting {type(learner).__name__} in closed form needs a matrix "
-                f"of n rows and columns, built for up to {DENSE_ROWS}. SmoothingSplineRegressor "
-                "with df or penalty, all rows in each round, needs none."
-            )
-        rng = np.random.RandomState(seed)
-        size = self._rows_a_round(len(y))
-        subsets = row_subsets(len(y), size, self.n_subsamples, rng)
-        columns = [None] if self.coordinates == "all" else [[j] for j in range(X.shape[1])]
-        settings = [(rows, c) for rows in subsets for c in columns]
-        bank = Bank(learner, X, weights, keyword, settings, self.n_jobs)
-        metric = None
-        if isinstance(learner, NadarayaWatsonRegressor):
-            if isinstance(learner.bandwidth, str) and learner.bandwidth == "loo":
-                raise ValueError(
-                    "NadarayaWatsonRegressor with bandwidth='loo' is not linear in y: the "
-                    "bandwidth depends on y. Give bandwidth a number or 'scott'."
-                )
-        else:
-            check_linear(
-                learner,
-                X if columns[0] is None else X[:, :1],
-                {} if keyword is None else {keyword: weights},
-            )
-        if isinstance(learner, NadarayaWatsonRegressor) and whole and self.coordinates == "all":
-            S, metric = clone(learner).fit(X, np.zeros(len(y)), weights)._metric_form()
-            if weights is not w:
-                metric = metric * w / weights
-        else:
-            S = bank.hat()
-        return DenseDynamics(bank, S, metric, y, w, mean, self.learning_rate)
+    def _boosting(self, seed):
+        return Boosting(
+            self._learner(),
+            self.coordinates,
+            self.subsample,
+            self.n_subsamples,
+            self.init == "mean",
+            self.learning_rate,
+            seed,
+            self.n_jobs,
+        )
 
-    def _grid(self, grid, dynamics):
-        """The times to choose among; with a learning rate, whole numbers of rounds."""
-        if grid is None:
-            unit = np.abs(dynamics.eigenvalues).max() or 1.0
-            grid = np.r_[0.0, np.geomspace(1e-2, 1e6, 200) / unit]
-            # An unstable learner's fit grows exponentially: stop before it is all that is left.
-            growth = -dynamics.eigenvalues.real.min()
-            if self.learning_rate > 0:
-                factor = np.abs(1.0 - self.learning_rate * dynamics.eigenvalues).max()
-                growth = np.log(max(factor, 1e-300)) / self.learning_rate
-            if growth * grid[-1] > 20.0:
-                grid = grid[growth * grid <= 20.0]
-        if self.learning_rate > 0:
-            grid = np.unique(n_rounds(grid, self.learning_rate)) * self.learning_rate
-        return grid
-
-    def _criterion(self, dynamics, pure, times, scale):
-        if self.time == "loo":
-            path = dynamics.loo_error(times)
-            return np.where(np.isfinite(path), path, np.inf)
-        rss, df = dynamics.summary(times)
-        if self.time == "discrepancy":
-            return discrepancy((rss + pure) / dynamics.n, self.noise_level / scale)
-        # Rows count with the weight that their copies have on average.
-        unit = dynamics.n_rows / dynamics.n
-        return CRITERIA[self.time](rss * unit, df, dynamics.n_rows, dynamics.total * unit)
-
-    def _cross_validate(self, X, y, w, keyword, times, seed):
+    def _cross_validate(self, boosting, X, y, w, keyword, times):
         folds = list(check_cv(self.cv).split(X, y))
         errors = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fold_error)(self, X, y, w, keyword, times, seed, train, test)
+            delayed(fold_error)(boosting, X, y, w, keyword, times, train, test)
             for train, test in folds
         )
-        total = sum(w[test].sum() for _, test in folds)
-        return np.sum(errors, axis=0) / total
+        return np.sum(errors, axis=0) / sum(w[test].sum() for _, test in folds)
 
     @property
     def _is_stochastic(self):
@@ -445,7 +382,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         constant = float(w @ y / w.sum()) if self.init == "mean" else 0.0
         p = X.shape[1] if self.coordinates == "random" else None
         m = int(n_rounds(time, self.learning_rate))
-        settings = draw_settings(m, len(y), self._subset_size, p, rng)
+        size = rows_a_round(self.subsample, len(y))
+        settings = draw_settings(m, len(y), size, p, rng)
         learners = list(run_rounds(bank.fit_setting, settings, X, y - constant, self.learning_rate))
         return RoundsPredictor(constant, self.learning_rate, learners, [m], X.shape[1])
 
@@ -615,12 +553,3 @@ def _checked(times):
     if times.ndim != 1 or not np.isfinite(times).all() or (times < 0).any():
         raise ValueError("times must be finite and not negative.")
     return times
-
-
-def _fold_error(model, X, y, w, keyword, times, seed, train, test):
-    """Weighted squared error on one fold at each time."""
-    dynamics = model._dynamics(X[train], y[train], w[train], keyword, seed)
-    prediction = dynamics.predictor(times).predict(X[test])
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = w[test] @ (y[test, None] - prediction) ** 2
-    return np.where(np.isfinite(error), error, np.inf)

@@ -260,6 +260,14 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             return gaussian_weights(Z, self._Z, self._weights, shift)
         return compact_weights(self.kernel, self._index, Z, self._Z, self._weights, shift)
 
+    def _check_linear(self):
+        """Refuse to be taken for linear in y where it is not."""
+        if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
+            raise ValueError(
+                "NadarayaWatsonRegressor with bandwidth='loo' is not linear in y: the bandwidth "
+                "depends on y. Give bandwidth a number or 'scott'."
+            )
+
     def _metric_form(self):
         """S and the diagonal metric m in which it is symmetric: m_i S_ij = m_j S_ji.
 

@@ -246,8 +246,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         S = form.design.evaluate(X, form.T) @ (w[:, None] * right).T
         return S + w / w.sum()
 
-    def _centred_form(self, X, sample_weight):
-        """What boosting needs to know: S = 1 1'W / sum(w) + Phi diag(s) Phi'W, without y."""
+    def _check_linear(self):
+        """Refuse to be taken for linear in y where it is not."""
         if self.df is None and self.penalty == "gcv":
             raise ValueError(
                 "SmoothingSplineRegressor with penalty='gcv' is not linear in y: the penalty "
@@ -255,6 +255,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
             )
         if self.df is not None and self.df < self.order:
             raise ValueError(f"df={self.df} is below order={self.order}.")
+
+    def _centred_form(self, X, sample_weight):
+        """What boosting needs to know: S = 1 1'W / sum(w) + Phi diag(s) Phi'W, without y."""
         return self._diagonalise(X, sample_weight)[0]
 
 

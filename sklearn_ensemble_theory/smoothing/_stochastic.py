@@ -5,7 +5,21 @@ from math import comb
 
 import numpy as np
 
-__all__ = ["draw_settings", "row_subsets", "run_rounds", "stochastic_variance_bound"]
+__all__ = [
+    "draw_settings",
+    "row_subsets",
+    "rows_a_round",
+    "run_rounds",
+    "stochastic_variance_bound",
+]
+
+
+def rows_a_round(subsample, n):
+    """floor(subsample * n), at least one."""
+    size = n if subsample == 1 else int(np.floor(subsample * n + 1e-9))
+    if size < 1:
+        raise ValueError(f"subsample={subsample} of {n} rows leaves none for the learner.")
+    return size
 
 
 def row_subsets(n, size, n_subsamples, rng):

@@ -84,7 +84,7 @@ register(Case("memory", "64 MiB", data, {"ours": lambda data: 64}, allocate, par
 def speed(tmp_path_factory):
     """Run `speed.py` on the toys: gives the finished process and what --json wrote."""
     folder = tmp_path_factory.mktemp("benchmarks")
-    for name in ("speed.py", "measuring.py"):
+    for name in ("speed.py", "measuring.py", "judging.py"):
         shutil.copy(BENCHMARKS / name, folder)
     (folder / "cases").mkdir()
     shutil.copy(BENCHMARKS / "cases" / "__init__.py", folder / "cases")
@@ -111,10 +111,12 @@ def test_a_case_with_a_peer(speed):
     assert row["params"] == {"n": 10, "seed": 0, "threads": 1}
     assert len(row["sides"]["ours"]["seconds"]) == len(row["sides"]["peer"]["seconds"]) == 5
     assert min(row["sides"]["ours"]["seconds"]) >= 0.015  # Windows counts in 15 ms
+    assert len(row["sides"]["ours"]["cpu_seconds"]) == 5
     expected = np.random.default_rng(0).random(10).sum()
     assert row["sides"]["ours"]["quality"] == row["sides"]["peer"]["quality"] == expected
     [comparison] = row["comparisons"]
     assert comparison["ratio"] < 1
+    assert comparison["cpu_ratio"] > 0
     texts = [text for text, _ in comparison["required"]]
     assert texts == ["ratio <= 0.7", "quality no worse", "ours <= 10 s"]
     assert all(met for _, met in comparison["required"][1:])
@@ -188,9 +190,7 @@ def cases(monkeypatch):
 
 
 def all_cases(cases):
-    for subject in cases.subjects():
-        cases.load(subject)
-    return list(cases.REGISTRY.values())
+    return [case for subject in cases.subjects() for case in cases.load(subject).values()]
 
 
 def test_real_cases_build_small_data(cases):

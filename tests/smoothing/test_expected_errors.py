@@ -59,8 +59,7 @@ def three_errors(sample):
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("init", ["mean", "zero"])
-@pytest.mark.parametrize("rate", [0.0, 0.5])
+@pytest.mark.parametrize(("init", "rate"), [("mean", 0.0), ("zero", 0.0), ("mean", 0.5)])
 def test_expected_errors(name, init, rate):
     X, X_new, sigma, rng = setting()
     for time in (0.5, 4.0):

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Lasso, LogisticRegression, Ridge
-from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -37,12 +38,13 @@ def make_data(n=30, p=2, seed=0):
 def test_closed_form_equals_the_loop(name, p):
     X, y, new = make_data(p=p)
     points = np.vstack([X, new])
+    all_rounds = {1.0: 4, 0.5: 6, 0.1: 20, 0.01: 60}
     for init in ("mean", "zero"):
-        for rate in (1.0, 0.5, 0.1, 0.01) if init == "mean" else (0.5,):
-            m = int(2 / rate)
+        for rate in all_rounds if init == "mean" else (0.5,):
+            m = all_rounds[rate]
             path = loop(LEARNERS[name], X, y, rate, m, points, init)
             model = LinearL2BoostingRegressor(
-                LEARNERS[name], learning_rate=rate, time=2.0, init=init
+                LEARNERS[name], learning_rate=rate, time=m * rate, init=init
             ).fit(X, y)
             assert model.n_rounds_ == m
             np.testing.assert_allclose(model.predict(points), path[:, -1], rtol=0, atol=1e-8)
@@ -393,10 +395,44 @@ def test_many_rows():
     assert np.mean((model.predict(X[::100]) - sine) ** 2) < 1e-3
 
 
-def test_n_jobs_and_seed():
+def test_n_jobs():
     X, y, new = make_data()
-    learner = KNeighborsRegressor(3)
-    for params in ({"time": "cv"}, {"time": 1.0, "subsample": 0.5}):
-        one = LinearL2BoostingRegressor(learner, random_state=3, n_jobs=1, **params).fit(X, y)
-        two = LinearL2BoostingRegressor(learner, random_state=3, n_jobs=2, **params).fit(X, y)
-        np.testing.assert_array_equal(one.predict(new), two.predict(new))
+    model = LinearL2BoostingRegressor(KernelRidge(), time="cv", random_state=3)
+    one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
+    np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
+    np.testing.assert_array_equal(one.predict(new), two.predict(new))
+
+
+def test_metadata_routing():
+    X, y, new = make_data(n=20)
+    w = np.random.default_rng(0).uniform(0.5, 2, size=20)
+    plain = LinearL2BoostingRegressor(SmoothingSplineRegressor(df=3), time=2.0).fit(X, y, w)
+    ridge = make_pipeline(StandardScaler(), Ridge())
+    piped = LinearL2BoostingRegressor(ridge, time=2.0).fit(X, y, w)
+    default = LinearL2BoostingRegressor(time=2.0).fit(X, y, w).predict(new)
+    unweighted = LinearL2BoostingRegressor(SmoothingSplineRegressor(df=3), time=2.0).fit(X, y)
+    with config_context(enable_metadata_routing=True):
+        learner = SmoothingSplineRegressor(df=3)
+        asks = clone(learner).set_fit_request(sample_weight=True)
+        routed = LinearL2BoostingRegressor(asks, time=2.0).fit(X, y, sample_weight=w)
+        np.testing.assert_allclose(routed.predict(new), plain.predict(new), atol=1e-9)
+        # The learner declines: only the mean and the criteria are weighted.
+        declines = clone(learner).set_fit_request(sample_weight=False)
+        half = LinearL2BoostingRegressor(declines, time=2.0).fit(X, y, sample_weight=w)
+        assert half.init_ == pytest.approx(np.average(y, weights=w))
+        assert np.abs(half.predict(new) - plain.predict(new)).max() > 1e-4
+        path = loop(learner, X, y - half.init_, 0.02, 100, new, init="zero")
+        np.testing.assert_allclose(half.predict(new), half.init_ + path[:, -1], atol=5e-3)
+        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+            LinearL2BoostingRegressor(clone(learner)).fit(X, y, sample_weight=w)
+        same = LinearL2BoostingRegressor(clone(learner), time=2.0).fit(X, y)
+        np.testing.assert_allclose(same.predict(new), unweighted.predict(new))
+        np.testing.assert_allclose(
+            LinearL2BoostingRegressor(time=2.0).fit(X, y, sample_weight=w).predict(new), default
+        )
+        steps = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=False),
+            Ridge().set_fit_request(sample_weight=True),
+        )
+        through = LinearL2BoostingRegressor(steps, time=2.0).fit(X, y, sample_weight=w)
+        np.testing.assert_allclose(through.predict(new), piped.predict(new), atol=1e-9)

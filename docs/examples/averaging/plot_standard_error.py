@@ -44,7 +44,7 @@ def bagged_trees(n_estimators, seed, name):
     return BaggingRegressor(n_estimators=n_estimators, random_state=seed, **schemes[name]).fit(X, y)
 
 
-def true_error(name, n_estimators=60):
+def true_error(name, n_estimators=40):
     """Over fresh training sets, less what so few trees add to it."""
     bags = [bagged_trees(n_estimators, seed, name) for seed in range(n_sets)]
     variance = np.var([bag.predict(x[:, None]) for bag in bags], axis=0, ddof=1)
@@ -56,7 +56,8 @@ def true_error(name, n_estimators=60):
 # One training set, 1000 trees. The narrow band says how far the mean would move for most training
 # sets; it knows of no bias, as at the jump, which every mean of trees rounds off. The wide band
 # says where single trees are.
-bag = bagged_trees(1000, 1000, "a quarter of the rows")
+bags = {name: bagged_trees(1000, 1000, name) for name in schemes}
+bag = bags["a quarter of the rows"]
 mean, error, spread = (f(x[:, None]) for f in (bag.predict, bag.standard_error, bag.ensemble_std))
 figure, axis = plt.subplots(figsize=(8, 4), layout="constrained")
 axis.plot(*training_set(1000), ".", color="0.7", ms=3, label="training rows")
@@ -77,7 +78,7 @@ plt.show()
 # replacement, or ask for larger leaves.
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for axis, name in zip(axes, schemes):
-    bag = bagged_trees(1000, 1000, name)
+    bag = bags[name]
     true, error = true_error(name), bag.standard_error(x[:, None])
     axis.plot(x, true, "k-", label=f"true, over {n_sets} training sets")
     axis.plot(x, error, color="C1", label="standard_error, from one")

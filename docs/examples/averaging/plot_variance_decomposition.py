@@ -20,7 +20,7 @@ import numpy as np
 
 from sklearn_ensemble_theory import RandomForestRegressor
 
-n_rows, n_features, n_trees, n_sets = 200, 10, 40, 20
+n_rows, n_features, n_trees, n_sets = 200, 10, 40, 16
 candidates = [1, 2, 3, 5, 7, 10]
 
 

@@ -1,0 +1,136 @@
+"""AdaBoost against scikit-learn's and against boosted stumps elsewhere; gradient boosting."""
+
+from cases import (
+    Case,
+    estimator,
+    fit,
+    friedman1,
+    held_out_error,
+    held_out_mse,
+    register,
+    two_classes,
+)
+
+ROUNDS = {"n": 100_000, "p": 20, "n_estimators": 100}
+QUICK = {"n": 2_000, "n_estimators": 10}
+CLASSIFICATION = {"data": two_classes, "quality": held_out_error, "metric": "test error"}
+MAX_BINS = 255
+
+exact_adaboost = estimator("sklearn_ensemble_theory", "AdaBoostClassifier")
+sklearn_adaboost = estimator("sklearn.ensemble", "AdaBoostClassifier")
+
+
+def binned_stump():
+    from sklearn_ensemble_theory import DecisionStumpClassifier
+
+    return DecisionStumpClassifier(max_bins=MAX_BINS)
+
+
+binned_adaboost = estimator("sklearn_ensemble_theory", "AdaBoostClassifier", binned_stump)
+
+
+def xgboost_stumps(data, n_estimators, threads, seed):
+    """One split a tree on binned columns, logistic loss."""
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(
+        n_estimators=n_estimators,
+        max_depth=1,
+        max_bin=MAX_BINS,
+        tree_method="hist",
+        n_jobs=threads,
+        random_state=seed,
+    )
+
+
+def lightgbm_stumps(data, n_estimators, threads, seed):
+    """One split a tree on binned columns, logistic loss."""
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        n_estimators=n_estimators,
+        num_leaves=2,
+        max_depth=1,
+        max_bin=MAX_BINS,
+        n_jobs=threads,
+        random_state=seed,
+        verbose=-1,
+    )
+
+
+def sklearn_gradient_boosting(data, n_estimators, seed):
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    return GradientBoostingRegressor(n_estimators=n_estimators, max_depth=3, random_state=seed)
+
+
+def depth_three():
+    from sklearn.tree import DecisionTreeRegressor
+
+    return DecisionTreeRegressor(max_depth=3)
+
+
+register(
+    Case(
+        name="adaboost-exact",
+        title="AdaBoost with exact stumps, n = 100,000, p = 20, 100 rounds",
+        **CLASSIFICATION,
+        params=ROUNDS,
+        quick=QUICK,
+        sides={"ours": exact_adaboost, "scikit-learn": sklearn_adaboost},
+        run=fit,
+        limit=1 / 35,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="adaboost-binned",
+        title="AdaBoost with stumps on 255 bins, n = 100,000, p = 20, 100 rounds",
+        **CLASSIFICATION,
+        params=ROUNDS,
+        quick=QUICK,
+        sides={"ours": binned_adaboost, "scikit-learn": sklearn_adaboost},
+        run=fit,
+        limit=1 / 80,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="adaboost-boosted-stumps",
+        title="AdaBoost on 255 bins against gradient boosted trees of depth 1, 100 rounds",
+        **CLASSIFICATION,
+        params=ROUNDS,
+        quick={**QUICK, "n": (1_000, 2_000)},
+        vary={"n": (100_000, 1_000_000)},
+        sides={
+            "ours": binned_adaboost,
+            "xgboost": xgboost_stumps,
+            "lightgbm": lightgbm_stumps,
+        },
+        run=fit,
+        limit=2.5,
+    )
+)
+
+register(
+    Case(
+        name="gradient-boosting-trees",
+        title="gradient boosting of trees of depth 3, n = 20,000, p = 20, 100 rounds",
+        data=friedman1,
+        quality=held_out_mse,
+        metric="test MSE",
+        params={"n": 20_000, "p": 20, "n_estimators": 100},
+        quick=QUICK,
+        sides={
+            "ours": estimator("sklearn_ensemble_theory", "GradientBoostingRegressor", depth_three),
+            "scikit-learn": sklearn_gradient_boosting,
+        },
+        run=fit,
+        limit=1.1,
+        runs=3,
+    )
+)

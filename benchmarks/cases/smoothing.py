@@ -1,0 +1,289 @@
+"""Linear smoothers, and L2-boosting of them in closed form against the rounds that it replaces."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from cases import Case, Side, fit, fit_predict, held_out_mse, mse_of_prediction, register, split
+
+
+def tents(seed, n, noise=0.5, n_test=2_000):
+    """Two tents under Gaussian noise: `datasets.make_tent`, with NumPy alone."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(n + n_test, 1))
+    f = 1.0 - np.abs(2.0 * np.abs(X[:, 0]) - 1.0)
+    return split(X, f + noise * rng.standard_normal(len(X)), n)
+
+
+def additive(seed, n, p, noise=0.5, n_test=2_000):
+    """Five smooth effects of p features that add up."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(n + n_test, p))
+    f = np.sin(4 * X[:, 0]) + X[:, 1] ** 2 + np.exp(X[:, 2]) / 2 + np.abs(X[:, 3]) + X[:, 4]
+    return split(X, f + noise * rng.standard_normal(len(X)), n)
+
+
+# --- one feature, up to a million rows ---------------------------------------------------------
+
+
+def boosted_spline(data):
+    from sklearn_ensemble_theory import LinearL2BoostingRegressor
+
+    return LinearL2BoostingRegressor(time="gcv")
+
+
+def fit_and_path(model, data):
+    model.fit(data.X, data.y)
+    times = np.geomspace(0.1, 1e5, 100)
+    model.training_error(times)
+    model.degrees_of_freedom(times)
+    return model
+
+
+def binned_trees(data, seed):
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(random_state=seed)
+
+
+def ridge_of_splines(data, n_knots):
+    from sklearn.linear_model import RidgeCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import SplineTransformer
+
+    return make_pipeline(
+        SplineTransformer(n_knots=n_knots, knots="quantile"), RidgeCV(np.geomspace(1e-4, 1e4, 9))
+    )
+
+
+register(
+    Case(
+        name="boosted-spline-in-n",
+        title="one feature: boosted smoothing spline, time by GCV and 100 times of the path",
+        data=tents,
+        params={"n": 100_000, "n_knots": 40},
+        quick={"n": (300, 600)},
+        vary={"n": (10_000, 100_000, 1_000_000)},
+        sides={
+            "ours": Side(boosted_spline, run=fit_and_path),
+            "ridge of splines": ridge_of_splines,
+            "binned trees": binned_trees,
+        },
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        seconds_limit=15,
+        memory_limit=20 * 8e6 / 2**20,  # 20 times the bytes of x at a million rows
+        growth_limit=1.1,
+        runs=3,
+    )
+)
+
+# --- a dense learner: the loop itself is the peer ----------------------------------------------
+
+
+def kernel_ridge():
+    from sklearn.kernel_ridge import KernelRidge
+
+    return KernelRidge(kernel="rbf", gamma=2.0, alpha=20.0)
+
+
+def decomposed(data):
+    """Our fit, untimed: what is compared is the path."""
+    from sklearn_ensemble_theory import LinearL2BoostingRegressor
+
+    return LinearL2BoostingRegressor(kernel_ridge(), time=1.0).fit(data.X, data.y)
+
+
+def training_path(model, data, n_times):
+    times = np.geomspace(0.1, 1_000.0, n_times)
+    model.degrees_of_freedom(times)
+    return model.training_error(times)
+
+
+def hat_matrix(data):
+    """The learner's matrix, untimed: a loop that never fits the learner again."""
+    learner = kernel_ridge()
+    return learner.fit(data.X, np.eye(len(data.X))).predict(data.X)
+
+
+def matrix_loop(S, data, n_rounds):
+    residual = data.y - data.y.mean()
+    errors = np.empty(n_rounds)
+    for m in range(n_rounds):
+        residual = residual - 0.1 * (S @ residual)
+        errors[m] = residual @ residual / len(residual)
+    return errors
+
+
+def last_error(errors, data):
+    return float(errors[-1])
+
+
+register(
+    Case(
+        name="boosting-path",
+        title="n = 2,000, kernel ridge: 1,000 times of the path, against 10,000 rounds (S given)",
+        data=tents,
+        params={"n": 2_000, "n_times": 1_000, "n_rounds": 10_000},
+        quick={"n": 200, "n_rounds": 100, "n_times": 10},
+        sides={
+            "ours": Side(decomposed, run=training_path),
+            "loop with S": Side(hat_matrix, run=matrix_loop),
+        },
+        run=matrix_loop,
+        quality=last_error,
+        metric="training MSE at t = 1,000",
+        limit=0.01,
+        quality_margin=1e-4,
+        runs=3,
+    )
+)
+
+
+def whole(data):
+    from sklearn_ensemble_theory import LinearL2BoostingRegressor
+
+    return LinearL2BoostingRegressor(kernel_ridge(), time="gcv")
+
+
+def fit_and_training_path(model, data, n_times):
+    return training_path(model.fit(data.X, data.y), data, n_times)
+
+
+def refitted(data):
+    return kernel_ridge()
+
+
+def refitting_loop(learner, data, n_refits):
+    from sklearn.base import clone
+
+    residual = data.y - data.y.mean()
+    for _ in range(n_refits):
+        residual = residual - 0.1 * clone(learner).fit(data.X, residual).predict(data.X)
+    return np.array([residual @ residual / len(residual)])
+
+
+register(
+    Case(
+        name="boosting-fit-and-path",
+        title="n = 2,000, kernel ridge: probing, decomposing, GCV, 1,000 times; against 50 rounds",
+        data=tents,
+        params={"n": 2_000, "n_times": 1_000, "n_refits": 50},
+        quick={"n": 200, "n_refits": 5, "n_times": 10},
+        sides={
+            "ours": Side(whole, run=fit_and_training_path),
+            "50 rounds": Side(refitted, run=refitting_loop),
+        },
+        run=refitting_loop,
+        runs=3,
+    )
+)
+
+# --- an additive model -------------------------------------------------------------------------
+
+
+def random_coordinates(data):
+    from sklearn_ensemble_theory import LinearL2BoostingRegressor
+
+    return LinearL2BoostingRegressor(coordinates="random", time="gcv")
+
+
+def joint_splines(data):
+    from sklearn_ensemble_theory import SmoothingSplineRegressor
+
+    return SmoothingSplineRegressor()
+
+
+register(
+    Case(
+        name="additive",
+        title="additive model, n = 100,000, p = 10: the limit with random coordinates, time by GCV",
+        data=additive,
+        params={"n": 100_000, "p": 10, "n_knots": 20},
+        quick={"n": 300, "p": 3},
+        sides={
+            "ours": random_coordinates,
+            "ours, joint splines": joint_splines,
+            "ridge of splines": ridge_of_splines,
+            "binned trees": binned_trees,
+        },
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        seconds_limit=20,
+        runs=3,
+    )
+)
+
+# --- the smoothers -----------------------------------------------------------------------------
+
+
+def spline(data):
+    from sklearn_ensemble_theory import SmoothingSplineRegressor
+
+    return SmoothingSplineRegressor()
+
+
+def scipy_spline(data):
+    from scipy.interpolate import make_smoothing_spline
+
+    return SimpleNamespace(fit=make_smoothing_spline)
+
+
+def scipy_fit_predict(model, data):
+    order = np.argsort(data.X[:, 0])
+    return model.fit(data.X[order, 0], data.y[order])(data.X_test[:, 0])
+
+
+register(
+    Case(
+        name="smoothing-spline",
+        title="smoothing spline by GCV, n = 2,000 (SciPy's is ill-posed at 10,000 uniform points)",
+        data=tents,
+        params={"n": 2_000},
+        quick={"n": 200},
+        sides={"ours": spline, "scipy": Side(scipy_spline, run=scipy_fit_predict)},
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+    )
+)
+
+
+def epanechnikov(data, bandwidth):
+    from sklearn_ensemble_theory import NadarayaWatsonRegressor
+
+    return NadarayaWatsonRegressor(bandwidth, kernel="epanechnikov")
+
+
+def radius_neighbors(data, bandwidth):
+    from sklearn.neighbors import RadiusNeighborsRegressor
+
+    def kernel(distances):
+        values = np.empty(len(distances), dtype=object)
+        values[:] = [1.0 - (d / bandwidth) ** 2 for d in distances]
+        return values
+
+    return RadiusNeighborsRegressor(bandwidth, weights=kernel)
+
+
+def plane(seed, n, noise=0.5, n_test=5_000):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1.0, 1.0, size=(n + n_test, 2))
+    return split(X, np.sin(4 * X[:, 0]) * X[:, 1] + noise * rng.standard_normal(len(X)), n)
+
+
+register(
+    Case(
+        name="nadaraya-watson",
+        title="Nadaraya-Watson, Epanechnikov kernel, n = 20,000, p = 2: 5,000 predictions",
+        data=plane,
+        params={"n": 20_000, "bandwidth": 0.1},
+        quick={"n": 500, "bandwidth": 0.3},
+        sides={"ours": epanechnikov, "scikit-learn": radius_neighbors},
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+    )
+)
