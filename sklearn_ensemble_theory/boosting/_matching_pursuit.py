@@ -313,7 +313,7 @@ class MatchingPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     @property
     def coef_path_(self):
-        """Coefficients after 0, 1, ... rounds: (n_iter_ + 1, n_features), or a list of such.
+        """Coefficients after 0, 1, ... rounds: (n_rounds + 1, n_features), or a list of such.
 
         Built anew at each access, as it may be large.
         """
@@ -372,7 +372,7 @@ class MatchingPursuitRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Returns
         -------
         Bunch
-            `sublinear`, an array of shape (n_iter_ + 1,), bounds the mean squared residual:
+            `sublinear`, a number for each round and the start, bounds the mean squared residual:
             :func:`~sklearn_ensemble_theory.bounds.matching_pursuit_bound`, or
             :func:`~sklearn_ensemble_theory.bounds.orthogonal_matching_pursuit_bound`.
             `exponential`, of the same shape, is (1 - kappa²)^t times the mean square at the start

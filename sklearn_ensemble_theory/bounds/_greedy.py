@@ -57,7 +57,7 @@ def orthogonal_matching_pursuit_bound(t, gauge):
     """Mean squared residual after t rounds of orthogonal pursuit, at most gamma(y)² / (1 + t).
 
     The source asks for gamma(y)² / t [000, exercise 10.5]. Least squares over the chosen columns
-    makes y'r = |r|², so the best correlation is at least |r|²/gamma(y), whatever was chosen.
+    makes y'r = r'r, so the best correlation is at least r'r/gamma(y), whatever was chosen.
 
     Parameters
     ----------

@@ -52,16 +52,15 @@ def hinge_values(column, sign, knot, coef):
 
 
 class _Sums(NamedTuple):
-    """Sums over the rows above each edge of each signed column, shape (2p, B + 1).
-
-    `mass` is sum w t and `first` is N; `square`, `lever`, `weight` are D, sum w (x - c) and sum w.
-    """
+    """Over the rows above each edge of each signed column, (2p, B + 1): sum w t, and N."""
 
     mass: np.ndarray
     first: np.ndarray
 
 
 class _Squares(NamedTuple):
+    """Likewise: sum w, sum w (x - c), and D."""
+
     weight: np.ndarray
     lever: np.ndarray
     square: np.ndarray

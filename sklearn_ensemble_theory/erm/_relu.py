@@ -145,7 +145,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     O(n p log n) for the sort, which boosting does once, and O(n p) for a search: sums over bins by
     one pass, then a row-by-row look into the few bins that can hold the best knot. The knot need
     not be a value of the data: between two neighbours the best one is known in closed form. Ties
-    go to the first feature.
+    go to (x_j - c)+ before (c - x_j)+, then to the first feature.
 
     References
     ----------
