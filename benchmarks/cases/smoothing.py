@@ -201,7 +201,7 @@ register(
         title="additive model, n = 100,000, p = 10: the limit with random coordinates, time by GCV",
         data=additive,
         params={"n": 100_000, "p": 10, "n_knots": 20},
-        quick={"n": 300, "p": 3},
+        quick={"n": 300, "p": 5},
         sides={
             "ours": random_coordinates,
             "ours, joint splines": joint_splines,

@@ -117,8 +117,7 @@ ENTRIES = {
         peer_grid={},
     ),
     "FrankWolfeRegressor": Entry(
-        {"step": ["line_search"]},
-        params=lambda: {"radius": "cv", "away_steps": True},
+        params=lambda: {"radius": "cv", "step": "line_search", "away_steps": True},
         peer=of(linear_model.LassoCV),
         peer_grid={},
     ),
@@ -133,9 +132,9 @@ ENTRIES = {
         {"bandwidth": ["scott", "loo"]}, peer=of(neighbors.KNeighborsRegressor), peer_grid=NEIGHBORS
     ),
     "SmoothingSplineRegressor": Entry(
-        {"df": [3.0, None]},
+        {"df": [3.0, None]},  # None: by generalised cross-validation
         peer=splines,
-        peer_grid=KNOTS,  # None: by generalised cross-validation
+        peer_grid=KNOTS,
     ),
     "LinearL2BoostingRegressor": Entry({"time": ["gcv", "aicc"]}, peer=splines, peer_grid=KNOTS),
     # erm
