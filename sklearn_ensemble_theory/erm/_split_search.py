@@ -28,6 +28,8 @@ from sklearn_ensemble_theory._kernels import (
 PLAIN_ROWS = 2048
 # Bins of the bound-and-search: two columns share a table, and a bin is a small part of the rows.
 SEARCH_BINS = 128
+# So many rows are searched at a time: their masses stay in the processor's cache.
+SEARCH_ROWS = 2**16
 TIE_TOLERANCE = 1e-12
 ROUGH_TOLERANCE = 2.0**-22
 
@@ -219,7 +221,8 @@ class ColumnIndex:
         wanted = max(task.base, np.max(gains, initial=-np.inf)) - 2 * task.slack
         bounds = criterion.bound(low, high, high[:, :1, -1:])
         feature, code = np.nonzero((bounds >= wanted) & (np.diff(self.starts) > 0))
-        return self._search(task, low if merged else criterion.merge(low), feature, code)
+        low = low if merged else criterion.merge(low)
+        return self._search(task, low, feature, code, bounds[feature, code])
 
     def _plain(self, task):
         left = np.cumsum(task.columns[:, self.order], axis=2)
@@ -231,7 +234,32 @@ class ColumnIndex:
         j, position = divmod(at, self.n)
         return self._split(task, j, position, left[:, j, position], gains[j, position])
 
-    def _search(self, task, low, feature, code):
+    def _search(self, task, low, feature, code, bounds):
+        """Look at the rows of bins that may win, some at a time, and at fewer as the best rises."""
+        best = task.base
+        found = []  # (gains, flat positions, masses left) that were within rounding of the best
+        sizes = self.starts[feature, code + 1] - self.starts[feature, code]
+        part = np.cumsum(sizes) // SEARCH_ROWS
+        for chunk in range(int(part[-1]) + 1 if len(part) else 0):
+            bins = np.flatnonzero((part == chunk) & (bounds >= best - 2 * task.slack))
+            if not len(bins):
+                continue
+            gains, flat, left = self._gains_inside(task, low, feature[bins], code[bins])
+            best = max(best, gains.max())
+            near = np.flatnonzero(gains >= best - task.slack)
+            found.append((gains[near], flat[near], left[:, near]))
+        if not found:
+            return self._constant(task)
+        gains, flat = (np.concatenate([f[i] for f in found]) for i in (0, 1))
+        at = task.first_best(gains)
+        if at is None:
+            return self._constant(task)
+        left = np.concatenate([f[2] for f in found], axis=1)[:, at]
+        j, position = divmod(int(flat[at]), self.n)
+        return self._split(task, j, position, left, gains[at])
+
+    def _gains_inside(self, task, low, feature, code):
+        """The gains at every row of these bins, their places in `order`, the masses left."""
         starts, stops = self.starts[feature, code], self.starts[feature, code + 1]
         positions, first = ranges(starts, stops)
         flat = positions + np.repeat(feature * self.n, stops - starts)
@@ -241,11 +269,7 @@ class ColumnIndex:
         left = sums + np.repeat(low[:, feature, code] - before, stops - starts, axis=1)
         gains = task.criterion.gain(left, task.total[:, None])
         gains[~self.is_cut.ravel().take(flat)] = -np.inf
-        at = task.first_best(gains)
-        if at is None:
-            return self._constant(task)
-        j = flat[at] // self.n
-        return self._split(task, j, positions[at], left[:, at], gains[at])
+        return gains, flat, left
 
     def _choose_edge(self, task, left, gains):
         at = task.first_best(gains.ravel())

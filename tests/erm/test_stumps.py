@@ -106,7 +106,11 @@ CRITERIA = [ZeroOne, SignedZeroOne, PartitionFunction, ClassSquares, LeastSquare
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("signal", [0.0, 1.0])
-def test_bound_and_search_finds_what_the_plain_search_finds(criterion, seed, signal):
+@pytest.mark.parametrize("search_rows", [700, 2**16])
+def test_bound_and_search_finds_what_the_plain_search_finds(
+    criterion, seed, signal, search_rows, monkeypatch
+):
+    monkeypatch.setattr("sklearn_ensemble_theory.erm._split_search.SEARCH_ROWS", search_rows)
     rng = np.random.default_rng(seed)
     n, p = 3000, 4
     X = rng.standard_normal((n, p))
