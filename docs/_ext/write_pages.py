@@ -29,7 +29,7 @@ GROUPS = {
 }
 # The guide's pages follow the same order, by the first of these that their name begins with.
 GUIDE = [*GROUPS, "benchmarks"]
-GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting"]
+GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting", "greedy"]
 
 
 def members(module, short):
