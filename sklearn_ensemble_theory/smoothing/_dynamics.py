@@ -71,6 +71,12 @@ class LowRankDynamics:
             rss, df = rss + self.n * (self.mean * e1) ** 2, df - e1
         return rss, df
 
+    def squared_residuals(self, times):
+        return self.summary(times)[0]
+
+    def degrees_of_freedom(self, times):
+        return self.summary(times)[1]
+
     @staticmethod
     def _rss(z, total, e, h):
         # |y - U h z|^2 = |y|^2 - sum h (1 + e) z^2, since mu h = 1 - e.
@@ -205,11 +211,17 @@ class DenseDynamics:
         return stability(self.S, self.eigenvalues, self.symmetric, self.learning_rate)
 
     def summary(self, times):
+        return self.squared_residuals(times), self.degrees_of_freedom(times)
+
+    def squared_residuals(self, times):
+        return self.operator.squared_residuals(self.start, times)
+
+    def degrees_of_freedom(self, times):
         with np.errstate(over="ignore", invalid="ignore"):
             df = self.n_rows - self.operator.trace(times)
             if self.init_mean:
                 df = df + self.operator.form(self.q, times)  # 1 - q'(I - E)q
-        return self.operator.squared_residuals(self.start, times), df
+        return df
 
     def loo_error(self, times):
         residuals = self.operator.residuals(self.start, times) / self.root[:, None]

@@ -446,7 +446,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         df : ndarray of shape (n_times,)
         """
         check_is_fitted(self)
-        return self._dynamics_.summary(_checked(times))[1]
+        return self._dynamics_.degrees_of_freedom(_checked(times))
 
     def training_error(self, times):
         """Weighted mean squared residual (002, (15)).
@@ -460,7 +460,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         errors : ndarray of shape (n_times,)
         """
         check_is_fitted(self)
-        rss = self._dynamics_.summary(_checked(times))[0] + self._pure
+        rss = self._dynamics_.squared_residuals(_checked(times)) + self._pure
         with np.errstate(over="ignore"):
             return rss / self._dynamics_.n * self._scale * self._scale
 
