@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import _binning
-from sklearn_ensemble_theory._binning import (
+from sklearn_ensemble_theory._numerics import binning as _binning
+from sklearn_ensemble_theory._numerics.binning import (
     bin_codes,
     bin_edges_from_quantiles,
     check_bin_edges,

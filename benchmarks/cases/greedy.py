@@ -83,7 +83,7 @@ def dense_signal(seed, n, d):
 
 
 def pursuit_with_gram(data):
-    from sklearn_ensemble_theory.boosting._column_dictionary import ColumnDictionary, GramRows
+    from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary, GramRows
 
     if not hasattr(data, "prepared"):
         weight = np.full(len(data.y), 1 / len(data.y))
@@ -96,7 +96,7 @@ def pursuit_with_gram(data):
 
 
 def pursue_rounds(prepared, data, n_iterations):
-    from sklearn_ensemble_theory.boosting._pursuit import pursue
+    from sklearn_ensemble_theory.boosting._pursuit.rounds import pursue
 
     return pursue(*prepared, n_iterations)
 
@@ -200,7 +200,7 @@ register(
 
 
 def sorted_units(data):
-    from sklearn_ensemble_theory.erm._relu import ReLUUnits
+    from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnits
 
     if not hasattr(data, "units"):
         data.units = ReLUUnits(data.X)

@@ -78,9 +78,13 @@ def sklearn_hist(data, n_rounds, learning_rate, max_bins):
 
 def counted_sums(data, n_rounds, learning_rate, max_bins):
     """Everything that looks at the rows, before the rounds: the columns and what they need."""
-    from sklearn_ensemble_theory._binning import bin_codes, bin_edges_from_quantiles
-    from sklearn_ensemble_theory.boosting._binned_gram import CountedGram, cut_offsets, cut_sums
-    from sklearn_ensemble_theory.boosting._l2_path import NormalizedCuts, boost
+    from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
+    from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
+        CountedGram,
+        cut_offsets,
+        cut_sums,
+    )
+    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import NormalizedCuts, boost
 
     edges = bin_edges_from_quantiles(data.X, max_bins)
     codes, offsets = bin_codes(data.X, edges), cut_offsets(edges)
@@ -91,7 +95,7 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
 
 
 def rounds_alone(cuts, data, n_rounds, learning_rate):
-    from sklearn_ensemble_theory.boosting._l2_path import boost
+    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import boost
 
     return boost(cuts, learning_rate, n_rounds)
 

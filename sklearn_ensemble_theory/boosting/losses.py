@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory.boosting._line_search import (
+from sklearn_ensemble_theory._numerics.root_finding import (
     group_sums,
     root_of_increasing,
     root_of_jumps,

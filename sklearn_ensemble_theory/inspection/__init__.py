@@ -1,5 +1,8 @@
 """What a fitted ensemble is made of: margins, variance decomposition, displays."""
 
-from ._smoothing_displays import BoostingPathDisplay, SmootherSpectrumDisplay
+from sklearn_ensemble_theory.inspection._smoothing_displays import (
+    BoostingPathDisplay,
+    SmootherSpectrumDisplay,
+)
 
 __all__ = ["BoostingPathDisplay", "SmootherSpectrumDisplay"]

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..smoothing import LinearL2BoostingRegressor
+from sklearn_ensemble_theory.smoothing import LinearL2BoostingRegressor
 
 __all__ = ["BoostingPathDisplay", "SmootherSpectrumDisplay"]
 

@@ -1,9 +1,9 @@
 """Linear smoothers, and L2-boosting of them in closed form (002)."""
 
-from ._linear_l2_boosting import LinearL2BoostingRegressor
-from ._nadaraya_watson import NadarayaWatsonRegressor
-from ._smoothing_spline import SmoothingSplineRegressor
-from ._stochastic import stochastic_variance_bound
+from sklearn_ensemble_theory.smoothing._kernel.estimators import NadarayaWatsonRegressor
+from sklearn_ensemble_theory.smoothing._linear_boosting.estimators import LinearL2BoostingRegressor
+from sklearn_ensemble_theory.smoothing._linear_boosting.stochastic import stochastic_variance_bound
+from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
 
 __all__ = [
     "LinearL2BoostingRegressor",

@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
-from sklearn_ensemble_theory.averaging import _bagged_neighbors_loo as loo
-from sklearn_ensemble_theory.averaging import _neighbor_search
-from sklearn_ensemble_theory.averaging._ranked_targets import merge_equal_rows
+from sklearn_ensemble_theory.averaging._neighbors import leave_one_out as loo
+from sklearn_ensemble_theory.averaging._neighbors import search as _neighbor_search
+from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import merge_equal_rows
 
 SCHEMES = [
     # max_samples, n_neighbors, bootstrap
@@ -240,7 +240,7 @@ def test_a_tie_that_straddles_the_cut_is_taken_whole(merge, monkeypatch):
     y = rng.standard_normal(len(X))
     if not merge:
         monkeypatch.setattr(
-            "sklearn_ensemble_theory.averaging._bagged_neighbors_base.merge_equal_rows",
+            "sklearn_ensemble_theory.averaging._neighbors.base.merge_equal_rows",
             lambda X: (None, None),
         )
     model = Regressor(max_samples=0.5, weight_tol=1e-6).fit(X, y)

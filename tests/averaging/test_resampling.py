@@ -5,8 +5,8 @@ import pytest
 import sklearn.ensemble
 
 from sklearn_ensemble_theory import BaggingRegressor
-from sklearn_ensemble_theory.averaging._jackknife import infinitesimal_jackknife
-from sklearn_ensemble_theory.averaging._resampling import Resampling, distinct
+from sklearn_ensemble_theory.averaging._bagging.jackknife import infinitesimal_jackknife
+from sklearn_ensemble_theory.averaging._bagging.sampling import Resampling, distinct
 
 SCHEMES = [
     (True, 12),

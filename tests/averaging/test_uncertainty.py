@@ -10,7 +10,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._jackknife import decompose, infinitesimal_jackknife
+from sklearn_ensemble_theory.averaging._bagging.jackknife import decompose, infinitesimal_jackknife
 
 POINTS = np.linspace(0.1, 0.9, 15)[:, None]
 
@@ -147,7 +147,7 @@ def test_classifiers_judge_probabilities(cls):
 
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_chunks_do_not_change_the_answer(monkeypatch):
-    from sklearn_ensemble_theory.averaging import _uncertainty
+    from sklearn_ensemble_theory.averaging._bagging import uncertainty as _uncertainty
 
     rng = np.random.default_rng(0)
     X, y = rng.random((50, 2)), rng.standard_normal(50)

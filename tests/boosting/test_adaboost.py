@@ -16,10 +16,10 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import ExponentialRisk
-from sklearn_ensemble_theory.boosting._steps import ExactLineSearch
-from sklearn_ensemble_theory.erm._stumps import SignStumps
+from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.risk import ExponentialRisk
+from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch
+from sklearn_ensemble_theory.erm._stumps.estimators import SignStumps
 
 ALGORITHMS = ["discrete", "real", "gentle"]
 

@@ -21,13 +21,13 @@ from sklearn_ensemble_theory import (
     bounds,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._frank_wolfe_parts import (
+from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import (
     Atoms,
     FrankWolfeStep,
     ProfiledRisk,
 )
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
 VARIANTS = [{}, {"away_steps": True}, {"pairwise": True}, {"fully_corrective": True}]
 STEPS = ["open_loop", "line_search", "short"]

@@ -21,7 +21,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._regression_learners import on_grid
+from sklearn_ensemble_theory.boosting._core.learners import on_grid
 
 # scikit-learn's own default where it has one criterion only; before 1.9 it has to be asked for.
 CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "squared_error"}
@@ -266,7 +266,7 @@ def test_init(regression, binary):
 
 
 def _state(model):
-    from sklearn_ensemble_theory.boosting._gradient_boosting import _State
+    from sklearn_ensemble_theory.boosting._gradient_boosting.base import _State
 
     return _State.of(model)
 

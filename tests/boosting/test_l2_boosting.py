@@ -19,8 +19,12 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._binning import bin_codes, bin_edges_from_quantiles
-from sklearn_ensemble_theory.boosting._binned_gram import CountedGram, cut_offsets, cut_sums
+from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
+from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
+    CountedGram,
+    cut_offsets,
+    cut_sums,
+)
 
 
 def left_of_cuts(X, edges):

@@ -7,13 +7,13 @@ import pytest
 
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import (
+from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.risk import (
     EmpiricalRisk,
     ExponentialRisk,
     empirical_risk,
 )
-from sklearn_ensemble_theory.boosting._steps import ExactLineSearch, FixedStep, SmoothStep
+from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch, FixedStep, SmoothStep
 
 
 class Columns:

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
+from sklearn_ensemble_theory._numerics.root_finding import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._line_search import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory.boosting.losses import as_loss
 
 CASES = [

@@ -10,11 +10,11 @@ from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
 from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory.boosting import _column_dictionary
-from sklearn_ensemble_theory.boosting._column_dictionary import ColumnDictionary, GramRows
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import ExactLineSearch
+from sklearn_ensemble_theory.boosting._core import columns as _column_dictionary
+from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary, GramRows
+from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 
 

@@ -7,13 +7,14 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import ExactLineSearch, FixedStep
+from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch, FixedStep
 from sklearn_ensemble_theory.boosting.losses import LogisticLoss, SquaredLoss
-from sklearn_ensemble_theory.erm import ReLUNetwork, _hinge_search
-from sklearn_ensemble_theory.erm._hinge_search import HingeIndex, best_between
-from sklearn_ensemble_theory.erm._relu import ReLUUnits
+from sklearn_ensemble_theory.erm import ReLUNetwork
+from sklearn_ensemble_theory.erm._relu import hinge_search as _hinge_search
+from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnits
+from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex, best_between
 
 
 def data(seed, tied=False):

@@ -7,22 +7,22 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import DecisionStumpClassifier, DecisionStumpRegressor
-from sklearn_ensemble_theory._kernels import (
+from sklearn_ensemble_theory._numerics.hot_loops import (
     bin_masses,
     has_signed_sums,
     pack_columns,
     ranges,
     signed_sums,
 )
-from sklearn_ensemble_theory.erm._criteria import (
+from sklearn_ensemble_theory.erm._stumps.estimators import ClassStumps, MeanStumps, SignStumps
+from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     ClassSquares,
     LeastSquares,
     PartitionFunction,
     SignedZeroOne,
     ZeroOne,
 )
-from sklearn_ensemble_theory.erm._split_search import ColumnIndex
-from sklearn_ensemble_theory.erm._stumps import ClassStumps, MeanStumps, SignStumps
+from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex
 
 
 def questions(X):
@@ -110,7 +110,7 @@ CRITERIA = [ZeroOne, SignedZeroOne, PartitionFunction, ClassSquares, LeastSquare
 def test_bound_and_search_finds_what_the_plain_search_finds(
     criterion, seed, signal, search_rows, monkeypatch
 ):
-    monkeypatch.setattr("sklearn_ensemble_theory.erm._split_search.SEARCH_ROWS", search_rows)
+    monkeypatch.setattr("sklearn_ensemble_theory.erm._stumps.split_search.SEARCH_ROWS", search_rows)
     rng = np.random.default_rng(seed)
     n, p = 3000, 4
     X = rng.standard_normal((n, p))
@@ -198,7 +198,7 @@ def test_binned_stumps_are_the_same_without_scikit_learn_s_histograms(monkeypatc
     target, weight = X[:, 1] + rng.standard_normal(2**14), rng.exponential(size=2**14)
     weight /= weight.sum()
     found = [learner(X, max_bins=64).best(target, weight) for learner in (SignStumps, MeanStumps)]
-    monkeypatch.setattr("sklearn_ensemble_theory._kernels.HistogramBuilder", None)
+    monkeypatch.setattr("sklearn_ensemble_theory._numerics.hot_loops.HistogramBuilder", None)
     again = [learner(X, max_bins=64).best(target, weight) for learner in (SignStumps, MeanStumps)]
     for (a, psi_a), (b, psi_b) in zip(found, again):
         assert (a.feature_, a.threshold_) == (b.feature_, b.threshold_)

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import NadarayaWatsonRegressor
-from sklearn_ensemble_theory.smoothing._kernels import KERNELS, kernel_slope, kernel_value
+from sklearn_ensemble_theory.smoothing._kernel.kernel_functions import (
+    KERNELS,
+    kernel_slope,
+    kernel_value,
+)
 
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 

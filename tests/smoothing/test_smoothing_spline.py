@@ -7,8 +7,8 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._additive import AdditiveDesign
-from sklearn_ensemble_theory.smoothing._spline_basis import SplineBasis, demmler_reinsch
+from sklearn_ensemble_theory.smoothing._spline.additive import AdditiveDesign
+from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis, demmler_reinsch
 
 
 def sobolev_kernel(x, z, r):

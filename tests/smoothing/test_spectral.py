@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from sklearn_ensemble_theory.smoothing._operators import LadderOperator, SpectralOperator, operator
-from sklearn_ensemble_theory.smoothing._spectral import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.operators import (
+    LadderOperator,
+    SpectralOperator,
+    operator,
+)
+from sklearn_ensemble_theory.smoothing._linear_boosting.spectral import (
     n_rounds,
     phi_1,
     residual_filter,

@@ -1,0 +1,1 @@
+"""Numerical functions on arrays that know nothing of estimators."""

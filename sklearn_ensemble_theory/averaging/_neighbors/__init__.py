@@ -1,0 +1,1 @@
+"""Bagged nearest neighbors in closed form."""

@@ -1,0 +1,432 @@
+"""Bagging of k-nearest neighbours with infinitely many replications, in closed form.
+
+Around any point the training rows, in order of distance, get weights that do not depend on the data
+(000 section 10.1.2): one neighbour query and one product with the weights give what bagging
+converges to as the number of replications grows. Nothing is resampled.
+"""
+
+import warnings
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from sklearn_ensemble_theory._compat import fit_context
+from sklearn_ensemble_theory.averaging._neighbors.base import (
+    BaseBaggedNearestNeighbors,
+    range_exponent,
+)
+
+
+class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
+    """Bagged k-nearest-neighbour regression with infinitely many replications.
+
+    The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
+    computed without drawing anything: the i-th nearest training row of a point has a weight that
+    depends on its rank alone, given by
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`, so a prediction is one
+    neighbour query and one scalar product. `max_samples` decides how smooth the fit is: near s = n
+    the nearest neighbour alone predicts (low bias, high variance), at s = n_neighbors all rows do.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        Number k of neighbours that each bagged fit averages.
+
+    max_samples : int, float, "rate" or "loo", default="rate"
+        Number s of rows that each bagged fit sees.
+
+        - int: s itself. At most the number of rows where `bootstrap` is not True.
+        - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
+        - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
+          variance in the bound of [1]_ up to a constant.
+        - "loo": the size with the smallest leave-one-out error on a grid; see `loo_path_`.
+
+        With `bootstrap="bernoulli"` a float is the probability q of each row and the others stand
+        for q = s / n_samples.
+
+    max_samples_grid : array-like of int or float, default=None
+        The sizes that `max_samples="loo"` compares, each read as `max_samples` is. None: about 32
+        in geometric progression up to n_samples, and that of "rate". They start at `n_neighbors`,
+        or, above 1,000 rows, at the size for which 1,000 neighbours carry the weight: smaller sizes
+        look at more neighbours, all of them at s = 1.
+
+    bootstrap : bool or "bernoulli", default=False
+        How rows are drawn: False, without replacement, the scheme that the theory analyses; True,
+        s draws with replacement, where a row drawn c times counts as c neighbours; "bernoulli",
+        each row by itself with probability q.
+
+    weight_tol : float, default=1e-12
+        Neighbours farther than the rank beyond which the weights sum to at most this are not looked
+        at; their weight goes to the overall mean. About n_neighbors (n/s) log(1/weight_tol)
+        neighbours are.
+
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        How :class:`sklearn.neighbors.NearestNeighbors` finds neighbours.
+
+    leaf_size : int, default=30
+        Leaf size of the trees.
+
+    p : float, default=2
+        Power of the Minkowski metric.
+
+    metric : str or callable, default="minkowski"
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X holds
+        distances to the training rows, dense or as the sparse graph of a
+        :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
+
+    metric_params : dict, default=None
+        Further arguments of the metric.
+
+    n_jobs : int, default=None
+        Threads of the neighbour query. The predictions do not depend on it.
+
+    Attributes
+    ----------
+    max_samples_ : int or float
+        The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
+
+    weights_ : ndarray of shape (n_ranks,)
+        Weight of the i-th nearest training row, never increasing with i.
+
+    mean_weight_ : float
+        Weight of the overall mean: one less the sum of `weights_`.
+
+    loo_path_ : dict of ndarray
+        With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
+        mean squared leave-one-out error of each, summed over the outputs.
+
+    n_samples_fit_ : int
+        Number of training rows.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its range; for `n_neighbors` above the number of rows drawn; where
+        distances are not finite; where a precomputed graph holds fewer neighbours than the weights
+        need.
+
+    See Also
+    --------
+    BaggedNearestNeighborsClassifier : The same for class labels.
+    bagged_nearest_neighbors_weights : The weights by rank.
+    bounds.bagged_neighbors_risk_bound : The bound that "rate" balances.
+
+    Notes
+    -----
+    *Ties.* Rows at equal distance share their weights, so a prediction does not depend on the order
+    of the rows (up to rounding): it is the average over all orders of tied rows. Two neighbours
+    are tied when their distances differ by less than 1e-10 of the larger. Equal rows of a dense X
+    are merged before the search, so heavy duplication makes it faster, not slower.
+
+    *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places go to the
+    overall mean of y, (1-q)^n of the weight for k = 1. In expectation that equals averaging the
+    rows that were drawn, as these are then a uniformly random set. (In [2]_ the empty draw
+    predicts 0.)
+
+    *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
+    s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
+    exact up to `weight_tol` and come from one query of the training rows among themselves. Where
+    sizes agree up to rounding the smallest is chosen.
+
+    *Cost.* `fit` builds the search tree, O(d n log n). `predict` asks for R = `len(weights_)`
+    neighbours of each query, R log R each at best, plus R per output. "loo" asks for the R of the
+    smallest size for all n training rows and multiplies by the weights of every size,
+    O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
+    (about 15 MB), more only where a single row has more tied neighbours than that.
+
+    There is no `sample_weight`: without replacement, a row of weight 1/2 has no meaning.
+
+    References
+    ----------
+    .. [1] [000] section 10.1.2.
+    .. [2] [001] theorem En.2, for Bernoulli sampling.
+    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
+       estimate", JMLR 11 (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> y = np.array([0.0, 1.0, 4.0, 9.0, 16.0, 25.0])
+    >>> model = BaggedNearestNeighborsRegressor(max_samples=3).fit(X, y)
+    >>> model.weights_.round(3).tolist()
+    [0.5, 0.3, 0.15, 0.05]
+    >>> model.predict([[0.2], [4.9]]).round(3).tolist()
+    [1.35, 18.85]
+    """
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the weights and index the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; (n_samples, n_samples) distances with `metric="precomputed"`.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **self._validation())
+        y = np.asarray(y, dtype=np.float64)
+        # Squares of errors should neither overflow nor vanish; a power of two changes no digit.
+        exponent = range_exponent(y)
+        targets = np.ldexp(y.reshape(len(y), -1).T, -exponent)
+        self._fit_targets(X, np.ascontiguousarray(targets))
+        if exponent and hasattr(self, "loo_path_"):
+            with np.errstate(over="ignore"):
+                self.loo_path_["error"] = np.ldexp(self.loo_path_["error"], 2 * exponent)
+        self._target_exponent, self._target_shape = exponent, y.shape[1:]
+        return self
+
+    def predict(self, X):
+        """Predict the weighted average of the targets around each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
+            Predicted targets.
+        """
+        averages = self._average(X)
+        return np.ldexp(averages.T, self._target_exponent).reshape(-1, *self._target_shape)
+
+
+class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbors):
+    """Bagged k-nearest-neighbour classification with infinitely many replications.
+
+    The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
+    as the number of replications grows, computed without drawing anything: the i-th nearest
+    training row of a point gives its class a weight that depends on its rank alone, given by
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. For `n_neighbors=1` it is
+    also the limit of the majority vote, and universally consistent where s/n -> 0 and s -> infinity
+    [2]_, which a single nearest neighbour is not.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        Number k of neighbours that each bagged fit averages.
+
+    max_samples : int, float, "rate" or "loo", default="rate"
+        Number s of rows that each bagged fit sees.
+
+        - int: s itself. At most the number of rows where `bootstrap` is not True.
+        - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
+        - "rate": s = int(n_samples ** (d / (d + 2))) for d features.
+        - "loo": the size with the smallest leave-one-out Brier score on a grid; see `loo_path_`.
+
+        With `bootstrap="bernoulli"` a float is the probability q of each row and the others stand
+        for q = s / n_samples.
+
+    max_samples_grid : array-like of int or float, default=None
+        The sizes that `max_samples="loo"` compares, each read as `max_samples` is. None: about 32
+        in geometric progression up to n_samples, and that of "rate". They start at `n_neighbors`,
+        or, above 1,000 rows, at the size for which 1,000 neighbours carry the weight: smaller sizes
+        look at more neighbours, all of them at s = 1.
+
+    bootstrap : bool or "bernoulli", default=False
+        How rows are drawn: False, without replacement; True, s draws with replacement, where a row
+        drawn c times counts as c neighbours; "bernoulli", each row by itself with probability q,
+        the scheme of [2]_.
+
+    weight_tol : float, default=1e-12
+        Neighbours farther than the rank beyond which the weights sum to at most this are not looked
+        at; their weight goes to the class frequencies. About n_neighbors (n/s) log(1/weight_tol)
+        neighbours are.
+
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        How :class:`sklearn.neighbors.NearestNeighbors` finds neighbours.
+
+    leaf_size : int, default=30
+        Leaf size of the trees.
+
+    p : float, default=2
+        Power of the Minkowski metric.
+
+    metric : str or callable, default="minkowski"
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X holds
+        distances to the training rows, dense or as the sparse graph of a
+        :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
+
+    metric_params : dict, default=None
+        Further arguments of the metric.
+
+    n_jobs : int, default=None
+        Threads of the neighbour query. The predictions do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,) or list of such
+        The class labels, sorted; a list of arrays if y has several columns.
+
+    max_samples_ : int or float
+        The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
+
+    weights_ : ndarray of shape (n_ranks,)
+        Weight of the i-th nearest training row, never increasing with i.
+
+    mean_weight_ : float
+        Weight of the class frequencies: one less the sum of `weights_`.
+
+    loo_path_ : dict of ndarray
+        With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
+        leave-one-out Brier score of each (below), summed over the outputs.
+
+    n_samples_fit_ : int
+        Number of training rows.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        For a parameter outside its range; for `n_neighbors` above the number of rows drawn; where
+        distances are not finite; where a precomputed graph holds fewer neighbours than the weights
+        need.
+
+    See Also
+    --------
+    BaggedNearestNeighborsRegressor : The same for real targets; ties, leave-one-out sizes, cost and
+        memory are described there.
+    bagged_nearest_neighbors_weights : The weights by rank.
+
+    Notes
+    -----
+    *The score of "loo"* is Brier's, the mean over the rows of sum_c (p_c - 1{y = c})^2. It is
+    strictly proper, as the log loss is, but stays finite where a large s gives the true class
+    probability 0; the share of errors is constant over ranges of s and leaves the choice to chance.
+
+    *Bernoulli sampling* leaves (1-q)^n of the weight (k = 1) to no row at all; it goes to the class
+    frequencies. (In [2]_ the empty draw predicts class 0.)
+
+    *Predicted class.* The first class whose probability is within 1e-12 of the largest, so that a
+    tie is not decided by rounding.
+
+    *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
+    R x classes for each prediction. The class indicators of the training rows are n_samples x
+    n_classes numbers in memory.
+
+    References
+    ----------
+    .. [1] [000] section 10.1.2.
+    .. [2] [001] theorem En.2, for Bernoulli sampling.
+    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
+       estimate", JMLR 11 (2010).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> model = BaggedNearestNeighborsClassifier(max_samples=3).fit(X, list("aababb"))
+    >>> model.predict([[1.8], [3.9]]).tolist()
+    ['a', 'b']
+    >>> model.predict_proba([[1.8], [3.9]]).round(3).tolist()
+    [[0.5, 0.5], [0.3, 0.7]]
+    """
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y):
+        """Find the weights and index the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; (n_samples, n_samples) distances with `metric="precomputed"`.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Class labels.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        X, y = validate_data(self, X, y, multi_output=True, **self._validation())
+        check_classification_targets(y)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
+                DataConversionWarning,
+                stacklevel=2,
+            )
+            y = y.ravel()
+        columns = y.reshape(len(y), -1).T
+        classes = [np.unique(column) for column in columns]
+        targets = [column == label for column, labels in zip(columns, classes) for label in labels]
+        self._fit_targets(X, np.array(targets, dtype=np.float64))
+        self.classes_ = classes if y.ndim == 2 else classes[0]
+        return self
+
+    def predict_proba(self, X):
+        """Weight of each class around each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_queries, n_classes) or list of such
+            Class probabilities in the order of `classes_`; a list, one array an output, if y has
+            several columns.
+        """
+        averages = self._average(X)
+        single = not isinstance(self.classes_, list)
+        sizes = [len(labels) for labels in ([self.classes_] if single else self.classes_)]
+        parts = np.split(averages, np.cumsum(sizes)[:-1])
+        probabilities = [np.ascontiguousarray((part / part.sum(axis=0)).T) for part in parts]
+        return probabilities[0] if single else probabilities
+
+    def predict(self, X):
+        """Predict the class of the largest weight around each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
+            Predicted labels.
+        """
+        probabilities = self.predict_proba(X)
+        if not isinstance(self.classes_, list):
+            return _most_likely(self.classes_, probabilities)
+        columns = [_most_likely(*pair) for pair in zip(self.classes_, probabilities)]
+        return np.column_stack(columns)
+
+
+def _most_likely(classes, probabilities):
+    best = probabilities.max(axis=1, keepdims=True)
+    return classes[np.argmax(probabilities >= best - 1e-12, axis=1)]

@@ -1,0 +1,1 @@
+"""What all boosting algorithms share: the loop, risks, step rules and weak learners."""

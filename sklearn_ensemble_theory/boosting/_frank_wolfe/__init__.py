@@ -1,0 +1,1 @@
+"""Frank-Wolfe boosting over a ball of the variation norm."""

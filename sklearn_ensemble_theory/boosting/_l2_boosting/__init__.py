@@ -1,0 +1,1 @@
+"""L2-boosting of stumps on binned columns."""

@@ -1,0 +1,1 @@
+"""Matching pursuit over the columns of X."""

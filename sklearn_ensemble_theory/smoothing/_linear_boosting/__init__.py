@@ -1,0 +1,1 @@
+"""L2-boosting of linear smoothers in closed form."""
