@@ -6,12 +6,10 @@ exists only in some of the supported releases.
 
 import sklearn
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
-    Hidden,
     Interval,
-    InvalidParameterError,
-    Options,
     RealNotInt,
     StrOptions,
 )
@@ -30,11 +28,8 @@ __all__ = [
     "SKLEARN_VERSION",
     "CallbackSupportMixin",
     "HasMethods",
-    "Hidden",
     "HistogramBuilder",
     "Interval",
-    "InvalidParameterError",
-    "Options",
     "RealNotInt",
     "StrOptions",
     "check_method_params",
@@ -43,6 +38,8 @@ __all__ = [
     "parse_version",
     "raise_for_params",
     "routing_enabled",
+    "safe_indexing",
+    "tree_constraints",
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
@@ -66,3 +63,10 @@ except ImportError:
 
         def call_on_fit_task_end(self, **kwargs):
             return False
+
+
+def tree_constraints(tree_class):
+    """The constraints of a tree's parameters that a forest passes on: all but the splitter's."""
+    constraints = dict(tree_class._parameter_constraints)
+    constraints.pop("splitter")
+    return constraints

@@ -1,24 +1,80 @@
-"""Which fold holds out which row."""
+"""Cross-validation splits of the rows that are fitted, from the splits of the rows that were given.
+
+A splitter or a list of splits speaks of the rows that the user passed to `fit`; rows of weight 0
+are left out of the fit afterwards. An integer means scikit-learn's default, consecutive folds (by
+class for a classifier), of the rows that are fitted: a row of weight 0 then changes nothing.
+"""
+
+from numbers import Integral
 
 import numpy as np
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import check_cv
 
-__all__ = ["fold_numbers"]
+__all__ = ["fold_numbers", "splits_of_rows"]
 
 
-def fold_numbers(cv, X, y, random_state=None):
-    """The number of the split that tests on each row, as far as `cv` tests on each row once.
+def splits_of_rows(cv, X, y, kept=slice(None), classifier=False):
+    """The splits of `cv` as positions among the rows that are fitted.
 
     Parameters
     ----------
     cv : int, cross-validation generator, iterable or None
-        An integer shuffles; None is 5.
-    X, y : ndarrays of shape (n, p) and (n,)
-    random_state : int, RandomState instance or None
+        As in :func:`sklearn.model_selection.check_cv`; None is 5.
+    X : {array, sparse matrix} of shape (n, p)
+        All rows, those that are not fitted included.
+    y : array of shape (n,) or (n, n_targets)
+    kept : slice(None) or increasing int array, default=slice(None)
+        The rows that are fitted.
+    classifier : bool, default=False
+        Whether an integer stratifies by class.
 
     Returns
     -------
-    folds : unsigned integer ndarray of shape (n,)
+    list of (train, test), int arrays of positions among the kept rows
+
+    Raises
+    ------
+    ValueError
+        If a split names a row that X does not have, or has no fitted row to train or to test on.
+    """
+    n = X.shape[0]
+    by_count = cv is None or isinstance(cv, Integral)
+    if by_count and not isinstance(kept, slice):
+        X, y, n, kept = X[kept], y[kept], len(kept), slice(None)
+    position = np.full(n, -1, dtype=np.intp)
+    position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
+    splits = []
+    for number, split in enumerate(check_cv(cv, y, classifier=classifier).split(X, y)):
+        parts = tuple(_positions(part, position, number) for part in split)
+        if not all(len(part) for part in parts):
+            raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
+        splits.append(parts)
+    return splits
+
+
+def _positions(rows, position, number):
+    """The positions of `rows` among the kept rows; `rows` may be a boolean mask."""
+    try:
+        found = position[np.asarray(rows)]
+    except IndexError:
+        raise ValueError(
+            f"Split {number} of cv has row indices that are out of bounds for X with "
+            f"{len(position)} rows."
+        ) from None
+    return found[found >= 0]
+
+
+def fold_numbers(cv, X, y, kept=slice(None)):
+    """The number of the split that tests on each fitted row, where `cv` tests on no row twice.
+
+    Parameters
+    ----------
+    cv, X, y, kept
+        As for `splits_of_rows`.
+
+    Returns
+    -------
+    folds : unsigned integer ndarray of shape (n_kept,)
         Rows that no split tests on have the number `n_splits`.
     n_splits : int
 
@@ -27,25 +83,18 @@ def fold_numbers(cv, X, y, random_state=None):
     ValueError
         If a row is tested on twice, or a split leaves rows out of both of its halves.
     """
-    n = len(y)
-    if cv is None or isinstance(cv, int | np.integer):
-        cv = KFold(5 if cv is None else cv, shuffle=True, random_state=random_state)
-    splits = list(check_cv(cv).split(X, y))
+    splits = splits_of_rows(cv, X, y, kept)
+    n = X.shape[0] if isinstance(kept, slice) else len(kept)
     folds = np.full(n, len(splits), dtype=np.min_scalar_type(len(splits)))
     for number, (train, test) in enumerate(splits):
-        try:
-            in_test, in_train = np.zeros((2, n), dtype=bool)
-            in_test[test] = True
-            in_train[train] = True
-        except IndexError:
-            raise ValueError(
-                f"split {number} of cv names rows that X, of {n} rows, lacks"
-            ) from None
+        in_test, in_train = np.zeros((2, n), dtype=bool)
+        in_test[test] = True
+        in_train[train] = True
         if not np.array_equal(in_train, ~in_test):
             raise ValueError(
-                f"split {number} of cv does not train on exactly the rows that it does not test on"
+                f"Split {number} of cv must train on exactly the rows that it does not test on."
             )
         if (folds[in_test] < len(splits)).any():
-            raise ValueError("cv tests on a row in more than one split")
+            raise ValueError("cv must not test on a row in more than one split.")
         folds[in_test] = number
     return folds, len(splits)

@@ -1,6 +1,68 @@
-"""Sample weights as the algorithms need them."""
+"""Sample weights: one check, and the forms in which algorithms need them."""
+
+from typing import NamedTuple
 
 import numpy as np
+
+from sklearn_ensemble_theory._compat import check_sample_weight
+
+__all__ = ["PositiveRows", "normalised_weights", "positive_rows", "rows_of_positive_weight"]
+
+
+class PositiveRows(NamedTuple):
+    """The rows of positive weight.
+
+    Attributes
+    ----------
+    rows : slice or int array of shape (n_kept,)
+        ``slice(None)`` where every row is kept, so that indexing makes no copy.
+    weight : float array of shape (n_kept,)
+        Their weights, as the user gave them.
+    n_samples : int
+        The number of rows that `fit` was given.
+    """
+
+    rows: slice | np.ndarray
+    weight: np.ndarray
+    n_samples: int
+
+    @property
+    def normalised(self):
+        """The weights divided by their sum."""
+        return normalised_weights(self.weight, len(self.weight))
+
+    def take(self, *arrays):
+        """The kept rows of each array; an array given alone comes back alone."""
+        if isinstance(self.rows, slice):
+            return arrays if len(arrays) > 1 else arrays[0]
+        kept = tuple(array[self.rows] for array in arrays)
+        return kept if len(kept) > 1 else kept[0]
+
+
+def rows_of_positive_weight(sample_weight, X):
+    """Check `sample_weight` and find the rows to fit: a row of weight 0 is as good as absent.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,), float or None
+    X : {array, sparse matrix} of shape (n, p)
+
+    Returns
+    -------
+    PositiveRows
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or none is positive.
+    """
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    rows = positive_rows(weight)
+    if isinstance(rows, slice):
+        return PositiveRows(rows, weight, len(weight))
+    if not len(rows):
+        raise ValueError("sample_weight must be positive for at least one row.")
+    return PositiveRows(rows, weight[rows], len(weight))
 
 
 def normalised_weights(sample_weight, n):
@@ -21,6 +83,6 @@ def normalised_weights(sample_weight, n):
 
 
 def positive_rows(weight):
-    """The rows that count: a slice of all, or an index; a row of weight 0 is as good as absent."""
+    """The rows of positive weight: ``slice(None)`` for all of them, or an index array."""
     positive = weight > 0
     return slice(None) if positive.all() else np.flatnonzero(positive)

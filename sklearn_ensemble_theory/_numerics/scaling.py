@@ -1,36 +1,80 @@
-"""Targets brought to a size at which squares and sums of squares are harmless."""
+"""Targets in units in which squares and sums of squares neither overflow nor vanish."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Standardized", "power_of_two"]
+__all__ = ["CONSTANT_TO_ROUNDING", "TargetScale", "largest_magnitude", "power_of_two"]
+
+# Deviations from the mean below this share of it are rounding: the target is constant.
+CONSTANT_TO_ROUNDING = 1e-14
 
 
 @dataclass
-class Standardized:
-    """y less about its mean, in units of about its largest deviation, so that squares are harmless.
+class TargetScale:
+    """The affine map to units of the target's size: ``scaled = (y - mean) / scale``.
 
-    The unit is a power of 2: dividing by it is exact.
+    Attributes
+    ----------
+    mean : float or array of shape (n_targets,)
+    scale : float or array of shape (n_targets,)
+        Positive; 1 for a target that is constant to rounding, whose scaled values are all 0.
     """
 
-    mean: float
-    scale: float
+    mean: float | np.ndarray
+    scale: float | np.ndarray
+    is_constant: bool | np.ndarray = False
 
     @classmethod
-    def of(cls, y, sample_weight):
+    def in_powers_of_two(cls, y, sample_weight=None):
+        """About the mean, in units of a power of 2 near the largest deviation.
+
+        The division is exact, so that whole numbers stay whole numbers.
+        """
         size = power_of_two(np.abs(y).max())
         mean = np.average(y / size, weights=sample_weight)
         deviation = np.abs(y / size - mean).max()
         return cls(mean * size, size * power_of_two(deviation))
 
+    @classmethod
+    def about_mean(cls, y, weight, centre=True):
+        """About the weighted mean (0 without `centre`), in units of the largest deviation.
+
+        Parameters
+        ----------
+        y : float array of shape (n,) or (n, n_targets)
+        weight : float array of shape (n,)
+        centre : bool, default=True
+        """
+        weight = weight / weight.sum()
+        # The mean of differences from one row: exact for constant y, whatever its size.
+        mean = y[0] + weight @ (y - y[0]) if centre else np.zeros(y.shape[1:])
+        size = np.abs(y - mean).max(axis=0)
+        constant = size <= CONSTANT_TO_ROUNDING * np.abs(mean)
+        scale = np.where(constant, 1.0, size)
+        return (
+            cls(mean, scale, constant)
+            if y.ndim > 1
+            else cls(float(mean), float(scale), bool(constant))
+        )
+
+    @classmethod
+    def about_zero(cls, y):
+        """In units of the largest absolute value, without a shift."""
+        return cls(0.0, largest_magnitude(y))
+
     def __call__(self, y):
-        return (y - self.mean) / self.scale
+        return np.where(self.is_constant, 0.0, (y - self.mean) / self.scale)
 
     def squares_in_units(self, squares):
-        """Squares in units of y; beyond the range of floats inf or 0, without a word."""
+        """Squares in units of y; inf or 0 beyond the range of floats, without a warning."""
         with np.errstate(over="ignore", under="ignore"):
             return squares * self.scale * self.scale
+
+
+def largest_magnitude(y):
+    """The largest absolute value; 1 where all values are 0 (or there are none)."""
+    return float(np.max(np.abs(y), initial=0.0)) or 1.0
 
 
 def power_of_two(x):

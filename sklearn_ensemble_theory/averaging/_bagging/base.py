@@ -30,16 +30,15 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
+from sklearn_ensemble_theory._trees import is_tree, single_precision_if_finite
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     Plan,
     fit_member,
-    is_tree,
     member_blocks,
     random_state_names,
     sum_answers,
     takes_sample_weight,
-    tree_input,
 )
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import OutOfBag
 from sklearn_ensemble_theory.averaging._bagging.sampling import Resampling
@@ -190,7 +189,7 @@ class BaseBagging(
             )
         y, description = self._encode_y(y)
         classes = description.get("classes_")
-        X_checked = tree_input(X) if is_tree(estimator) else None
+        X_checked = single_precision_if_finite(X) if is_tree(estimator) else None
         plan = self._plan(
             estimator=estimator,
             random_states=random_state_names(estimator),
@@ -337,7 +336,7 @@ class BaseBagging(
 
     def _mean_answer(self, X, method, params=None):
         """Mean of the members' answers (logarithm of the mean for log-probabilities)."""
-        X_checked = tree_input(X) if is_tree(self.estimator_) else None
+        X_checked = single_precision_if_finite(X) if is_tree(self.estimator_) else None
         checked = X_checked is not None
         X = X_checked if checked else X
         columns = self._columns()

@@ -9,21 +9,14 @@ import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
-from sklearn.tree import (
-    DecisionTreeClassifier,
-    DecisionTreeRegressor,
-    ExtraTreeClassifier,
-    ExtraTreeRegressor,
-)
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
+from sklearn_ensemble_theory._compat import check_method_params, routing_enabled, safe_indexing
 from sklearn_ensemble_theory.averaging._bagging.sampling import Resampling
 
 MAX_SEED = np.iinfo(np.int32).max
@@ -31,7 +24,6 @@ MAX_SEED = np.iinfo(np.int32).max
 MAX_BLOCKS = 64
 # Learners that release the interpreter lock and take input that needs no further check. A subclass
 # may have changed `fit`, so it is treated as any other learner.
-TREES = (DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier, ExtraTreeRegressor)
 
 
 def random_state_names(estimator):
@@ -51,23 +43,6 @@ def balanced_weights(codes, weights, n_classes):
     totals = np.bincount(codes, weights=weights, minlength=n_classes)
     with np.errstate(divide="ignore"):
         return (totals.sum() / (n_classes * totals))[codes]
-
-
-def is_tree(estimator):
-    return type(estimator) in TREES
-
-
-def tree_input(X):
-    """X as scikit-learn's trees hold it, or None where a tree had better look at X itself.
-
-    A tree turns X into single precision and searches it for missing values at each fit; done here
-    it is done once for the whole ensemble. Missing and infinite values are left to the tree.
-    """
-    if sp.issparse(X) or X.dtype.kind not in "fiub":
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        X = np.asarray(X, dtype=np.float32)
-        return X if np.isfinite(np.sum(X)) or np.isfinite(X).all() else None
 
 
 @dataclass(frozen=True)
@@ -139,14 +114,14 @@ def fit_member(plan, X, y, seed):
         features, rows = plan.indices(seed)
         weights = None
     params = check_method_params(X, params=plan.fit_params, indices=rows)
-    y_rows = _safe_indexing(y, rows)
+    y_rows = safe_indexing(y, rows)
     if plan.balance_classes:
         weights = weights * balanced_weights(y_rows, weights, plan.n_classes)
     if weights is not None and not (weights == 1).all():
         params["sample_weight"] = weights
     if plan.checked:
         params["check_input"] = False
-    X_rows = _safe_indexing(X, rows)
+    X_rows = safe_indexing(X, rows)
     if not plan.all_features:
         X_rows = X_rows[:, features]
     with np.errstate(all="ignore"):  # the base learner's arithmetic warns nobody
@@ -168,7 +143,7 @@ def fit_member(plan, X, y, seed):
     answer = ask(
         member,
         plan.out_of_bag,
-        _safe_indexing(X, outside),
+        safe_indexing(X, outside),
         features=None if plan.all_features else features,
         n_classes=plan.n_classes,
         checked=plan.checked,

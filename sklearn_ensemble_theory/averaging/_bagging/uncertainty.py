@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._trees import is_tree, single_precision_if_finite
 from sklearn_ensemble_theory.averaging._bagging.jackknife import decompose, infinitesimal_jackknife
-from sklearn_ensemble_theory.averaging._bagging.members import ask, is_tree, tree_input
+from sklearn_ensemble_theory.averaging._bagging.members import ask
 
 # Numbers held at once when answers or covariances are gathered: 64 MB of float64.
 CHUNK = 2**23
@@ -181,7 +182,7 @@ class UncertaintyMixin:
     def _answers_by_chunk(self, X):
         """The members' answers (B, m, ...) for consecutive chunks of the rows of X."""
         method = self._answer_method(self.estimator_)
-        X_checked = tree_input(X) if is_tree(self.estimator_) else None
+        X_checked = single_precision_if_finite(X) if is_tree(self.estimator_) else None
         checked = X_checked is not None
         X = X_checked if checked else X
         columns = self._columns()

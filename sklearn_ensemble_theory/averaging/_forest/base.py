@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklearn_ensemble_theory._trees import single_precision_if_finite
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
-from sklearn_ensemble_theory.averaging._bagging.members import Plan, tree_input
+from sklearn_ensemble_theory.averaging._bagging.members import Plan
 from sklearn_ensemble_theory.averaging._bagging.sampling import Resampling
 
 # Parameters that are handed to every tree as they are.
@@ -30,13 +31,6 @@ SHARED_CONSTRAINTS = {
     for name, constraint in BaseBagging._parameter_constraints.items()
     if name not in ("estimator", "max_features", "bootstrap_features")
 }
-
-
-def tree_constraints(tree_class):
-    """Constraints of the tree's parameters that a forest hands on."""
-    constraints = dict(tree_class._parameter_constraints)
-    constraints.pop("splitter")
-    return constraints
 
 
 class BaseForest(BaseBagging):
@@ -131,7 +125,7 @@ class BaseForest(BaseBagging):
         return sp.hstack(paths).tocsr(), np.cumsum([0] + [path.shape[1] for path in paths])
 
     def _each_tree(self, method, X):
-        X_checked = tree_input(X)
+        X_checked = single_precision_if_finite(X)
         checked = X_checked is not None
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(getattr(tree, method))(X_checked if checked else X, check_input=not checked)

@@ -3,7 +3,7 @@
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import compute_sample_weight
 
-from sklearn_ensemble_theory._compat import StrOptions
+from sklearn_ensemble_theory._compat import StrOptions, tree_constraints
 from sklearn_ensemble_theory.averaging._bagging.members import balanced_weights
 from sklearn_ensemble_theory.averaging._bagging.predictions import (
     ClassifierAnswers,
@@ -150,9 +150,7 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
 
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
-        **{
-            k: v for k, v in DecisionTreeRegressor._parameter_constraints.items() if k != "splitter"
-        },
+        **tree_constraints(DecisionTreeRegressor),
     }
 
     def __init__(
@@ -341,11 +339,7 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
 
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
-        **{
-            k: v
-            for k, v in DecisionTreeClassifier._parameter_constraints.items()
-            if k != "splitter"
-        },
+        **tree_constraints(DecisionTreeClassifier),
         "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
         "voting": [StrOptions({"soft", "hard"})],
     }

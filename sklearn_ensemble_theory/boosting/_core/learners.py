@@ -2,49 +2,14 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from sklearn_ensemble_theory._trees import is_tree, on_grid
 from sklearn_ensemble_theory.boosting._adaboost.learners import seeded_clone
 from sklearn_ensemble_theory.boosting.losses import MultinomialLoss, newton_leaves
 from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnitRegressor, ReLUUnits
 from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpRegressor, MeanStumps
-
-TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
-
-
-def is_tree(estimator):
-    """Whether leaves can be read and rewritten; subclasses may predict otherwise."""
-    return type(estimator) in TREES
-
-
-def tree_input(X):
-    """X as scikit-learn's trees hold it, turned once instead of in every round."""
-    values = X.data if sp.issparse(X) else X
-    if values.dtype != np.float32 and values.size:
-        limit = np.finfo(np.float32).max
-        if values.max() > limit or values.min() < -limit:
-            raise ValueError(
-                "X has a value too large for dtype('float32'), in which trees hold it."
-            )
-    if sp.issparse(X):
-        return X.tocsr().astype(np.float32)
-    return np.ascontiguousarray(X, dtype=np.float32)
-
-
-def on_grid(target):
-    """Targets rounded to multiples of 2^-36 of their size, so that a tree's sums are exact.
-
-    A tree breaks ties between equally good splits by the last bit of sums of weights times
-    targets. On a grid such sums are exact for whole weights up to 2^17 in all: equal splits tie
-    exactly, and a weight of 2 chooses as a row written twice does.
-    """
-    size = np.max(np.abs(target), initial=0.0)
-    if not size > 0:
-        return target
-    step = np.ldexp(1.0, int(np.frexp(size)[1]) - 36)
-    return np.round(target / step) * step if step > 0 else target
 
 
 class Regressors:

@@ -29,13 +29,12 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._progress import Progress
+from sklearn_ensemble_theory._trees import is_tree, single_precision
 from sklearn_ensemble_theory._weights import positive_rows
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._adaboost.learners import seeded_clone
 from sklearn_ensemble_theory.boosting._core.learners import (
     check_takes_weights,
-    is_tree,
-    tree_input,
     weak_learner,
 )
 from sklearn_ensemble_theory.boosting._core.loop import boost
@@ -213,7 +212,7 @@ class BaseGradientBoosting(
         found = validate_data(self, X, *y, dtype=[np.float64, np.float32], **options)
         X, *y = found if y else (found,)
         if is_tree(estimator):
-            X = tree_input(X)
+            X = single_precision(X)
         return (X, *y) if y else X
 
     def _same_description(self, description):

@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._numerics.binning import (
     check_bin_edges,
     sum_of_tables,
 )
-from sklearn_ensemble_theory._numerics.scaling import Standardized, power_of_two
+from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
     CountedGram,
     StoredGram,
@@ -229,7 +229,7 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
         folds, n_splits = self._folds(X, y)
         n_groups = n_splits + bool(folds is None or (folds == n_splits).any())
         edges = self._edges(X, sample_weight)
-        target = Standardized.of(y, sample_weight)
+        target = TargetScale.in_powers_of_two(y, sample_weight)
         offsets = cut_offsets(edges)
         max_cuts = self._max_cuts(offsets[-1], n_groups)
         self._say(f"{offsets[-1]} cuts in {len(edges)} features")
@@ -290,7 +290,7 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
                 sample_weight = sample_weight / unit
         if first:
             edges = self._edges(X, sample_weight)
-            target = Standardized.of(y, sample_weight)
+            target = TargetScale.in_powers_of_two(y, sample_weight)
         else:
             edges, target = self._sums_edges, self._target
         offsets = cut_offsets(edges)
@@ -417,7 +417,7 @@ class L2BoostingRegressor(RegressorMixin, BaseEstimator):
     def _folds(self, X, y):
         if self.n_estimators != "cv":
             return None, 0
-        return fold_numbers(self.cv, X, y, self.random_state)
+        return fold_numbers(self.cv, X, y)
 
     def _edges(self, X, sample_weight):
         if self.bin_edges is None:

@@ -1,0 +1,82 @@
+"""scikit-learn's trees as members: what they can be given without a check, and rounding."""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+__all__ = [
+    "REGRESSION_TREES",
+    "TREES",
+    "is_tree",
+    "on_grid",
+    "single_precision",
+    "single_precision_if_finite",
+]
+
+REGRESSION_TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
+TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
+
+
+def is_tree(estimator):
+    """Whether this is one of scikit-learn's trees itself; a subclass may predict otherwise."""
+    return type(estimator) in TREES
+
+
+def single_precision(X):
+    """X in single precision, as trees store it: converted once instead of in every fit.
+
+    Parameters
+    ----------
+    X : {array, CSR or CSC matrix} of shape (n, p)
+        Finite.
+
+    Returns
+    -------
+    {C-contiguous float32 array, float32 CSR matrix} of shape (n, p)
+
+    Raises
+    ------
+    ValueError
+        If a value is beyond the range of single precision.
+    """
+    values = X.data if sp.issparse(X) else X
+    if values.dtype != np.float32 and values.size:
+        limit = np.finfo(np.float32).max
+        if values.max() > limit or values.min() < -limit:
+            raise ValueError(
+                "X has a value too large for dtype('float32'), in which trees store it."
+            )
+    if sp.issparse(X):
+        return X.tocsr().astype(np.float32)
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+def single_precision_if_finite(X):
+    """A dense X in single precision if all its values are finite there, else None.
+
+    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
+    """
+    if sp.issparse(X) or X.dtype.kind not in "fiub":
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = np.asarray(X, dtype=np.float32)
+        return X if np.isfinite(np.sum(X)) or np.isfinite(X).all() else None
+
+
+def on_grid(target):
+    """Targets rounded to multiples of 2^-36 of their size, so that a tree's sums are exact.
+
+    A tree breaks ties between equally good splits by the last bit of sums of weights times
+    targets. On a grid such sums are exact for integer weights up to 2^17 in all: equal splits tie
+    exactly, and integer weights choose the same split as repeated rows.
+    """
+    size = np.max(np.abs(target), initial=0.0)
+    if not size > 0:
+        return target
+    step = np.ldexp(1.0, int(np.frexp(size)[1]) - 36)
+    return np.round(target / step) * step if step > 0 else target
