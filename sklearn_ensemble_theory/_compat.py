@@ -1,8 +1,10 @@
-"""The only file that imports a private scikit-learn name or asks for a version.
+"""The only file that imports a private scikit-learn name or compares versions.
 
 Everything here has a public meaning in scikit-learn's developer guide but a private address, or
 exists only in some of the supported releases.
 """
+
+from typing import Any, Self
 
 import sklearn
 from sklearn.base import _fit_context as fit_context
@@ -19,7 +21,7 @@ from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-try:  # the histograms of HistGradientBoosting; _kernels does without where they have moved
+try:  # the histograms of HistGradientBoosting; without them _numerics.hot_loops uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
 except ImportError:
     HistogramBuilder = None
@@ -51,22 +53,22 @@ except ImportError:
     class CallbackSupportMixin:
         """Where scikit-learn has no callbacks: no `set_callbacks`, contexts that do nothing."""
 
-        def _init_callback_context(self, **kwargs):
+        def _init_callback_context(self, **kwargs: Any) -> "_NoCallbacks":
             return _NoCallbacks()
 
     class _NoCallbacks:
-        def subcontext(self, **kwargs):
+        def subcontext(self, **kwargs: Any) -> Self:
             return self
 
-        def call_on_fit_task_begin(self, **kwargs):
+        def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
             return self
 
-        def call_on_fit_task_end(self, **kwargs):
+        def call_on_fit_task_end(self, **kwargs: Any) -> bool:
             return False
 
 
-def tree_constraints(tree_class):
-    """The constraints of a tree's parameters that a forest passes on: all but the splitter's."""
+def tree_constraints(tree_class: type) -> dict[str, Any]:
+    """The constraints of the tree parameters that a forest passes on: all but the splitter's."""
     constraints = dict(tree_class._parameter_constraints)
     constraints.pop("splitter")
     return constraints
