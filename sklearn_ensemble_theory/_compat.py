@@ -4,8 +4,6 @@ Everything here has a public meaning in scikit-learn's developer guide but a pri
 exists only in some of the supported releases.
 """
 
-from typing import Any, Self
-
 import sklearn
 from sklearn.base import _fit_context as fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -53,21 +51,21 @@ except ImportError:
     class CallbackSupportMixin:
         """Where scikit-learn has no callbacks: no `set_callbacks`, contexts that do nothing."""
 
-        def _init_callback_context(self, **kwargs: Any) -> "_NoCallbacks":
+        def _init_callback_context(self, **kwargs):
             return _NoCallbacks()
 
     class _NoCallbacks:
-        def subcontext(self, **kwargs: Any) -> Self:
+        def subcontext(self, **kwargs):
             return self
 
-        def call_on_fit_task_begin(self, **kwargs: Any) -> Self:
+        def call_on_fit_task_begin(self, **kwargs):
             return self
 
-        def call_on_fit_task_end(self, **kwargs: Any) -> bool:
+        def call_on_fit_task_end(self, **kwargs):
             return False
 
 
-def tree_constraints(tree_class: type) -> dict[str, Any]:
+def tree_constraints(tree_class):
     """The constraints of the tree parameters that a forest passes on: all but the splitter's."""
     constraints = dict(tree_class._parameter_constraints)
     constraints.pop("splitter")

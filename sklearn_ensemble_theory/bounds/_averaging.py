@@ -27,9 +27,9 @@ def _check(
     open_low: bool = False,
 ) -> None:
     """Raise a ValueError unless the value is a finite number (an integer) from low to high."""
-    kind = Integral if integral else Real
-    fits = isinstance(value, kind) and (low < value if open_low else low <= value)
-    if not (fits and value <= high and math.isfinite(value)):
+    number: Any = value if isinstance(value, Integral if integral else Real) else math.nan
+    above_low = low < number if open_low else low <= number
+    if not (above_low and number <= high and math.isfinite(number)):
         noun = "an integer" if integral else "a number"
         above = "above" if open_low else "of at least"
         below = "" if high == math.inf else f" and at most {high}"

@@ -1,4 +1,4 @@
-"""Bagging against explicit loops, and what its attributes promise."""
+"""Bagging against explicit loops, and what its attributes document."""
 
 import pickle
 
@@ -41,7 +41,7 @@ def classification():
 
 
 class Recorder(RegressorMixin, BaseEstimator):
-    """Keeps what it is given; takes weights."""
+    """Stores the data of `fit`; accepts weights."""
 
     def fit(self, X, y, sample_weight=None):
         self.X_, self.y_, self.weight_ = X, y, sample_weight
@@ -58,13 +58,13 @@ class RowsOnly(Recorder):
         return super().fit(X, y)
 
 
-# ------------------------------------------------------------------- what the base learner sees
+# ------------------------------------------------------------------- data of the base learner
 
 
 @pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("max_samples", [10, 0.8])
 def test_weights_are_probabilities_and_reach_the_learner_as_counts(routing, max_samples):
-    """Takes the place of scikit-learn's test of the same, where learners see rows of weight 0."""
+    """Replaces scikit-learn's test of the same, where learners get rows of weight 0."""
     X, y = np.arange(100.0).reshape(-1, 1), np.repeat([0.0, 1.0], 50)
     weight = np.zeros(100)
     weight[[4, 5]] = [4, 8]
@@ -97,7 +97,7 @@ def test_learner_without_weights_sees_rows_as_often_as_drawn(regression):
             np.testing.assert_array_equal(member.y_, y[rows])
 
 
-def test_rows_of_weight_zero_reach_nobody(regression):
+def test_rows_of_weight_zero_are_left_out(regression):
     X, y = regression
     weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
     for scheme in (True, "bernoulli", "bayesian", "poisson"):
@@ -146,7 +146,7 @@ def test_members_may_be_stopped_by_their_bag_holding_one_class():
     assert not all(one_class)
     with pytest.raises(ValueError, match="decision_function cannot be averaged"):
         bag.decision_function(X)
-    with pytest.raises(ValueError, match="NaN"):  # its own complaints still come through
+    with pytest.raises(ValueError, match="NaN"):  # errors of the base learner are raised
         bag.fit(np.where(X == 7, np.nan, X), y)
 
 
@@ -208,7 +208,7 @@ def test_tiny_probabilities_keep_their_logarithms():
 
 
 def explicit_out_of_bag(bag, X, y, answers):
-    """Mean answers of the first B members on rows that they have not seen, for every B."""
+    """Mean answers of the first B members on rows that they are not fitted to, for every B."""
     total, votes = 0.0, np.zeros(len(y))
     for member, rows in zip(bag.estimators_, bag.estimators_samples_):
         outside = np.setdiff1d(np.arange(len(y)), rows)
@@ -312,7 +312,7 @@ def test_out_of_bag_needs_rows_outside(regression, params):
         BaggingRegressor(oob_score=True, **params).fit(X, y)
 
 
-# ------------------------------------------------------------------------------- other promises
+# ------------------------------------------------------------------------------- other properties
 
 
 def test_number_of_members_of_theorem_en3(classification):

@@ -16,7 +16,7 @@ POINTS = np.linspace(0.1, 0.9, 15)[:, None]
 
 
 def fresh_data_sets(leaf, n_sets, n=80, n_estimators=100, seed=0, **params):
-    """Bags of trees on fresh samples of a noisy sine: fitted, and the members' answers."""
+    """Bags of trees on fresh samples of a noisy sine: fitted, and their members' predictions."""
     rng = np.random.default_rng(seed)
     for r in range(n_sets):
         X = rng.random((n, 1))
@@ -123,7 +123,7 @@ def test_too_few_members_warn_and_give_zero_not_nan():
     assert (error >= 0).all()
 
 
-def test_what_has_no_standard_error_says_why():
+def test_no_standard_error_is_an_error_with_its_reason():
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 2)), rng.standard_normal(30)
     with pytest.raises(ValueError, match="n_estimators >= 2"):
@@ -135,7 +135,7 @@ def test_what_has_no_standard_error_says_why():
 
 
 @pytest.mark.parametrize("cls", [BaggingClassifier, RandomForestClassifier])
-def test_classifiers_judge_probabilities(cls):
+def test_standard_errors_of_probabilities(cls):
     rng = np.random.default_rng(0)
     X = rng.random((80, 2))
     y = np.array(["a", "b", "c"])[rng.integers(0, 3, 80)]

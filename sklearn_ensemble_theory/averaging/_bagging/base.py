@@ -9,7 +9,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from warnings import warn
 
 import numpy as np
@@ -60,7 +60,7 @@ class BaseBagging(
 ):
     """Base of the bagged ensembles; not for direct use."""
 
-    n_estimators: int | str
+    n_estimators: int | Literal["pac"]
     max_samples: int | float | None
     bootstrap: bool | str
     oob_score: bool | Callable[..., float]
@@ -106,8 +106,11 @@ class BaseBagging(
         """The method of a member whose results are averaged; "vote" for the class predicted."""
 
     @abstractmethod
-    def _oob_scorer(self, y: np.ndarray, classes: np.ndarray | None) -> Score:
-        """`score(rows, predictions)` of out-of-bag predictions on the training rows `rows`."""
+    def _oob_scorer(self, y: np.ndarray, classes: Any) -> Score:
+        """`score(rows, predictions)` of out-of-bag predictions on the training rows `rows`.
+
+        `classes` are the labels of the codes in y; None for regression.
+        """
 
     @abstractmethod
     def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
@@ -122,7 +125,7 @@ class BaseBagging(
     }
 
     def _make_scheme(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray | None
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
     ) -> SamplingScheme:
         scheme = SCHEMES[self.bootstrap]
         if sample_weight is not None and not scheme.mean_follows_weight:
@@ -216,7 +219,7 @@ class BaseBagging(
             weighted=takes_sample_weight(estimator),
             checked=checked,
             out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
-            n_classes=None if classes is None else len(classes),
+            n_classes=0 if classes is None else len(classes),
             fit_params=self._route(fit_params, "fit"),
         )
         self._check_combination(spec)
@@ -274,9 +277,7 @@ class BaseBagging(
             return bagging_pac_n_estimators(n_samples, self.delta)
         return self.n_estimators
 
-    def _start_out_of_bag(
-        self, y: np.ndarray, classes: np.ndarray | None, continued: bool
-    ) -> OutOfBag:
+    def _start_out_of_bag(self, y: np.ndarray, classes: Any, continued: bool) -> OutOfBag:
         """The out-of-bag estimates to add members to: of the known members, or empty."""
         score = self._oob_scorer(y, classes)
         if not continued:

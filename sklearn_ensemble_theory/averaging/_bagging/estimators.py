@@ -185,7 +185,7 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         delta: float = 0.05,
-    ):
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples
@@ -370,7 +370,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         verbose: int = 0,
         voting: Literal["soft", "hard"] = "soft",
         delta: float = 0.05,
-    ):
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples

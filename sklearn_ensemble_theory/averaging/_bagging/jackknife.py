@@ -42,7 +42,7 @@ class VarianceDecomposition:
 
 
 def infinitesimal_jackknife(
-    weights: np.ndarray | sp.sparray, predictions: np.ndarray, *, scale: float, noise: float
+    weights: np.ndarray | sp.csr_array, predictions: np.ndarray, *, scale: float, noise: float
 ) -> np.ndarray:
     """Bias-corrected Var_IJ, which Monte Carlo noise may leave below 0.
 

@@ -52,7 +52,7 @@ def member_input(estimator: BaseEstimator, X: Any) -> tuple[Any, bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSpec(ABC):
-    """What all members of one fit share; it travels to the workers.
+    """What all members of one fit share; it is sent to the workers.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class MemberSpec(ABC):
     out_of_bag : str, default=None
         The method that predicts the rows left out; None where no predictions are needed.
 
-    n_classes : int, default=None
-        Number of classes of the ensemble; None for regression.
+    n_classes : int, default=0
+        Number of classes of the ensemble; 0 for regression.
 
     fit_params : dict, default={}
         Metadata for the base learner's `fit`.
@@ -87,7 +87,7 @@ class MemberSpec(ABC):
     checked: bool = False
     weighted: bool = False
     out_of_bag: str | None = None
-    n_classes: int | None = None
+    n_classes: int = 0
     fit_params: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -194,7 +194,7 @@ def fit_member(
         except ValueError:
             # Many classifiers reject rows of one class, which a small draw may hold by chance. The
             # member then predicts that class.
-            if (spec.n_classes or 1) == 1 or (y_rows != y_rows[0]).any():
+            if spec.n_classes <= 1 or (y_rows != y_rows[0]).any():
                 raise
             member = DummyClassifier(strategy="prior").fit(X_rows, y_rows)
     if spec.out_of_bag is None:
@@ -221,7 +221,7 @@ def member_predictions(
     X: Any,
     *,
     features: np.ndarray | None = None,
-    n_classes: int | None = None,
+    n_classes: int = 0,
     checked: bool = False,
     params: dict[str, Any] | None = None,
 ) -> np.ndarray:
@@ -274,7 +274,7 @@ def summed_predictions(
 ) -> np.ndarray:
     """The sum of the members' predictions, in order; logarithms are summed as probabilities."""
     add = np.logaddexp if method == "predict_log_proba" else np.add
-    total = None
+    total: Any = None
     for member, columns in zip(members, features):
         predictions = member_predictions(member, method, X, features=columns, **kwargs)
         total = predictions if total is None else add(total, predictions)

@@ -21,11 +21,10 @@ class OutOfBag:
         Shape of the predictions on all training rows, (n,) or (n, k).
 
     score : callable
-        `score(rows, predictions)`: the score on rows that have an estimate; None where no member
-        will be added.
+        `score(rows, predictions)`: the score on rows that have an estimate; NaN if None.
     """
 
-    def __init__(self, shape: tuple[int, ...], score: Score | None):
+    def __init__(self, shape: tuple[int, ...], score: Score | None) -> None:
         self.total = np.zeros(shape)
         self.n_predictions = np.zeros(shape[0], dtype=np.intp)
         self.score = score
@@ -49,7 +48,9 @@ class OutOfBag:
             self.total[rows] += predictions
             self.n_predictions[rows] += 1
         known = np.flatnonzero(self.n_predictions)
-        score = self.score(known, self.mean(known)) if len(known) else np.nan
+        score = np.nan
+        if self.score is not None and len(known):
+            score = self.score(known, self.mean(known))
         self.scores.append(float(score))
 
     def mean(self, rows: slice | np.ndarray = slice(None)) -> np.ndarray:

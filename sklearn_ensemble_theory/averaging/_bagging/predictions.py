@@ -27,7 +27,7 @@ class RegressorPredictionMixin(RegressorMixin):
     def _prediction_method(self, estimator: BaseEstimator) -> str:
         return "predict"
 
-    def _oob_scorer(self, y: np.ndarray, classes: np.ndarray | None) -> Score:
+    def _oob_scorer(self, y: np.ndarray, classes: Any) -> Score:
         metric = self.oob_score if callable(self.oob_score) else r2_score
 
         def score(rows, mean):
@@ -87,7 +87,7 @@ class ClassifierPredictionMixin(ClassifierMixin):
         soft = self.voting == "soft" and hasattr(estimator, "predict_proba")
         return "predict_proba" if soft else "vote"
 
-    def _oob_scorer(self, y: np.ndarray, classes: np.ndarray | None) -> Score:
+    def _oob_scorer(self, y: np.ndarray, classes: Any) -> Score:
         metric = self.oob_score if callable(self.oob_score) else accuracy_score
         labels = classes[y]
 

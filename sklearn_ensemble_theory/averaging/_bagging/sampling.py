@@ -1,7 +1,7 @@
 """Sampling schemes: the laws of the random weights that bagging gives to the rows.
 
 Each member of a bagged ensemble is fitted to weights v_1, ..., v_n >= 0 of the rows, drawn anew for
-each member [Bach, §10.1.2]. A scheme is the law of v. It draws weights, knows the two moments of
+each member [Bach, §10.1.2]. A scheme is the law of v. It draws weights, has the two moments of
 them that the infinitesimal jackknife uses, turns `max_samples` into its size, and raises the errors
 of that. The rest of the package uses nothing but the interface of `SamplingScheme`: a new scheme is
 one class and its name in `SCHEMES`.
@@ -164,7 +164,7 @@ class SamplingScheme(ABC):
         """
 
     def _with_replacement(self, size: int, rng: np.random.RandomState) -> np.ndarray:
-        if self.sample_weight is None:
+        if self.cumulative_weight is None:
             return rng.randint(0, self.n_samples, size)
         return np.searchsorted(self.cumulative_weight, rng.random_sample(size), side="right")
 
@@ -172,6 +172,7 @@ class SamplingScheme(ABC):
 class Bootstrap(SamplingScheme):
     """Counts of s draws with replacement: v is multinomial, Var(v_i) = s/n (1 - 1/n)."""
 
+    size: int
     bootstrap = True
 
     def indices(self, rng: np.random.RandomState) -> np.ndarray:
@@ -190,6 +191,7 @@ class Bootstrap(SamplingScheme):
 class Subsample(SamplingScheme):
     """s rows without replacement: v_i is 0 or 1, Var(v_i) = q (1 - q) with q = s/n."""
 
+    size: int
     bootstrap = False
     # A row cannot be drawn twice, however large its weight.
     mean_follows_weight = False

@@ -199,7 +199,7 @@ class UncertaintyMixin:
         method = self._prediction_method(self.estimator_)
         X, checked = member_input(self.estimator_, X)
         features = self._features_or_all()
-        width = max(len(self.estimators_), spec.scheme.n_samples) * (spec.n_classes or 1)
+        width = max(len(self.estimators_), spec.scheme.n_samples) * max(1, spec.n_classes)
         step = max(1, CHUNK // width)
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]

@@ -82,7 +82,7 @@ class BaseForest(BaseBagging):
         return SCHEMES[self.bootstrap]
 
     def _make_scheme(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray | None
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
     ) -> SamplingScheme:
         weight = self._class_weights(y, sample_weight, classes)
         if weight is not None:
@@ -90,7 +90,7 @@ class BaseForest(BaseBagging):
         return self._scheme_class().of(len(y), self.max_samples, sample_weight)
 
     def _class_weights(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray | None
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
     ) -> np.ndarray | None:
         """Weights of the rows by their classes, before any draw."""
         return None

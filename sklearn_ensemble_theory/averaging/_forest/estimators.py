@@ -189,7 +189,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | None = None,
         delta: float = 0.05,
-    ):
+    ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
@@ -390,7 +390,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         monotonic_cst: ArrayLike | None = None,
         voting: Literal["soft", "hard"] = "soft",
         delta: float = 0.05,
-    ):
+    ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
@@ -414,7 +414,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         self.delta = delta
 
     def _class_weights(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: np.ndarray | None
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
     ) -> np.ndarray | None:
         if self.class_weight is None:
             return None

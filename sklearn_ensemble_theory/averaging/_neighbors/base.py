@@ -100,7 +100,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         metric: str | Callable[..., float] = "minkowski",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
-    ):
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
         self.max_samples_grid = max_samples_grid
@@ -219,7 +219,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
     def _size(self, law: type[RankLaw], X: Any) -> int | float:
         """The number of rows drawn, or their probability, as `max_samples` gives it."""
         n, k = X.shape[0], self.n_neighbors
-        max_samples = self.max_samples
+        max_samples: Any = self.max_samples
         if max_samples == "rate":
             if self.metric == "precomputed":
                 raise ValueError(

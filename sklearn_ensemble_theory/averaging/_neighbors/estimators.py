@@ -400,7 +400,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
             Predicted labels.
         """
-        probabilities = self.predict_proba(X)
+        probabilities: Any = self.predict_proba(X)
         if not isinstance(self.classes_, list):
             return _most_likely(self.classes_, probabilities)
         columns = [_most_likely(*pair) for pair in zip(self.classes_, probabilities)]

@@ -15,7 +15,7 @@ interface of `RankLaw`: a new law is one class and its name in `RANK_LAWS`.
 import numbers
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -94,6 +94,7 @@ class WithoutReplacement(RankLaw):
     A hypergeometric tail; C(n-i, s-1) / C(n, s) for k = 1 [Bach, §10.1.2].
     """
 
+    size: int
     bootstrap = False
 
     @classmethod
@@ -144,6 +145,7 @@ class WithReplacement(RankLaw):
     k = 1.
     """
 
+    size: int
     bootstrap = True
 
     def weights(self, n_ranks: int) -> np.ndarray:
@@ -218,7 +220,7 @@ RANK_LAWS: dict[bool | str, type[RankLaw]] = {
 }
 
 
-def _log_choose(a: float, b: float | np.ndarray) -> float | np.ndarray:
+def _log_choose(a: Any, b: Any) -> Any:
     """Logarithm of the binomial coefficient."""
     return special.gammaln(a + 1) - special.gammaln(b + 1) - special.gammaln(a - b + 1)
 

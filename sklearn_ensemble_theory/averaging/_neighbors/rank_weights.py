@@ -106,13 +106,13 @@ def _check_arguments(
     if isinstance(max_samples, numbers.Integral):
         if max_samples < 1:
             raise ValueError(f"max_samples must be at least 1, got {max_samples}.")
-    elif not 0 < max_samples <= 1:
+    elif not 0 < float(max_samples) <= 1:
         raise ValueError(f"max_samples must lie in (0, 1] if it is a float, got {max_samples}.")
     if not isinstance(bootstrap, (bool, np.bool_, str)) or bootstrap not in RANK_LAWS:
         raise ValueError(f"bootstrap must be one of {tuple(RANK_LAWS)}, got {bootstrap!r}.")
     if not isinstance(weight_tol, numbers.Real):
         raise TypeError(f"weight_tol must be a float, got {weight_tol!r}.")
-    if not 0 <= weight_tol < 1:
+    if not 0 <= float(weight_tol) < 1:
         raise ValueError(f"weight_tol must lie in [0, 1), got {weight_tol}.")
 
 

@@ -86,17 +86,18 @@ class RankedBlock:
         counts: np.ndarray | None = None,
         own: np.ndarray | None = None,
     ):
-        own_place = None if own is None else points == own[:, None]
-        if own is not None and counts is None:
-            # A row may be missing among its own nearest, if as many others are at distance 0: then
-            # any of them can be left out.
-            own_place[:, -1] |= ~own_place.any(axis=1)
-            shape = len(points), points.shape[1] - 1
-            distances, points = (
-                distances[~own_place].reshape(shape),
-                points[~own_place].reshape(shape),
-            )
-            own_place = None
+        own_place = None
+        if own is not None:
+            is_own = points == own[:, None]
+            if counts is None:
+                # A row may be missing among its own nearest, if as many others are at distance 0:
+                # then any of them can be left out.
+                is_own[:, -1] |= ~is_own.any(axis=1)
+                shape = len(points), points.shape[1] - 1
+                distances = distances[~is_own].reshape(shape)
+                points = points[~is_own].reshape(shape)
+            else:
+                own_place = is_own
         starts = np.ones(points.shape, dtype=bool)
         np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
         self.points, self.starts, self.n_ranks, self.own_place = points, starts, n_ranks, own_place
@@ -159,7 +160,7 @@ class RankedBlock:
             ranked = np.empty((len(self.points), self.n_ranks))
         if len(self.slow):
             values = sums[self.points[self.slow]]
-            if self.own_place is not None:
+            if self.own_place is not None and own_targets is not None:
                 place = self.own_place[self.slow]
                 values -= np.where(place, own_targets[self.slow][:, None], 0.0)
             group_sums = np.add.reduceat(values.ravel(), self.heads)

@@ -17,7 +17,7 @@ BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 # of the largest float and row 0.
 LARGEST_DISTANCE = 1.3e154
 
-_MINKOWSKI = {
+_MINKOWSKI: dict[Any, float] = {
     **dict.fromkeys(["euclidean", "l2"], 2),
     **dict.fromkeys(["manhattan", "l1", "cityblock"], 1),
     **dict.fromkeys(["chebyshev", "infinity"], np.inf),
@@ -69,6 +69,9 @@ class MinkowskiTree:
     metric = "minkowski"
 
     def __init__(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None):
+        self._build(points, leaf_size, power, n_jobs)
+
+    def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
         self.power, self.n_jobs = power, n_jobs
 
@@ -78,7 +81,7 @@ class MinkowskiTree:
         return {"arguments": (points, leaf_size, self.power, self.n_jobs)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(*state["arguments"])
+        self._build(*state["arguments"])
 
     def kneighbors(self, X: Any, n_neighbors: int) -> tuple[np.ndarray, ...]:
         """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
