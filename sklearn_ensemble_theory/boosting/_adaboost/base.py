@@ -64,16 +64,19 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse where the weak learner takes it; stumps do not.
+            The training rows. Sparse matrices are accepted if the weak learner accepts them;
+            decision stumps do not.
         y : array-like of shape (n_samples,)
+            Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights to start from; only their ratios matter.
+            Initial weights; only their ratios matter.
         **fit_params : dict
-            Routed to the weak learners' `fit` where metadata routing is enabled.
+            Passed to the `fit` of the weak learners if metadata routing is enabled.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
 
         Raises
         ------
@@ -143,7 +146,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         return kept, "n_estimators" if len(kept) == self.n_estimators else "no edge"
 
     def _without_edge(self, learner, weight, stopped):
-        """Without any round: the best constant alone, if the learner was the best of its class."""
+        """No round at all: only the constant is kept, if the learner was the best of its class."""
         if stopped is None or not learner.is_exact:
             name = type(self.estimator).__name__
             error = "" if stopped is None else f" (weighted error {stopped.error:.3g})"

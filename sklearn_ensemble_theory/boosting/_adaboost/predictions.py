@@ -44,9 +44,9 @@ class VotesMixin:
         return predict_validated(member, X)
 
     def _norms(self):
-        """What the scores are divided by after each round; 1 for confidences.
+        """The divisors of the scores after each round; 1 for confidences.
 
-        scikit-learn adds the scores of two classes up: its votes end in [-2, 2].
+        As in scikit-learn, the scores of two classes are added up and lie in [-2, 2].
         """
         if self.algorithm == "discrete":
             return np.cumsum(self.estimator_weights_) / (2.0 if self.n_classes_ == 2 else 1.0)
@@ -57,7 +57,8 @@ class VotesMixin:
 
         Yields
         ------
-        score : ndarray, as `decision_function` gives
+        score : ndarray
+            As returned by `decision_function`.
         """
         X = self._check_X(X)
         if self.n_classes_ == 1:
@@ -78,9 +79,8 @@ class VotesMixin:
         -------
         score : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
             For ``"discrete"`` the weighted mean of the votes, and twice that for two classes, as
-            in scikit-learn; `margins` has the scale of the literature.
-            For ``"real"`` and ``"gentle"`` the sum of the confidences, an estimate of half the
-            log-odds.
+            in scikit-learn; `margins` uses the scale of the literature. For ``"real"`` and
+            ``"gentle"`` the sum of the confidences, an estimate of half the log-odds.
         """
         X = self._check_X(X)
         if self.n_classes_ == 1:
@@ -93,11 +93,29 @@ class VotesMixin:
         return self.classes_.take(codes, axis=0)
 
     def predict(self, X):
-        """The class of each row; ties go to the first."""
+        """The class of each row; ties go to the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         return self._decide(self.decision_function(X))
 
     def staged_predict(self, X):
-        """The predictions after each round."""
+        """The predictions after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
         for score in self.staged_decision_function(X):
             yield self._decide(score)
 
@@ -113,9 +131,13 @@ class VotesMixin:
     def predict_proba(self, X):
         """Class probabilities of each row.
 
-        For ``"real"`` and ``"gentle"`` 1 / (1 + exp(-2 F)), the link of the exponential loss. For
-        ``"discrete"`` scikit-learn's softmax of the normalised votes: it ranks rows as the
-        decision function does and is not calibrated.
+        For ``"real"`` and ``"gentle"`` these are 1 / (1 + exp(-2 F)), the inverse link of the
+        exponential loss. For ``"discrete"`` they are scikit-learn's softmax of the normalised
+        votes, which ranks rows as the decision function does and is not calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -138,10 +160,11 @@ class VotesMixin:
             yield accuracy_score(y, prediction, sample_weight=sample_weight)
 
     def margins(self, X, y):
-        """The normalised margin of each row, in [-1, 1]; positive where it is classified rightly.
+        """The normalised margin of each row, in [-1, 1]; positive where it is classified correctly.
 
-        y f(x) / sum of the coefficients (times the learners' largest outputs, for confidences);
-        for more classes the share of votes for y less that of the strongest other class.
+        For two classes y f(x) over the sum of the coefficients (times the learners' largest
+        outputs, for confidences); for more classes the share of votes for y less the largest share
+        of another class.
 
         Parameters
         ----------
@@ -158,7 +181,7 @@ class VotesMixin:
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
         if len(y) != len(score) or not np.all(known) or np.any(self.classes_[codes] != y):
-            raise ValueError("y must hold one of classes_ for each row of X.")
+            raise ValueError("y must contain one of `classes_` for each row of X.")
         K = self.n_classes_
         if K == 1:
             return np.ones(len(score))
@@ -173,7 +196,7 @@ class VotesMixin:
 
     @property
     def feature_importances_(self):
-        """The learners' importances, averaged by their coefficients."""
+        """The weak learners' importances, averaged with their coefficients as weights."""
         check_is_fitted(self)
         total = 0.0
         try:
@@ -181,6 +204,6 @@ class VotesMixin:
                 total = total + alpha * member.feature_importances_
         except AttributeError as error:
             raise AttributeError(
-                f"feature_importances_: {type(self.estimator_).__name__} has none."
+                f"{type(self.estimator_).__name__} does not have `feature_importances_`."
             ) from error
         return total / self.estimator_weights_.sum()

@@ -1,4 +1,4 @@
-"""Rectified linear units as empirical risk minimisers, neuron by neuron (000 section 10.3.1)."""
+"""Rectified linear units as empirical risk minimisers [Bach, §10.3.1]."""
 
 from numbers import Integral
 from typing import ClassVar, NamedTuple
@@ -24,9 +24,13 @@ class ReLUNetwork(NamedTuple):
     Attributes
     ----------
     hidden_weights : ndarray of shape (n_units, n_features)
+        Weights of the inputs of each unit.
     hidden_biases : ndarray of shape (n_units,)
+        Biases of the units.
     output_weights : ndarray of shape (n_units,)
+        Weights of the units in the output.
     output_bias : float
+        Bias of the output.
     """
 
     hidden_weights: np.ndarray
@@ -47,8 +51,9 @@ class ReLUNetwork(NamedTuple):
         ----------
         units : sequence of fitted `ReLUUnitRegressor`
         steps : array-like of shape (n_units,), default=None
-            None for 1 each.
+            The coefficients of the units. If None, each is 1.
         bias : float, default=0.0
+            The bias of the output.
 
         Returns
         -------
@@ -66,43 +71,46 @@ class ReLUNetwork(NamedTuple):
 class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     """The rectified linear unit a (±(x_j - c))+ that fits a target best.
 
-    Over all features j, both signs, all knots c and all coefficients a, this is the weighted least
-    squares fit, found exactly; the constant belongs to the class (it is the unit with weights 0
-    and bias 1) and is chosen where no other is better. As the weak learner of boosting it grows a
-    network with one hidden layer unit by unit, without gradient descent on its weights.
+    The fit is the exact weighted least-squares fit over all features j, both signs, all knots c
+    and all coefficients a. The constant is the unit with weights 0 and bias 1, and is chosen if no
+    other unit is better. As the weak learner of boosting, the unit builds a network with one
+    hidden layer one unit at a time, without gradient descent on its weights.
 
     Parameters
     ----------
     criterion : {"squared_error", "inner_product"}, default="squared_error"
-        "inner_product" is the weak learner of the theory: the unit ±(±(x_j - c))+, with coefficient
-        -1 or +1, whose inner product with the targets is largest. It depends on the units of the
-        features: scale them first.
+        "inner_product" is the weak learner of the theory [Bach, §10.3.1]: the unit
+        ±(±(x_j - c))+, with coefficient -1 or +1, that has the largest inner product with the
+        targets. It depends on the units of the features, which should be scaled first.
     direction : {"axis", "oblique"}, default="axis"
-        "oblique" looks for ±(w'x + b)+ with any direction w of Euclidean norm 1. This problem is
-        not convex: gradient ascent on the sphere starts from the best axis, from the direction of
-        X'y and from `n_starts` random ones, with the best knot along each direction found
-        exactly. The result is no worse than the best axis, and approximate.
+        "oblique" searches for ±(w'x + b)+ over all directions w of Euclidean norm 1. This problem
+        is not convex: gradient ascent on the sphere starts from the best axis, from the direction
+        of X'y and from `n_starts` random directions; along each direction the best knot is found
+        exactly. The result is approximate, and at least as good as the best axis.
     n_starts : int, default=3
-        Random starts of the oblique search.
+        Number of random starts of the oblique search.
     max_steps : int, default=30
-        Ascent steps a start of the oblique search.
+        Maximum number of ascent steps from each start of the oblique search.
     random_state : int, RandomState instance or None, default=None
-        Draws the random starts.
+        Controls the random starts of the oblique search.
 
     Attributes
     ----------
     hidden_weights_ : ndarray of shape (n_features,)
-        w of the unit a (w'x + b)+: 0 but for ±1 at one feature, 0 for a constant.
+        w of the unit a (w'x + b)+. For an axis unit, ±1 at one feature and 0 elsewhere; for a
+        constant, 0.
     hidden_bias_ : float
-        b.
+        b of the unit.
     output_weight_ : float
-        a, in units of y over units of the feature.
+        a of the unit, in units of y over units of the feature.
     feature_ : int or None
         The feature of an axis unit; None for a constant and for an oblique unit.
     knot_ : float or None
-        Where the unit begins to rise, in units of the feature; None without `feature_`.
+        The value of the feature from which on the unit is not 0; None where `feature_` is None.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -111,17 +119,17 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Knots lie between the least and the largest value of a feature (weighted rows only). A unit
-    that rises from the least value on is a straight line on the data.
+    Knots lie between the smallest and the largest value of a feature among rows of positive
+    weight. A unit whose knot is the smallest value is a straight line on the data.
 
-    O(n p log n) for the sort, which boosting does once, and O(n p) for a search: sums over bins by
-    one pass, then a row-by-row look into the few bins that can hold the best knot. The knot need
-    not be a value of the data: between two neighbours the best one is known in closed form. Ties
-    go to (x_j - c)+ before (c - x_j)+, then to the first feature.
+    Sorting takes O(n p log n) operations, and boosting does it once; a search takes O(n p): sums
+    over bins in one pass, then a search of the rows in the few bins that can contain the best
+    knot. The knot need not be a value of the data: between two neighbours the best one is known in
+    closed form. Ties go to (x_j - c)+ before (c - x_j)+, then to the first feature.
 
     References
     ----------
-    000 section 10.3.1: the weak learners ±(w'x + b)+ "along a single coordinate".
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -184,13 +192,16 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The training rows.
         y : array-like of shape (n_samples,)
+            The targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -221,7 +232,16 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        """The unit's output: array of shape (n_samples,)."""
+        """The output of the unit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.feature_ is not None:
@@ -242,13 +262,18 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)
 
     def to_network(self):
-        """The unit as a `ReLUNetwork` with one hidden unit."""
+        """The fitted unit as a network with one hidden unit.
+
+        Returns
+        -------
+        ReLUNetwork
+        """
         check_is_fitted(self)
         return ReLUNetwork.of_units([self])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # One unit does not reach the scores that scikit-learn's checks ask for.
+        # One unit does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
 

@@ -18,7 +18,7 @@ MAX_BINS = 2**16 - 1
 
 
 class _Stump(BaseEstimator):
-    """What the two stumps share: the split, its index, the side of a row."""
+    """Base of the two stumps: the parameter, and the side of a row."""
 
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both"), None],
@@ -30,13 +30,9 @@ class _Stump(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "threshold_")
 
-    def _set_split(self, split, n_features):
-        self.feature_, self.threshold_ = split.feature, split.threshold
-        self.n_features_in_ = n_features
-
     @property
     def feature_importances_(self):
-        """1 for the feature that the stump asks about; all 0 for a constant stump."""
+        """1 for the feature of the threshold and 0 for others; all 0 for a constant stump."""
         check_is_fitted(self)
         return np.where(
             (np.arange(self.n_features_in_) == self.feature_) & np.isfinite(self.threshold_),
@@ -50,49 +46,65 @@ class _Stump(BaseEstimator):
         return self._left_of(X)
 
     def _left_of(self, X):
-        """Rows of a validated X that answer yes; the threshold is compared in double precision."""
+        """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
 
 
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """The stump with the least weighted 0-1 error over all features and thresholds.
 
-    A stump answers one question, ``x[feature] <= threshold``, with one class on each side. Unlike
-    a tree of depth one, which splits where the Gini index falls most, it minimises the
-    (weighted) number of errors itself, as the theory of AdaBoost asks of a weak learner. Constant
-    stumps belong to the class: one is chosen where no question has fewer errors.
+    A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.
+    A tree of depth one chooses the split with the largest decrease of the Gini index; the stump
+    minimises the (weighted) number of errors itself, as the theory of AdaBoost assumes of a weak
+    learner. A constant prediction is chosen if no threshold has fewer errors.
 
     Parameters
     ----------
     max_bins : int, default=None
-        None looks at every threshold between two distinct values. An integer cuts each feature
-        into at most so many bins of equal weight first and looks at their edges only.
+        If None, all thresholds between two distinct values are considered. If an integer, each
+        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
+        of the bins are considered.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     n_classes_ : int
+        The number of classes.
     feature_ : int
-        The feature that the question is about.
+        The feature of the threshold.
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_class_, right_class_ : int
-        Index in `classes_` of the answer where the feature is <= threshold, and where it is above.
+        Index in `classes_` of the prediction where the feature is at most the threshold, and where
+        it is above.
     left_proba_, right_proba_ : ndarray of shape (n_classes,)
         Weighted shares of the classes on the two sides.
     training_error_ : float
         Weighted share of errors on the training rows.
     feature_importances_ : ndarray of shape (n_features,)
+        1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    AdaBoostClassifier : Boosting of decision stumps.
+    DecisionStumpRegressor : The stump with the least residual sum of squares.
 
     Notes
     -----
-    O(n p log n) for the sort, O(n p) for the search (003 section 4.2). Ties go to the first
-    feature, the lowest threshold and the first class. For ``n > 2048`` the exact search counts
-    coarse bins first and looks inside those that can still hold the best threshold; the result is
-    the same. With `max_bins` and many rows the counts are of weights in single precision:
-    thresholds whose errors differ by less than 2^-22 count as equally good.
+    Sorting takes O(n p log n) operations, the search O(n p) [Shah, §4.2]. Ties go to the first
+    feature, the lowest threshold and the first class. For ``n > 2048`` the exact search sums the
+    weights over coarse bins first and searches only those bins that can contain the best
+    threshold; the result is the same. With `max_bins` and many rows the sums are of weights in
+    single precision: thresholds whose errors differ by less than 2^-22 count as equally good.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     Examples
     --------
@@ -131,11 +143,12 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out, and their values are no thresholds.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -164,7 +177,16 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return self
 
     def predict(self, X):
-        """The class of each row: array of shape (n_samples,)."""
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
@@ -175,45 +197,70 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
     def predict_proba(self, X):
-        """The class shares on the row's side: array of shape (n_samples, n_classes).
+        """The class shares on each row's side; the predicted class has the largest.
 
-        The largest share belongs to the predicted class.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # One question does not reach the scores that scikit-learn's checks ask for.
+        # One threshold does not reach the scores that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 class DecisionStumpRegressor(RegressorMixin, _Stump):
-    """The stump with the least weighted residual sum of squares (004, 003 equation 4.6).
+    """The stump with the least weighted residual sum of squares.
 
-    h(x) = a where x[feature] <= threshold and b elsewhere, over all features, thresholds, a and b.
+    A decision stump predicts one value where ``x[feature] <= threshold`` and another elsewhere.
+    Among all features, thresholds and values, the fit is the one with the least weighted residual
+    sum of squares [DS-GA 1003, lecture 8; Shah, eq. (4.6)].
 
     Parameters
     ----------
     max_bins : int, default=None
-        None looks at every threshold between two distinct values. An integer cuts each feature
-        into at most so many bins of equal weight first and looks at their edges only.
+        If None, all thresholds between two distinct values are considered. If an integer, each
+        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
+        of the bins are considered.
 
     Attributes
     ----------
     feature_ : int
+        The feature of the threshold.
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_value_, right_value_ : float
         Weighted means of the targets on the two sides, in units of y.
     feature_importances_ : ndarray of shape (n_features,)
+        1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    DecisionStumpClassifier : The stump with the least weighted error.
+    GradientBoostingRegressor : Boosting of any regressor.
 
     Notes
     -----
-    O(n p log n) for the sort, O(n p) for the search. In gradient boosting the sort is done once
-    for all rounds. Ties go to the first feature and the lowest threshold.
+    Sorting takes O(n p log n) operations, the search O(n p). Gradient boosting sorts once for all
+    rounds. Ties go to the first feature and the lowest threshold.
+
+    References
+    ----------
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     Examples
     --------
@@ -246,11 +293,12 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out, and their values are no thresholds.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -263,7 +311,16 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         return self
 
     def predict(self, X):
-        """The value of the row's side: array of shape (n_samples,)."""
+        """The value on each row's side of the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         return two_valued(self._left(X), self.left_value_, self.right_value_)
 
     def _predict_validated(self, X):
@@ -274,7 +331,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # One question does not reach the scores that scikit-learn's checks ask for.
+        # One threshold does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
 
