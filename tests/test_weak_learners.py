@@ -175,6 +175,11 @@ def test_which_tasks_have_a_fast_path():
             rounds = prepare_rounds(stump, X, w, task)
             assert rounds.is_exact
             assert rounds.has_scale == (task.kind != "least_squares")
+            bounded = task.kind in ("signs", "class_error")
+            assert rounds.outputs_bound == (1.0 if bounded else None)
+    units = prepare_rounds(ReLUUnitRegressor("inner_product"), X, w, tasks[0])
+    assert units.outputs_bound == np.ptp(X, axis=0).max() > 1
+    assert prepare_rounds(ReLUUnitRegressor(), X, w, tasks[0]).outputs_bound is None
     assert prepare_rounds(ReLUUnitRegressor(direction="oblique"), X, w, tasks[0]) is None
     assert prepare_rounds(ReLUUnitRegressor(), X, w, tasks[1]) is None
     assert not has_fast_path(LinearRegression())

@@ -328,6 +328,18 @@ def test_errors_too_small_for_a_float_have_finite_coefficients():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.parametrize(
+    ("estimator", "algorithm"),
+    [(GaussianNB(), "discrete"), (GaussianNB(), "real"), (Ridge(), "gentle"), (None, "real")],
+)
+def test_one_class(estimator, algorithm):
+    X, _ = noisy(20)
+    model = AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, np.full(20, "only"))
+    assert model.predict(X).tolist() == ["only"] * 20
+    assert model.predict_proba(X).tolist() == [[1.0]] * 20
+    assert model.stop_reason_ == "perfect"
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_margins(algorithm):
     X, y = noisy()

@@ -1,5 +1,9 @@
 """The public AdaBoost estimator [Bach, §10.3.4]."""
 
+from typing import Any
+
+import numpy as np
+
 from sklearn_ensemble_theory.boosting._adaboost.base import BaseAdaBoost
 
 
@@ -119,13 +123,13 @@ class AdaBoostClassifier(BaseAdaBoost):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=50,
-        learning_rate=1.0,
-        algorithm="discrete",
-        random_state=None,
-    ):
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        algorithm: str = "discrete",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate

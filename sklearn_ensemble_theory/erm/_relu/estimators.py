@@ -1,17 +1,20 @@
 """Rectified linear units as empirical risk minimisers [Bach, §10.3.1]."""
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex, hinge_values
+from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, HingeIndex, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
 from sklearn_ensemble_theory.erm._relu.rounds import ReLURounds
 
@@ -38,13 +41,18 @@ class ReLUNetwork(NamedTuple):
     output_weights: np.ndarray
     output_bias: float
 
-    def __call__(self, X):
+    def __call__(self, X: ArrayLike) -> np.ndarray:
         """The network's output: array of shape (n_samples,)."""
         hidden = np.maximum(np.asarray(X) @ self.hidden_weights.T + self.hidden_biases, 0.0)
         return hidden @ self.output_weights + self.output_bias
 
     @classmethod
-    def of_units(cls, units, steps=None, bias=0.0):
+    def of_units(
+        cls,
+        units: Sequence["ReLUUnitRegressor"],
+        steps: ArrayLike | None = None,
+        bias: float = 0.0,
+    ) -> Self:
         """The network of a weighted sum of fitted units, ``bias + sum steps[k] units[k](x)``.
 
         Parameters
@@ -151,31 +159,31 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        criterion="squared_error",
+        criterion: str = "squared_error",
         *,
-        direction="axis",
-        n_starts=3,
-        max_steps=30,
-        random_state=None,
-    ):
+        direction: str = "axis",
+        n_starts: int = 3,
+        max_steps: int = 30,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.criterion = criterion
         self.direction = direction
         self.n_starts = n_starts
         self.max_steps = max_steps
         self.random_state = random_state
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "output_weight_")
 
     @classmethod
-    def _of_hinge(cls, n_features, hinge):
+    def _of_hinge(cls, n_features: int, hinge: Hinge) -> Self:
         """A fitted unit from a search that is already done."""
         unit = cls()
         unit.n_features_in_ = n_features
         unit._set_hinge(hinge)
         return unit
 
-    def _set_hinge(self, hinge):
+    def _set_hinge(self, hinge: Hinge) -> None:
         weights = np.zeros(self.n_features_in_)
         if hinge.sign == 0:
             self.feature_, self.knot_, self.hidden_bias_ = None, None, 1.0
@@ -186,7 +194,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         self.hidden_weights_, self.output_weight_ = weights, float(hinge.coef)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best unit.
 
         Parameters
@@ -231,7 +239,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         self.feature_ = self.knot_ = None
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The output of the unit.
 
         Parameters
@@ -252,16 +260,18 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         return self.output_weight_ * np.maximum(hidden, 0.0)
 
     @property
-    def _has_scale(self):
+    def _has_scale(self) -> bool:
         return self.criterion == "inner_product"
 
-    def _prepare_rounds(self, X, weight, task):
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> ReLURounds | None:
         """Units along the axes, for real targets; an oblique search begins anew in each round."""
         if task.kind != "least_squares" or self.direction != "axis":
             return None
         return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)
 
-    def to_network(self):
+    def to_network(self) -> ReLUNetwork:
         """The fitted unit as a network with one hidden unit.
 
         Returns
@@ -271,14 +281,14 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return ReLUNetwork.of_units([self])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # One unit does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
 
 
-def _finite(coef, factor):
+def _finite(coef: float, factor: float) -> float:
     """coef * factor; a ValueError where X is too small for it to be a number."""
     value = float(coef) * float(factor)  # Python's floats overflow without a warning
     if not np.isfinite(value):

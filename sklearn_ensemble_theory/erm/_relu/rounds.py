@@ -29,6 +29,11 @@ class ReLURounds:
         self.has_scale = criterion == "inner_product"
         self.index = HingeIndex(X)
 
+    @property
+    def outputs_bound(self) -> float | None:
+        """No unit with coefficient 1 exceeds the largest span of a feature, nor the constant 1."""
+        return max(1.0, float(2 * self.index.half_span.max())) if self.has_scale else None
+
     def best(
         self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:

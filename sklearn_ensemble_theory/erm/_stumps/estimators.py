@@ -1,18 +1,21 @@
 """Decision stumps as exact empirical risk minimisers, and as weak learners of the boosting loop."""
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, fit_context
 from sklearn_ensemble_theory._numerics.hot_loops import two_valued
-from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask
+from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, prepare_stumps
+from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, StumpRounds, prepare_stumps
+from sklearn_ensemble_theory.erm._stumps.split_search import Split
 
 MAX_BINS = 2**16 - 1
 
@@ -24,14 +27,14 @@ class _Stump(BaseEstimator):
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both"), None],
     }
 
-    def __init__(self, max_bins=None):
+    def __init__(self, max_bins: int | None = None) -> None:
         self.max_bins = max_bins
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "threshold_")
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """1 for the feature of the threshold and 0 for others; all 0 for a constant stump."""
         check_is_fitted(self)
         return np.where(
@@ -40,12 +43,12 @@ class _Stump(BaseEstimator):
             0.0,
         )
 
-    def _left(self, X):
+    def _left(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self._left_of(X)
 
-    def _left_of(self, X):
+    def _left_of(self, X: np.ndarray) -> np.ndarray:
         """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
 
@@ -115,7 +118,15 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """
 
     @classmethod
-    def _of_labels(cls, classes, n_features, split, sides, shares, error):
+    def _of_labels(
+        cls,
+        classes: np.ndarray,
+        n_features: int,
+        split: Split,
+        sides: tuple[int, int],
+        shares: Sequence[np.ndarray],
+        error: float,
+    ) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -134,7 +145,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return stump
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
         Parameters
@@ -176,7 +187,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         )
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The class of each row.
 
         Parameters
@@ -190,13 +201,15 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
-    def _predict_codes(self, X):
+    def _predict_codes(self, X: np.ndarray) -> np.ndarray:
         return np.where(self._left_of(X), self.left_class_, self.right_class_)
 
-    def _prepare_rounds(self, X, weight, task):
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> StumpRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """The class shares on each row's side; the predicted class has the largest.
 
         Parameters
@@ -209,7 +222,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # One threshold does not reach the scores that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
@@ -271,7 +284,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     """
 
     @classmethod
-    def _of_values(cls, n_features, split, left, right):
+    def _of_values(cls, n_features: int, split: Split, left: float, right: float) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -285,7 +298,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         return stump
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
         Parameters
@@ -310,7 +323,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
         return self
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """The value on each row's side of the threshold.
 
         Parameters
@@ -323,13 +336,15 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         """
         return two_valued(self._left(X), self.left_value_, self.right_value_)
 
-    def _predict_validated(self, X):
+    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return two_valued(self._left_of(X), self.left_value_, self.right_value_)
 
-    def _prepare_rounds(self, X, weight, task):
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> StumpRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         # One threshold does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
