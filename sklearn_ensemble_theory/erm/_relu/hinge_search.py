@@ -12,6 +12,7 @@ below its chord, and D is monotone; so most bins are known to contain nothing be
 best edge, and only the few others are searched row by row, the most promising first.
 """
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -225,11 +226,31 @@ class HingeIndex:
         return np.concatenate([above[: self.p, :-1], above[self.p :, 1:]])
 
 
-class _Search:
+class _Search(ABC):
     """Edges first, then the insides of bins that can contain a better knot, best bound first."""
 
     def __init__(self, index, sums, deviation, weight):
         self.index, self.sums, self.deviation, self.weight = index, sums, deviation, weight
+
+    @abstractmethod
+    def at_edges(self):
+        """The gains at the edges, and a function that gives the details of one."""
+
+    @abstractmethod
+    def bounds(self):
+        """Upper bounds of the gains inside each bin."""
+
+    @abstractmethod
+    def in_bin(self, row, b, moment):
+        """The details of the best knot inside a bin."""
+
+    @abstractmethod
+    def constant(self, total):
+        """The best constant, given the sum of weight * target."""
+
+    @abstractmethod
+    def coefficient(self, first, square, half_span):
+        """The coefficient of a hinge in units of its feature."""
 
     def run(self, moment, constant):
         """(row, z, N, D, gain) of the best hinge; None if none beats the constant's gain."""
