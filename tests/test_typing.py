@@ -44,7 +44,7 @@ def function_of(member):
 
 
 def public_functions():
-    """`{address: function}`: functions, constructors and public methods that the package defines."""
+    """`{address: function}`: functions, constructors, public methods that the package defines."""
     found = {}
     for address, member in public_members().items():
         if inspect.isfunction(member):
