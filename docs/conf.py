@@ -41,6 +41,7 @@ default_role = "literal"  # `None` in a docstring is code
 toc_object_entries_show_parents = "hide"
 autosummary_generate = False  # write_pages does that
 autodoc_member_order = "groupwise"
+autodoc_typehints = "none"  # the docstrings say it, with shapes
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
