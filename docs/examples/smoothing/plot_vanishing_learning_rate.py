@@ -80,8 +80,9 @@ plt.show()
 # %%
 # The eigenvalues of the spline's matrix decrease over nine orders of magnitude. The smallest ones
 # need times in the billions, so that the training error, which tends to zero exponentially fast, is
-# far from zero at any practical time. (The paper shows the first 60; the later ones need an orthogonal
-# decomposition of the two terms of the criterion, which is how the spline is fitted here.)
+# far from zero at any practical time. (The paper shows the first 60; the later ones need an
+# orthogonal decomposition of the two terms of the criterion, which is how the spline is fitted
+# here.)
 mu = limit.eigenvalues_
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 axis.semilogy(np.arange(1, 61), mu[:60], ".", label="first 60")
