@@ -110,3 +110,21 @@ def test_rows_at_the_threshold_are_on_the_left():
     X = np.array([[0.0], [1.0], [2.0], [3.0]])
     stump = DecisionStumpRegressor().fit(X, [0.0, 0.0, 1.0, 1.0])
     assert stump.predict([[stump.threshold_]])[0] == 0.0
+
+
+def test_kappa_is_at_most_one_over_the_root_of_the_rank():
+    rng = np.random.default_rng(0)
+    for d, rank in [(3, 3), (8, 8), (8, 5), (20, 6), (40, 30)]:
+        columns = rng.standard_normal((50, rank)) @ rng.standard_normal((rank, d))
+        columns /= np.sqrt(np.mean(columns**2, axis=0))
+        gram = columns.T @ columns / 50
+        assert bounds.matching_pursuit_kappa(gram) <= (1 + 1e-12) / np.sqrt(rank)
+    for d in (4, 20):
+        assert bounds.matching_pursuit_kappa(np.eye(d)) == pytest.approx(1 / np.sqrt(d))
+    # Every column twice: more than 1/sqrt(d), the number of columns.
+    assert bounds.matching_pursuit_kappa(np.kron(np.eye(2), np.ones((2, 2)))) > 0.7
+    # Three columns in a plane, at 60 degrees: a larger kappa than 1/sqrt(2) is valid.
+    angles = np.pi / 3 * np.arange(3)
+    plane = np.array([np.cos(angles), np.sin(angles)])
+    v = np.array([np.cos(t := np.linspace(0, np.pi, 1001)), np.sin(t)])
+    assert np.abs(plane.T @ v).max(axis=0).min() == pytest.approx(np.cos(np.pi / 6), abs=1e-4)
