@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# The package of this checkout and the extension that writes the reference pages. Examples run in this
-# process; workers that they start import the package through PYTHONPATH.
+# The package of this checkout and the extension that writes the reference pages. Examples run in
+# this process; workers that they start import the package through PYTHONPATH.
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")])
