@@ -50,7 +50,7 @@ The pieces of a case are plain functions. Beside the arguments above each gets t
 params that it names, and `seed` and `threads` where it names them:
 
 `data(seed, **params)`
-    Build the data, with NumPy alone. Every side builds them anew from the same seed. `cases`
+    Build the data, with NumPy alone. Every side builds them from the same seed. `cases`
     offers `friedman1` and `two_classes`; both give `.X, .y, .X_test, .y_test`.
 `setup(data, **params) -> state`
     Import the side's library and prepare, untimed: usually an estimator, not yet fitted. It is

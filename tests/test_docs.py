@@ -244,6 +244,11 @@ def test_format_of_citations(text):
     assert not SOURCE_NUMBER.search(text)
 
 
+def test_sources_page_has_every_reference():
+    page = words_of(read(DOCS / "sources.md"))
+    assert [entry for entry in REFERENCES.values() if entry not in page] == []
+
+
 def test_numbers_that_are_no_sources():
     for text in ["0.001", "1,000 rows", "10_000", "1e-004", "0.004,"]:
         assert not SOURCE_NUMBER.search(text)
