@@ -1,7 +1,4 @@
-"""Averaging of independently fitted learners: bagging, random forests, bagged neighbors.
-
-The theory is that of [Bach, §10.1] and [Shah, §4.5].
-"""
+"""Learned independently and in parallel, then averaged (000 section 10.1, 003 section 4.5)."""
 
 from sklearn_ensemble_theory.averaging._bagging.estimators import (
     BaggingClassifier,

@@ -1,7 +1,4 @@
-"""Linear smoothers, and L2-boosting of linear smoothers in closed form.
-
-The theory of the closed form is that of Dombry and Esstafa.
-"""
+"""Linear smoothers, and L2-boosting of them in closed form (002)."""
 
 from sklearn_ensemble_theory.smoothing._kernel.estimators import NadarayaWatsonRegressor
 from sklearn_ensemble_theory.smoothing._linear_boosting.estimators import LinearL2BoostingRegressor
