@@ -37,9 +37,7 @@ time = 60.0
 # rows.
 rates = [1.0, 0.3, 0.1, 0.001]
 models = [
-    L2BoostingRegressor(
-        "cv", learning_rate=rate, max_estimators=round(time / rate), random_state=0
-    ).fit(X, y)
+    L2BoostingRegressor("cv", learning_rate=rate, max_estimators=round(time / rate)).fit(X, y)
     for rate in rates
 ]
 for rate, model in zip(rates, models):

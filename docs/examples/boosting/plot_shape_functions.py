@@ -22,7 +22,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn_ensemble_theory import BaggingRegressor, L2BoostingRegressor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = L2BoostingRegressor("cv", learning_rate=0.01, max_estimators=4_000, random_state=0)
+model = L2BoostingRegressor("cv", learning_rate=0.01, max_estimators=4_000)
 model.fit(X, y)
 r2 = cross_val_score(model, X, y, cv=5)
 print(f"{model.n_estimators_} rounds; R² over five outer folds: {r2.mean():.3f}")
