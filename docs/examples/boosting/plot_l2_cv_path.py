@@ -48,9 +48,9 @@ for rate, model in zip(rates, models):
     )
 
 # %%
-# On the left, the mean over folds, with a dot at the minimum. The rate 1 reaches its minimum early,
-# and its error is larger from there on. For rates of 0.3 and less the paths converge to one curve
-# in continuous time and become smooth. On the right, the folds of the smallest rate, with the
+# On the left, the mean over folds, with a dot at the minimum. The error of the rate 1 is larger at
+# all times. For rates of 0.3 and less the paths converge to one curve in continuous time and become
+# smooth. On the right, the folds of the smallest rate, with the
 # training error, which always decreases: the differences between folds are much larger than those
 # between rounds near the minimum.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
@@ -71,7 +71,7 @@ longer = L2BoostingRegressor(round(time / rate), learning_rate=rate).fit(X, y)
 right.plot(times, longer.train_path_, color="0.4", lw=1.5, label="training")
 right.axvline(rate * model.n_estimators_, color="C0", ls=":", lw=1)
 right.axhline(1, color="0.7", lw=0.8)
-right.text(time, 1.01, "noise", color="0.4", ha="right", va="bottom", fontsize=9)
+right.text(0.5, 1.01, "noise", color="0.4", ha="left", va="bottom", fontsize=9)
 right.set(xlim=(0, time), ylim=(0.6, 2.0), xlabel="rounds times learning rate")
 right.set_title(f"learning rate {rate:g}", fontsize=10)
 right.legend(loc="upper right")
