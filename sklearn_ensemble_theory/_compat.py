@@ -4,8 +4,11 @@ Everything here has a public meaning in scikit-learn's developer guide but a pri
 exists only in some of the supported releases.
 """
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import sklearn
-from sklearn.base import _fit_context as fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -44,11 +47,22 @@ __all__ = [
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]:
+    """scikit-learn's decorator of `fit`, which type checkers would otherwise lose sight of."""
+    decorate: Callable[[Function], Function] = _fit_context(
+        prefer_skip_nested_validation=prefer_skip_nested_validation
+    )
+    return decorate
+
+
 try:  # scikit-learn >= 1.9
     from sklearn.callback import CallbackSupportMixin
 except ImportError:
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Where scikit-learn has no callbacks: no `set_callbacks`, contexts that do nothing."""
 
         def _init_callback_context(self, **kwargs):

@@ -1,4 +1,4 @@
-"""L2-boosting by stumps against the boosting libraries at depth 1, and against itself."""
+"""L2-boosting with stumps, compared with boosting libraries at depth 1."""
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def sklearn_hist(data, n_rounds, learning_rate, max_bins):
 
 
 def counted_sums(data, n_rounds, learning_rate, max_bins):
-    """Everything that looks at the rows, before the rounds: the columns and what they need."""
+    """All computations that use the rows, before the rounds: the columns and their sums."""
     from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
     from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
         CountedGram,
@@ -132,7 +132,7 @@ register(
         run=fit,
         limit=0.04,
         quality_margin=0.001,
-        runs=1,  # the peers need a minute or two a run, and run twice
+        runs=1,  # the peers need a minute or two for a run, and run twice
     )
 )
 
@@ -157,7 +157,7 @@ register(
 register(
     Case(
         name="l2-boosting-cv",
-        title="the whole 5-fold path, its best round and the fit, against one fit",
+        title="cross-validation of all rounds in 5 folds and the fit, compared with one fit",
         **QUALITY,
         params=LONG,
         quick=QUICK,
@@ -170,7 +170,7 @@ register(
 register(
     Case(
         name="l2-boosting-rounds",
-        title="10,000 rounds, binning and counting left out, as n grows",
+        title="10,000 rounds without binning and counting, by n",
         data=friedman1,
         params=LONG,
         quick={**QUICK, "n": (1_000, 5_000)},

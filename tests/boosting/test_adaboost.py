@@ -16,10 +16,10 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
+from sklearn_ensemble_theory._weak_learners import SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import ExponentialRisk
-from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch
-from sklearn_ensemble_theory.erm._stumps.estimators import SignStumps
+from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
 
 ALGORITHMS = ["discrete", "real", "gentle"]
 
@@ -48,7 +48,7 @@ def test_identities_of_every_round():
     F = np.concatenate([[1.0], model.training_error_bounds_])
     e = 2 * model.edges_
     np.testing.assert_allclose(F[1:], F[:-1] * np.sqrt(1 - e**2), rtol=1e-12)
-    assert np.abs(F[1:] - F[:-1] * (1 - e**2)).min() > 1e-5  # as printed in 000 section 10.3.4
+    assert np.abs(F[1:] - F[:-1] * (1 - e**2)).min() > 1e-5  # as printed in [Bach, §10.3.4]
     eps = model.estimator_errors_
     np.testing.assert_allclose(F[1:], np.cumprod(2 * np.sqrt(eps * (1 - eps))), rtol=1e-12)
     np.testing.assert_allclose(model.estimator_weights_, np.log((1 - eps) / eps), rtol=1e-12)
@@ -60,7 +60,10 @@ def test_identities_of_every_round():
 
 
 def test_training_error_stays_below_the_bounds_and_reaches_zero():
-    """Theorem En.4 of 001: error <= product <= exp(-2 gamma² T), 0 within ln n / (2 gamma²)."""
+    """Error <= product <= exp(-2 gamma² T), 0 from ln n / (2 gamma²) rounds on.
+
+    [Ghoshdastidar, theorem En.4]
+    """
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.uniform(-1, 1, (150, 2))
@@ -89,7 +92,7 @@ def test_the_bound_needs_its_constant():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_intervals_are_weakly_learned_by_stumps(seed):
-    """Some stump errs on at most one of three intervals: every edge is >= 1/2 - 1/3 (001)."""
+    """Some stump errs on at most one of three intervals: every edge is >= 1/6 [Ghoshdastidar]."""
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(0, 1, 300))
     s, t = np.sort(rng.uniform(0.1, 0.9, 2))
@@ -107,7 +110,8 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
     X, y = noisy()
     model = AdaBoostClassifier(n_estimators=30).fit(X, y)
     u = np.zeros(len(y))
-    rounds = boost(ExponentialRisk(y.astype(float)), SignStumps(X), ExactLineSearch(), u)
+    stumps = prepare_rounds(DecisionStumpClassifier(), X, None, SignTask())
+    rounds = boost(ExponentialRisk(y.astype(float)), stumps, LineSearchStep(), u)
     for t, record in enumerate(islice(rounds, 30)):
         ours = model.estimators_[t]
         assert (ours.feature_, ours.threshold_) == (
@@ -115,7 +119,7 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
             record.predictor.threshold_,
         )
         assert model.estimator_weights_[t] == pytest.approx(2 * record.step, rel=1e-9)
-        assert model.edges_[t] == pytest.approx(record.certificate / 2, rel=1e-9)
+        assert model.edges_[t] == pytest.approx(record.first_order_gain / 2, rel=1e-9)
     np.testing.assert_allclose(
         model.decision_function(X), 4 * u / model.estimator_weights_.sum(), rtol=1e-9, atol=1e-12
     )
@@ -324,6 +328,18 @@ def test_errors_too_small_for_a_float_have_finite_coefficients():
     assert np.isfinite(model.decision_function(X)).all()
 
 
+@pytest.mark.parametrize(
+    ("estimator", "algorithm"),
+    [(GaussianNB(), "discrete"), (GaussianNB(), "real"), (Ridge(), "gentle"), (None, "real")],
+)
+def test_one_class(estimator, algorithm):
+    X, _ = noisy(20)
+    model = AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, np.full(20, "only"))
+    assert model.predict(X).tolist() == ["only"] * 20
+    assert model.predict_proba(X).tolist() == [[1.0]] * 20
+    assert model.stop_reason_ == "perfect"
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_margins(algorithm):
     X, y = noisy()
@@ -377,9 +393,9 @@ def test_binned_stumps_are_close_to_exact_ones():
 @pytest.mark.parametrize(
     ("estimator", "algorithm", "message"),
     [
-        (Ridge(), "discrete", "fits classifiers, Ridge is none"),
-        (Ridge(), "real", "fits classifiers, Ridge is none"),
-        (GaussianNB(), "gentle", "fits regressors, GaussianNB is none"),
+        (Ridge(), "discrete", "needs a classifier; Ridge is not a classifier"),
+        (Ridge(), "real", "needs a classifier; Ridge is not a classifier"),
+        (GaussianNB(), "gentle", "needs a regressor; GaussianNB is not a regressor"),
         (DummyClassifier(strategy="constant", constant=1), "discrete", "worse than random"),
     ],
 )

@@ -11,18 +11,24 @@ from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import (
     EmpiricalRisk,
     ExponentialRisk,
-    empirical_risk,
 )
-from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch, FixedStep, SmoothStep
+from sklearn_ensemble_theory.boosting._core.steps import (
+    FixedStep,
+    JointStep,
+    LineSearchStep,
+    QuadraticBoundStep,
+    SmoothStep,
+    StepResult,
+)
 
 
 class Columns:
-    """The columns of a matrix, normalised or of signs: the best inner product (section 10.3.1)."""
+    """The columns of a matrix, normalised or of signs: the best inner product [Bach, §10.3.1]."""
 
     def __init__(self, psi):
         self.psi = psi
 
-    def best(self, target, weight):
+    def best(self, target, weight, scores=None):
         products = (weight * target) @ self.psi
         j = np.argmax(np.abs(products))
         sign = np.sign(products[j]) or 1.0
@@ -37,11 +43,11 @@ def problem(n=40, d=12, seed=0):
 
 
 def test_squared_loss_over_normalised_columns_is_matching_pursuit():
-    """Against the update of 000 section 10.3.3, without the printed absolute value."""
+    """Against the update of [Bach, §10.3.3], without the printed absolute value."""
     psi, y = problem()
     n = len(y)
     rounds = boost(
-        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), ExactLineSearch(), u := np.zeros(n)
+        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), LineSearchStep(), u := np.zeros(n)
     )
     by_hand, printed = np.zeros(n), np.zeros(n)
     for record in islice(rounds, 30):
@@ -50,7 +56,7 @@ def test_squared_loss_over_normalised_columns_is_matching_pursuit():
         j = np.argmax(np.abs(products))
         by_hand = by_hand - products[j] / n * psi[:, j]
         np.testing.assert_allclose(u, by_hand, atol=1e-12)
-        assert record.risk == pytest.approx(before - record.certificate**2 / 2)
+        assert record.risk == pytest.approx(before - record.first_order_gain**2 / 2)
         gap = (printed - y) @ psi
         k = np.argmax(np.abs(gap))
         printed = printed - np.abs(gap[k]) / n * psi[:, k]
@@ -60,12 +66,12 @@ def test_squared_loss_over_normalised_columns_is_matching_pursuit():
 
 
 def test_exponential_loss_over_signs_is_adaboost():
-    """F(u_t) = F(u_{t-1}) sqrt(1 - e²); the printed 1 - e² fails (000 section 10.3.4)."""
+    """F(u_t) = F(u_{t-1}) sqrt(1 - e²); the printed 1 - e² fails [Bach, §10.3.4]."""
     rng = np.random.default_rng(0)
     psi, y = rng.choice([-1.0, 1.0], (60, 15)), rng.choice([-1.0, 1.0], 60)
     u, before = np.zeros(60), 1.0
-    for record in islice(boost(ExponentialRisk(y), Columns(psi), ExactLineSearch(), u), 25):
-        e = record.certificate
+    for record in islice(boost(ExponentialRisk(y), Columns(psi), LineSearchStep(), u), 25):
+        e = record.first_order_gain
         assert record.step == pytest.approx(0.5 * np.log((1 + e) / (1 - e)), rel=1e-9)
         assert record.risk == pytest.approx(before * np.sqrt(1 - e**2), rel=1e-12)
         assert record.risk == pytest.approx(np.mean(np.exp(-y * u)), rel=1e-12)
@@ -83,7 +89,6 @@ def test_exponential_risk_in_logarithms_equals_the_plain_one():
     assert logs.value(u) == pytest.approx(plain.value(u), rel=1e-13)
     a, b = plain.at(u), logs.at(u)
     np.testing.assert_allclose(b.scale * b.weight * b.target, a.weight * a.target, rtol=1e-12)
-    assert isinstance(empirical_risk(losses.ExponentialLoss(), y), ExponentialRisk)
     far = logs.at(y * 5000)
     assert np.isfinite(far.weight).all()
     assert far.weight.sum() == pytest.approx(1)
@@ -93,7 +98,7 @@ def test_exponential_risk_in_logarithms_equals_the_plain_one():
     "loss", [losses.SquaredLoss(), losses.LogisticLoss(), losses.HuberLoss(0.5)], ids=str
 )
 def test_smooth_step_descends_by_the_bound_of_10_8(loss):
-    """F(u_t) <= F(u_{t-1}) - certificate² / (2 L C²), for both readings of C."""
+    """F(u_t) <= F(u_{t-1}) - gain² / (2 L C²), for both readings of C."""
     rng = np.random.default_rng(2)
     psi, y = problem()
     y = np.sign(y) if loss.margin else y
@@ -101,17 +106,18 @@ def test_smooth_step_descends_by_the_bound_of_10_8(loss):
     for radius in (None, np.abs(psi).max()):
         risk = EmpiricalRisk(loss, y, w)
         u, before = np.zeros(len(y)), risk.value(np.zeros(len(y)))
-        for record in islice(boost(risk, Columns(psi), SmoothStep(radius=radius), u), 50):
+        rule = QuadraticBoundStep() if radius is None else SmoothStep(output_bound=radius)
+        for record in islice(boost(risk, Columns(psi), rule, u), 50):
             reach = record.outputs if radius is None else np.full(len(y), radius)
             bound = loss.smoothness * np.sum(w * reach**2)
-            assert record.risk <= before - record.certificate**2 / (2 * bound) + 1e-15
+            assert record.risk <= before - record.first_order_gain**2 / (2 * bound) + 1e-15
             before = record.risk
 
 
-def test_smooth_step_is_the_exact_one_for_the_squared_loss():
+def test_quadratic_bound_step_is_the_exact_one_for_the_squared_loss():
     psi, y = problem()
     paths = []
-    for rule in (SmoothStep(), ExactLineSearch()):
+    for rule in (QuadraticBoundStep(), LineSearchStep()):
         u = np.zeros(len(y))
         rounds = boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, u)
         paths.append([record.step for record in islice(rounds, 20)])
@@ -120,8 +126,24 @@ def test_smooth_step_is_the_exact_one_for_the_squared_loss():
 
 def test_smooth_step_refuses_a_loss_without_the_constant():
     risk = ExponentialRisk(np.array([-1.0, 1.0]))
-    with pytest.raises(ValueError, match=r"step='smooth'.*ExponentialLoss"):
-        SmoothStep().check(risk)
+    for rule, name in ((SmoothStep(), "smooth"), (QuadraticBoundStep(), "quadratic_bound")):
+        with pytest.raises(ValueError, match=rf"step='{name}'.*ExponentialLoss"):
+            rule.check(risk)
+
+
+def test_smooth_step_needs_a_bound_that_holds():
+    psi, y = problem()
+    with pytest.raises(ValueError, match="step='smooth' needs output_bound"):
+        SmoothStep().prepare(Columns(psi))
+    rule = SmoothStep(output_bound=0.5)  # the columns' root mean square is 1
+    with pytest.raises(ValueError, match=r"output_bound=0.5, but .* root mean square of 1"):
+        next(boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y))))
+
+
+def test_joint_step_needs_one_score():
+    risk = EmpiricalRisk(losses.MultinomialLoss(), np.array([0, 1, 2]))
+    with pytest.raises(ValueError, match="step='joint' needs a loss with one score"):
+        JointStep().check(risk, n_scores=3)
 
 
 def test_learning_rate_may_depend_on_the_round():
@@ -135,15 +157,53 @@ def test_learning_rate_may_depend_on_the_round():
 
 def test_the_loop_ends_with_its_parts():
     class Nothing:
-        def best(self, target, weight):
+        def best(self, target, weight, scores=None):
             return None
 
     psi, y = problem()
     risk = EmpiricalRisk(losses.SquaredLoss(), y)
     u = np.zeros(len(y))
-    assert list(boost(risk, Nothing(), FixedStep(), u)) == []
-    assert list(boost(risk, Columns(psi), lambda *a: None, u)) == []
+    rounds = boost(risk, Nothing(), FixedStep(), u)
+    assert list(rounds) == []
+    assert rounds.stop_details is None
+    rounds = boost(risk, Columns(psi), lambda *a: StepResult(None, "why"), u)
+    assert list(rounds) == list(rounds) == []
+    assert rounds.stop_details == "why"
     assert (u == 0).all()
+
+
+def test_the_details_of_a_step_come_with_its_round_and_with_the_end():
+    class Thrice(FixedStep):
+        def __call__(self, t, risk, u, psi, state, gain):
+            if t == 3:
+                return StepResult(None, "the end")
+            return StepResult(super().__call__(t, risk, u, psi, state, gain).coefficient, gain)
+
+    psi, y = problem()
+    rounds = boost(
+        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), Thrice(), u := np.zeros(40)
+    )
+    assert rounds.state is rounds.stop_details is None
+    records = list(rounds)
+    assert [record.index for record in records] == [0, 1, 2]
+    assert [record.details for record in records] == [r.first_order_gain for r in records]
+    assert rounds.stop_details == "the end"
+    np.testing.assert_array_equal(rounds.state.target, y - u)
+
+
+def test_learners_are_given_the_current_scores():
+    """Not an array that the loop changes afterwards: what a learner sees is u of its round."""
+
+    class Residuals:
+        def best(self, target, weight, scores=None):
+            np.testing.assert_array_equal(target, y - scores)
+            return None, target.copy()
+
+    _, y = problem()
+    risk = EmpiricalRisk(losses.SquaredLoss(), y)
+    rounds = boost(risk, Residuals(), FixedStep(0.5), u := np.zeros(40))
+    assert len(list(islice(rounds, 4))) == 4
+    np.testing.assert_allclose(u, y * (1 - 0.5**4))
 
 
 def test_several_scores_a_row():
@@ -151,11 +211,11 @@ def test_several_scores_a_row():
     y, u = rng.integers(0, 3, 50), np.zeros((50, 3))
 
     class Gradient:
-        def best(self, target, weight):
+        def best(self, target, weight, scores=None):
             return None, target.copy()
 
     risk = EmpiricalRisk(losses.MultinomialLoss(), y)
-    risks = [r.risk for r in islice(boost(risk, Gradient(), ExactLineSearch(), u), 3)]
+    risks = [r.risk for r in islice(boost(risk, Gradient(), LineSearchStep(), u), 3)]
     assert np.log(3) > risks[0] > risks[-1]
 
 

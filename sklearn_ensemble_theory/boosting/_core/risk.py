@@ -1,33 +1,47 @@
-"""The empirical risk F(u) of a vector of scores, as the boosting loop needs it."""
+"""The empirical risk F(u) of a vector of scores, as the boosting loop needs it.
+
+`EmpiricalRisk` serves every loss. AdaBoost uses `ExponentialRisk` and `MarginRisk`, which hold the
+exponential loss as a logarithm.
+"""
+
+from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from sklearn_ensemble_theory._numerics.hot_loops import inner
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
 
-
-def inner(a, b):
-    """a'b; of long vectors without BLAS, whose threads cost more than they save here."""
-    return float(np.dot(a, b) if len(a) < 4096 else np.einsum("i,i->", a, b))
+Array = NDArray[np.float64]
 
 
-class Point(NamedTuple):
-    """What a round must know about the risk at the current scores.
+class RiskState(NamedTuple):
+    """The risk at the current scores, as a round needs it.
 
     weight * target is -F'(u), up to the positive factor `scale`; a weak learner fits target by
     weighted least squares, or maximises the inner product with weight * target.
+
+    Attributes
+    ----------
+    value : float
+        F(u).
+    target : ndarray of shape (n,) or (n, K)
+    weight : ndarray of shape (n,)
+        Of sum 1.
+    scale : float
     """
 
     value: float
-    target: np.ndarray
-    weight: np.ndarray
+    target: Array
+    weight: Array
     scale: float = 1.0
 
-    def slope(self, psi):
+    def first_order_gain(self, psi: Array) -> float:
         """-F'(u)' psi / scale: the first-order gain of a step along psi."""
         if psi.ndim == 1:
             return inner(self.weight * self.target, psi)
@@ -35,7 +49,7 @@ class Point(NamedTuple):
 
 
 class EmpiricalRisk:
-    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 (000 section 10.3.1).
+    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1].
 
     Parameters
     ----------
@@ -44,56 +58,61 @@ class EmpiricalRisk:
     sample_weight : array of shape (n,), default=None
     """
 
-    def __init__(self, loss, y, sample_weight=None):
+    def __init__(self, loss: Any, y: NDArray[Any], sample_weight: Array | None = None) -> None:
         self.loss = as_loss(loss)
         self.y = y
         self.weight = normalised_weights(sample_weight, len(y))
 
-    def at(self, u):
-        """The `Point` at the scores u."""
+    def at(self, u: Array) -> RiskState:
+        """The `RiskState` at the scores u."""
         value = inner(self.weight, self.loss.value(self.y, u))
-        return Point(value, -self.loss.gradient(self.y, u), self.weight)
+        return RiskState(value, -self.loss.gradient(self.y, u), self.weight)
 
-    def value(self, u):
+    def value(self, u: Array) -> float:
+        """F(u)."""
         return inner(self.weight, self.loss.value(self.y, u))
 
-    def line_search(self, u, psi, here):
+    def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""
         return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
 
-    def curvature(self, psi):
-        """L C²: F(u + b psi) <= F(u) + b F'(u)'psi + b² (L C²) / 2 for every u and b.
-
-        In (10.8) L = G2/n and C² bounds |psi|²; with weights, G2 sum w_i psi_i² says the same.
-        """
+    def mean_square(self, psi: Array) -> float:
+        """The weighted mean of psi_i², or of |psi_i|² for several scores; |psi|²/n unweighted."""
         weight = self.weight if psi.ndim == 1 else self.weight[:, None]
-        return self.loss.smoothness * float(np.sum(weight * psi**2))
+        return float(np.sum(weight * psi**2))
+
+    def curvature(self, psi: Array) -> float:
+        """L |psi|²: F(u + b psi) <= F(u) + b F'(u)'psi + b² (L |psi|²) / 2 for every u and b.
+
+        In [Bach, eq. (10.8)] L = G2/n; with weights L |psi|² is G2 sum w_i psi_i².
+        """
+        return self.loss.smoothness * self.mean_square(psi)
 
 
 class ExponentialRisk(EmpiricalRisk):
     """The exponential loss, with everything that could overflow kept as a logarithm.
 
-    pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is what the weak learner sees, F(u) the
-    normaliser (000 section 10.3.4).
+    pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is the weight of the weak learner, F(u)
+    the normaliser [Bach, §10.3.4].
     """
 
-    def __init__(self, y, sample_weight=None):
+    def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
         super().__init__(ExponentialLoss(), y, sample_weight)
         with np.errstate(divide="ignore"):
             self._log_start = np.log(self.weight)
 
-    def log_weight(self, u):
+    def log_weight(self, u: Array) -> Array:
         """log w_i - y_i u_i: the logarithms of the weights before they are normalised."""
         return self._log_start - self.y * u
 
-    def log_value(self, u):
+    def log_value(self, u: Array) -> float:
         """log F(u), finite however far the risk has fallen."""
         return float(logsumexp(self.log_weight(u)))
 
-    def value(self, u):
+    def value(self, u: Array) -> float:
         return _exp(self.log_value(u))
 
-    def at(self, u):
+    def at(self, u: Array) -> RiskState:
         logs = self.log_weight(u)
         top = logs.max()
         logs -= top
@@ -101,33 +120,26 @@ class ExponentialRisk(EmpiricalRisk):
         total = pi.sum()
         pi *= 1.0 / total
         value = _exp(top + math.log(total))
-        return Point(value, self.y, pi, scale=value)
+        return RiskState(value, self.y, pi, scale=value)
 
 
 class MarginRisk(ExponentialRisk):
     """The exponential risk of margins: u_i is y_i times the score, every target is +1."""
 
-    def __init__(self, sample_weight):
+    def __init__(self, sample_weight: Array) -> None:
         super().__init__(np.ones(len(sample_weight)), sample_weight)
 
-    def log_weight(self, u):
+    def log_weight(self, u: Array) -> Array:
         return self._log_start - u
 
-    def at(self, u):
-        return _MarginPoint(*super().at(u))
+    def at(self, u: Array) -> RiskState:
+        return _MarginState(*super().at(u))
 
 
-class _MarginPoint(Point):
-    def slope(self, psi):
+class _MarginState(RiskState):
+    def first_order_gain(self, psi: Array) -> float:
         return inner(self.weight, psi)
 
 
-def _exp(x):
+def _exp(x: float) -> float:
     return math.exp(x) if x < 709 else math.inf
-
-
-def empirical_risk(loss, y, sample_weight=None):
-    """The risk of a loss: the exponential one in the log domain, any other as it is."""
-    if isinstance(loss, ExponentialLoss):
-        return ExponentialRisk(y, sample_weight)
-    return EmpiricalRisk(loss, y, sample_weight)

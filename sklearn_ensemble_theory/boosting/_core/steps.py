@@ -1,68 +1,230 @@
 """Step rules: how far to go along the weak learner's outputs.
 
-A rule is a callable ``rule(t, risk, u, psi, here, slope)`` with `here` the risk's `Point` at u and
-`slope` that of psi there; it gives the coefficient b of u + b psi, or None to end the loop without
-taking the step, which its method ``move(u, psi, b)`` then takes. Each is shrunk by `learning_rate`,
-a float or a callable of the round t = 0, 1, ...
+A rule is a subclass of `Step`, with one line in `STEP_RULES` if users may choose it by name. It is
+called in each round with what is known then and returns a `StepResult`; it keeps no result of a
+round in itself. Each coefficient is multiplied by `learning_rate`, a float or a callable of the
+round t = 0, 1, ...
 """
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_ensemble_theory._weak_learners import JointTask, LeastSquaresTask, Task
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
 
-class FixedStep:
-    """b = learning_rate: plain gradient boosting (003 section 4.3)."""
+LearningRate = float | Callable[[int], float]
+# Outputs may exceed a given bound by rounding.
+OUTPUT_TOLERANCE = 1e-9
 
-    def __init__(self, learning_rate=1.0):
+
+class StepResult(NamedTuple):
+    """What a step rule decided.
+
+    Attributes
+    ----------
+    coefficient : float or None
+        b of u + b psi; None ends the loop, without a step.
+    details : object
+        What else is known about the round, for whoever reads the records.
+    """
+
+    coefficient: float | None
+    details: Any = None
+
+
+class Step:
+    """Base of the step rules: b = learning_rate * length.
+
+    A subclass overrides `length`; one that ends the loop or has details overrides `__call__`.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default=1.0
+
+    Attributes
+    ----------
+    reoptimizes_leaves : bool
+        Whether the leaf values of trees may be changed before the step, to lower the risk itself.
+    fits_some_rows : bool
+        Whether the weak learner may be fitted to a part of the rows.
+    """
+
+    reoptimizes_leaves = False
+    fits_some_rows = True
+
+    def __init__(self, learning_rate: LearningRate = 1.0) -> None:
         self.learning_rate = learning_rate
 
-    def check(self, risk):
-        """Raise a ValueError where the rule cannot serve this risk."""
+    @classmethod
+    def of(cls, estimator: Any) -> "Step":
+        """The rule with the parameters of an estimator."""
+        return cls(estimator.learning_rate)
+
+    def check(self, risk: EmpiricalRisk, n_scores: int = 1) -> None:
+        """Raise a ValueError where the rule cannot be used with this risk."""
         return
 
-    def rate(self, t):
+    def task(self, risk: EmpiricalRisk) -> Task:
+        """What the weak learner is fitted to."""
+        return LeastSquaresTask()
+
+    def prepare(self, learner: Any) -> None:
+        """Take what the rule needs to know of the weak learner, before the first round."""
+        return
+
+    def rate(self, t: int) -> float:
+        """The learning rate of round t."""
         return self.learning_rate(t) if callable(self.learning_rate) else self.learning_rate
 
-    def length(self, risk, u, psi, here, slope):
-        return 1.0
+    def length(
+        self, risk: Any, u: np.ndarray, psi: np.ndarray, state: RiskState, gain: float
+    ) -> float:
+        """The coefficient before the learning rate."""
+        raise NotImplementedError
 
-    def __call__(self, t, risk, u, psi, here, slope):
-        return self.rate(t) * self.length(risk, u, psi, here, slope)
+    def __call__(
+        self, t: int, risk: Any, u: np.ndarray, psi: np.ndarray, state: RiskState, gain: float
+    ) -> StepResult:
+        """The coefficient of a round.
 
-    def move(self, u, psi, b):
-        """Change u in place: u <- u + b psi (10.5)."""
+        Parameters
+        ----------
+        t : int
+            The round.
+        risk : EmpiricalRisk
+        u : array of shape (n,) or (n, K)
+            The current scores; not to be changed here.
+        psi : array of the same shape
+            The outputs of the weak learner.
+        state : RiskState
+            The risk at u.
+        gain : float
+            ``state.first_order_gain(psi)``.
+        """
+        return StepResult(self.rate(t) * self.length(risk, u, psi, state, gain))
+
+    def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
+        """Change u in place: u <- u + b psi [Bach, eq. (10.5)]."""
         u += b * psi
 
 
-class ExactLineSearch(FixedStep):
-    """b minimises F(u + b psi): forward stagewise additive modelling (10.7)."""
+class FixedStep(Step):
+    """b = learning_rate: plain gradient boosting [Shah, algorithm 3]."""
 
-    def length(self, risk, u, psi, here, slope):
-        return risk.line_search(u, psi, here)
+    reoptimizes_leaves = True
+
+    def length(self, risk, u, psi, state, gain):
+        return 1.0
 
 
-class SmoothStep(FixedStep):
-    """b = -F'(u)'psi / (L C²), the minimum of the quadratic upper bound (10.8), as in (10.9).
+class LineSearchStep(Step):
+    """b minimises F(u + b psi), for the psi that was fitted to the negative gradient before."""
 
-    The source prints (10.9) without the factor psi at its end; see the errata. With `radius=None`
-    C² is |psi|² of the round itself, the tightest that (10.8) allows; a number is a bound R on
-    the weak learner's outputs, and C² = n R² as in section 10.3.1.
+    reoptimizes_leaves = True
+
+    def length(self, risk, u, psi, state, gain):
+        return risk.line_search(u, psi, state)
+
+
+class JointStep(FixedStep):
+    """b and psi minimise F(u + b psi) together [Bach, eq. (10.6)].
+
+    This is forward stagewise additive modelling. The minimum is the weak learner's work; it
+    multiplies its coefficient into the outputs.
     """
 
-    def __init__(self, learning_rate=1.0, radius=None):
-        super().__init__(learning_rate)
-        self.radius = radius
+    reoptimizes_leaves = False
+    fits_some_rows = False
 
-    def check(self, risk):
+    def check(self, risk, n_scores=1):
+        if n_scores > 1:
+            raise ValueError(
+                f"step='joint' needs a loss with one score, {type(risk.loss).__name__} has "
+                f"{n_scores}; use OneVsRestClassifier around this estimator."
+            )
+
+    def task(self, risk):
+        return JointTask(risk.loss, risk.y)
+
+
+class _QuadraticStep(Step):
+    """Steps that minimise a quadratic upper bound of the risk [Bach, eq. (10.8)]."""
+
+    name: str
+
+    def check(self, risk, n_scores=1):
         if not np.isfinite(risk.loss.smoothness):
             raise ValueError(
-                f"step='smooth' needs a loss with a finite smoothness constant; "
+                f"step={self.name!r} needs a loss with a finite smoothness constant; "
                 f"{type(risk.loss).__name__} has none. Use step='line_search' or step='fixed'."
             )
 
-    def length(self, risk, u, psi, here, slope):
-        reach = psi if self.radius is None else np.full_like(psi, self.radius)
-        bound = risk.curvature(reach)
-        return 0.0 if bound == 0 else here.scale * slope / bound
+
+class QuadraticBoundStep(_QuadraticStep):
+    """b = -F'(u)'psi / (L |psi|²), the minimum of the second line of [Bach, eq. (10.8)].
+
+    The outputs of the round determine the curvature. For a weak learner whose outputs have no
+    scale of their own it is (10.9) over the dictionary of outputs divided by their root mean
+    square, of which C²/n = 1.
+    """
+
+    name = "quadratic_bound"
+
+    def length(self, risk, u, psi, state, gain):
+        curvature = risk.curvature(psi)
+        return 0.0 if curvature == 0 else state.scale * gain / curvature
 
 
-STEP_RULES = {"fixed": FixedStep, "line_search": ExactLineSearch, "smooth": SmoothStep}
+class SmoothStep(_QuadraticStep):
+    """b = -F'(u)'psi / (L C²) with one C for all weak learners [Bach, eq. (10.9)].
+
+    The source prints (10.9) without the factor psi at its end; see the errata.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default=1.0
+    output_bound : float, default=None
+        R, a bound on the root mean square of every weak learner's outputs: C² = n R². None takes
+        the `outputs_bound` of the weak learner.
+    """
+
+    name = "smooth"
+
+    def __init__(
+        self, learning_rate: LearningRate = 1.0, output_bound: float | None = None
+    ) -> None:
+        super().__init__(learning_rate)
+        self.output_bound = output_bound
+
+    @classmethod
+    def of(cls, estimator):
+        return cls(estimator.learning_rate, estimator.output_bound)
+
+    def prepare(self, learner):
+        if self.output_bound is None:
+            self.output_bound = getattr(learner, "outputs_bound", None)
+        if self.output_bound is None:
+            raise ValueError(
+                "step='smooth' needs output_bound, a bound on the root mean square of the outputs "
+                "of every weak learner. step='quadratic_bound' uses that of each round instead."
+            )
+
+    def length(self, risk, u, psi, state, gain):
+        mean_square, bound = risk.mean_square(psi), self.output_bound
+        if mean_square > bound**2 * (1 + OUTPUT_TOLERANCE):
+            raise ValueError(
+                f"output_bound={bound:g}, but a weak learner's outputs have a root mean square of "
+                f"{np.sqrt(mean_square):g}."
+            )
+        return state.scale * gain / (risk.loss.smoothness * bound**2)
+
+
+STEP_RULES: dict[str, type[Step]] = {
+    "fixed": FixedStep,
+    "joint": JointStep,
+    "line_search": LineSearchStep,
+    "quadratic_bound": QuadraticBoundStep,
+    "smooth": SmoothStep,
+}

@@ -1,161 +1,46 @@
 """Decision stumps as exact empirical risk minimisers, and as weak learners of the boosting loop."""
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_ensemble_theory._compat import Interval, check_sample_weight, fit_context
-from sklearn_ensemble_theory._numerics.hot_loops import choose
-from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
-from sklearn_ensemble_theory.erm._stumps.split_criteria import (
-    ClassSquares,
-    LeastSquares,
-    PartitionFunction,
-    SignedZeroOne,
-    ZeroOne,
+from sklearn_ensemble_theory._compat import Interval, fit_context
+from sklearn_ensemble_theory._numerics.hot_loops import two_valued
+from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask, Task
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.erm._stumps.rounds import (
+    StumpClasses,
+    StumpRounds,
+    prepare_stumps,
+    stump_rounds,
 )
-from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex
+from sklearn_ensemble_theory.erm._stumps.split_search import Split
 
 MAX_BINS = 2**16 - 1
 
 
-class ClassStumps:
-    """Stumps that are best for fixed classes under weights that change: AdaBoost's weak learner.
-
-    Parameters
-    ----------
-    X : float array of shape (n, p)
-    codes : int array of shape (n,)
-        The class of each row, 0 ... K-1.
-    n_classes : int
-        K.
-    max_bins : int, default=None
-    sample_weight : array of shape (n,), default=None
-        For the quantiles of the bins.
-    """
-
-    def __init__(self, X, codes, n_classes, max_bins=None, sample_weight=None):
-        self.codes, self.n_classes = codes, n_classes
-        self.index = ColumnIndex(X, max_bins, sample_weight, codes, n_classes)
-        if n_classes == 2:
-            self.signs = 2.0 * codes - 1.0
-        self._class_rows = None
-
-    def best_labels(self, weight):
-        """The stump with the least 0-1 error under weights of sum 1.
-
-        Gives (split, label left, label right).
-        """
-        masses = None
-        if self.n_classes == 2:
-            columns, criterion = (self.signs * weight)[None], SignedZeroOne
-            if self.index.exact and self.index.binned:
-                masses = self.index.class_masses(weight)
-            split = self.index.best(criterion, columns, masses, size=1.0, rough=True)
-            left, right = int(split.left[0] > 0), int(split.right[0] > 0)
-        else:
-            if self.index.binned:
-                masses = self.index.class_masses(weight)
-            split = self.index.best(ZeroOne, self._by_class(weight), masses, size=1.0)
-            left, right = int(split.left.argmax()), int(split.right.argmax())
-        return split, left, left if split.threshold == np.inf else right
-
-    def best_confidences(self, weight):
-        """The stump that minimises Z = 2 sum sqrt(W+ W-): (split, W- and W+ left, and right)."""
-        return self._two_masses(PartitionFunction, weight)
-
-    def best_squares(self, weight):
-        """The stump with the least weighted squared error to -1 and +1: as above."""
-        return self._two_masses(ClassSquares, weight)
-
-    def _two_masses(self, criterion, weight):
-        masses = self.index.class_masses(weight) if self.index.binned else None
-        split = self.index.best(criterion, self._by_class(weight), masses)
-        return split, split.left, np.maximum(split.right, 0.0)
-
-    def _by_class(self, weight):
-        if self._class_rows is None:
-            self._class_rows = self.codes == np.arange(self.n_classes)[:, None]
-        return np.where(self._class_rows, weight, 0.0)
-
-
-class SignStumps:
-    """Stumps with outputs -1 and +1 for any real target: the dictionary of 000 section 10.3.4.
-
-    ``best(target, weight)`` maximises the inner product of psi with weight * target, exactly.
-    """
-
-    def __init__(self, X, max_bins=None, sample_weight=None):
-        self.index = ColumnIndex(X, max_bins, sample_weight)
-
-    def best(self, target, weight):
-        moment = weight * target
-        size = np.abs(moment).sum()
-        if size > 0:
-            moment = moment / size
-        masses = None
-        if self.index.exact and self.index.binned:
-            masses = self.index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
-        split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
-        left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
-        stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
-
-
-class MeanStumps:
-    """Regression stumps: ``best(target, weight)`` is the least-squares fit, exactly."""
-
-    def __init__(self, X, max_bins=None, sample_weight=None):
-        self.index = ColumnIndex(X, max_bins, sample_weight)
-
-    def best(self, target, weight):
-        split, left, right = best_mean_split(self.index, target, weight)
-        stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
-
-
-def best_mean_split(index, target, weight):
-    """The split with the least residual sum of squares, and the means of its two sides."""
-    mean = float(np.dot(weight, target - target[0]) / weight.sum() + target[0])
-    centred = target - mean
-    scale = np.max(np.abs(centred), initial=0.0)
-    if scale <= 1e-14 * abs(mean):  # constant but for rounding
-        scale = 0.0
-    t = centred / scale if scale > 0 else np.zeros_like(centred)
-    moment = weight * t
-    columns = np.stack([np.maximum(moment, 0.0), np.maximum(-moment, 0.0), weight])
-    split = index.best(LeastSquares, columns)
-    means = [
-        mean + scale * float(side[0] - side[1]) / float(side[2]) if side[2] > 0 else mean
-        for side in (split.left, split.right)
-    ]
-    return split, *means
-
-
 class _Stump(BaseEstimator):
-    """What the two stumps share: the split, its index, the side of a row."""
+    """Base of the two stumps: the parameter, and the side of a row."""
 
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both"), None],
     }
 
-    def __init__(self, max_bins=None):
+    def __init__(self, max_bins: int | None = None) -> None:
         self.max_bins = max_bins
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "threshold_")
 
-    def _set_split(self, split, n_features):
-        self.feature_, self.threshold_ = split.feature, split.threshold
-        self.n_features_in_ = n_features
-
     @property
-    def feature_importances_(self):
-        """1 for the feature that the stump asks about; all 0 for a constant stump."""
+    def feature_importances_(self) -> np.ndarray:
+        """1 for the feature of the threshold and 0 for others; all 0 for a constant stump."""
         check_is_fitted(self)
         return np.where(
             (np.arange(self.n_features_in_) == self.feature_) & np.isfinite(self.threshold_),
@@ -163,55 +48,71 @@ class _Stump(BaseEstimator):
             0.0,
         )
 
-    def _left(self, X):
+    def _left(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self._left_of(X)
 
-    def _left_of(self, X):
-        """Rows of a validated X that answer yes; the threshold is compared in double precision."""
+    def _left_of(self, X: np.ndarray) -> np.ndarray:
+        """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
 
 
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """The stump with the least weighted 0-1 error over all features and thresholds.
 
-    A stump answers one question, ``x[feature] <= threshold``, with one class on each side. Unlike
-    a tree of depth one, which splits where the Gini index falls most, it minimises the
-    (weighted) number of errors itself, as the theory of AdaBoost asks of a weak learner. Constant
-    stumps belong to the class: one is chosen where no question has fewer errors.
+    A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.
+    A tree of depth one chooses the split with the largest decrease of the Gini index; the stump
+    minimises the (weighted) number of errors itself, as the theory of AdaBoost assumes of a weak
+    learner. A constant prediction is chosen if no threshold has fewer errors.
 
     Parameters
     ----------
     max_bins : int, default=None
-        None looks at every threshold between two distinct values. An integer cuts each feature
-        into at most so many bins of equal weight first and looks at their edges only.
+        If None, all thresholds between two distinct values are considered. If an integer, each
+        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
+        of the bins are considered.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     n_classes_ : int
+        The number of classes.
     feature_ : int
-        The feature that the question is about.
+        The feature of the threshold.
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_class_, right_class_ : int
-        Index in `classes_` of the answer where the feature is <= threshold, and where it is above.
+        Index in `classes_` of the prediction where the feature is at most the threshold, and where
+        it is above.
     left_proba_, right_proba_ : ndarray of shape (n_classes,)
         Weighted shares of the classes on the two sides.
     training_error_ : float
         Weighted share of errors on the training rows.
     feature_importances_ : ndarray of shape (n_features,)
+        1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    AdaBoostClassifier : Boosting of decision stumps.
+    DecisionStumpRegressor : The stump with the least residual sum of squares.
 
     Notes
     -----
-    O(n p log n) for the sort, O(n p) for the search (003 section 4.2). Ties go to the first
-    feature, the lowest threshold and the first class. For ``n > 2048`` the exact search counts
-    coarse bins first and looks inside those that can still hold the best threshold; the result is
-    the same. With `max_bins` and many rows the counts are of weights in single precision:
-    thresholds whose errors differ by less than 2^-22 count as equally good.
+    Sorting takes O(n p log n) operations, the search O(n p) [Shah, §4.2]. Ties go to the first
+    feature, the lowest threshold and the first class. For ``n > 2048`` the exact search sums the
+    weights over coarse bins first and searches only those bins that can contain the best
+    threshold; the result is the same. With `max_bins` and many rows the sums are of weights in
+    single precision: thresholds whose errors differ by less than 2^-22 count as equally good.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     Examples
     --------
@@ -221,8 +122,21 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     (2.5, 0.0)
     """
 
+    left_class_: int
+    right_class_: int
+    left_proba_: np.ndarray
+    right_proba_: np.ndarray
+
     @classmethod
-    def _of_labels(cls, classes, n_features, split, left, right, left_proba, right_proba, error):
+    def _of_labels(
+        cls,
+        classes: np.ndarray,
+        n_features: int,
+        split: Split,
+        sides: tuple[int, int],
+        shares: Sequence[np.ndarray],
+        error: float,
+    ) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -232,16 +146,16 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
             n_features_in_=n_features,
             feature_=split.feature,
             threshold_=split.threshold,
-            left_class_=left,
-            right_class_=right,
-            left_proba_=left_proba,
-            right_proba_=right_proba,
+            left_class_=sides[0],
+            right_class_=sides[1],
+            left_proba_=shares[0],
+            right_proba_=shares[1],
             training_error_=error,
         )
         return stump
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
         Parameters
@@ -250,22 +164,21 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out, and their values are no thresholds.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = normalised_weights(weight, len(y))
-        rows = positive_rows(weight)
-        X, codes, weight = X[rows], codes[rows], weight[rows]
-        learner = ClassStumps(X, codes, len(classes), self.max_bins, weight)
-        split, left, right = learner.best_labels(weight)
-        on_left = learner.index.is_left(split)
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, codes), weight = kept.take(X, codes), kept.normalised
+        rounds = stump_rounds(X, weight, ClassTask(codes, classes), self.max_bins, STUMPS)
+        split, left, right = rounds.search(None, weight)
+        on_left = rounds.index.is_left(split)
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
         shares = [s / s.sum() if s.sum() > 0 else np.bincount(codes, weight) for s in shares]
@@ -275,9 +188,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
                     classes,
                     X.shape[1],
                     split,
-                    left,
-                    right,
-                    *shares,
+                    (left, right),
+                    shares,
                     float(weight[chosen != codes].sum()),
                 )
             )
@@ -285,54 +197,93 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         )
         return self
 
-    def predict(self, X):
-        """The class of each row: array of shape (n_samples,)."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         left = self._left(X)
-        return self.classes_.take(self._codes(left))
+        return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
-    def _codes(self, left):
-        return np.where(left, self.left_class_, self.right_class_)
+    def _predict_codes(self, X: np.ndarray) -> np.ndarray:
+        return np.where(self._left_of(X), self.left_class_, self.right_class_)
 
-    def predict_proba(self, X):
-        """The class shares on the row's side: array of shape (n_samples, n_classes).
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> StumpRounds | None:
+        return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
-        The largest share belongs to the predicted class.
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """The class shares on each row's side; the predicted class has the largest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # One question does not reach the scores that scikit-learn's checks ask for.
+        # One threshold does not reach the scores that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 class DecisionStumpRegressor(RegressorMixin, _Stump):
-    """The stump with the least weighted residual sum of squares (004, 003 equation 4.6).
+    """The stump with the least weighted residual sum of squares.
 
-    h(x) = a where x[feature] <= threshold and b elsewhere, over all features, thresholds, a and b.
+    A decision stump predicts one value where ``x[feature] <= threshold`` and another elsewhere.
+    Among all features, thresholds and values, the fit is the one with the least weighted residual
+    sum of squares [DS-GA 1003, lecture 8; Shah, eq. (4.6)].
 
     Parameters
     ----------
     max_bins : int, default=None
-        None looks at every threshold between two distinct values. An integer cuts each feature
-        into at most so many bins of equal weight first and looks at their edges only.
+        If None, all thresholds between two distinct values are considered. If an integer, each
+        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
+        of the bins are considered.
 
     Attributes
     ----------
     feature_ : int
+        The feature of the threshold.
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_value_, right_value_ : float
         Weighted means of the targets on the two sides, in units of y.
     feature_importances_ : ndarray of shape (n_features,)
+        1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    DecisionStumpClassifier : The stump with the least weighted error.
+    GradientBoostingRegressor : Boosting of any regressor.
 
     Notes
     -----
-    O(n p log n) for the sort, O(n p) for the search. In gradient boosting the sort is done once
-    for all rounds. Ties go to the first feature and the lowest threshold.
+    Sorting takes O(n p log n) operations, the search O(n p). Gradient boosting sorts once for all
+    rounds. Ties go to the first feature and the lowest threshold.
+
+    References
+    ----------
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     Examples
     --------
@@ -343,7 +294,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     """
 
     @classmethod
-    def _of_values(cls, n_features, split, left, right):
+    def _of_values(cls, n_features: int, split: Split, left: float, right: float) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -357,7 +308,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         return stump
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
         Parameters
@@ -365,30 +316,49 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out, and their values are no thresholds.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = normalised_weights(weight, len(y))
-        rows = positive_rows(weight)
-        X, y, weight = X[rows], y[rows], weight[rows]
-        index = ColumnIndex(X, self.max_bins, weight)
-        split, left, right = best_mean_split(index, y, weight)
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, y), weight = kept.take(X, y), kept.normalised
+        rounds = stump_rounds(X, weight, LeastSquaresTask(), self.max_bins, STUMPS)
+        split, left, right = rounds.search(y, weight)
         found = self._of_values(X.shape[1], split, left, right)
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
         return self
 
-    def predict(self, X):
-        """The value of the row's side: array of shape (n_samples,)."""
-        return choose(self._left(X), self.left_value_, self.right_value_)
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The value on each row's side of the threshold.
 
-    def __sklearn_tags__(self):
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return two_valued(self._left(X), self.left_value_, self.right_value_)
+
+    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
+        return two_valued(self._left_of(X), self.left_value_, self.right_value_)
+
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> StumpRounds | None:
+        return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # One question does not reach the scores that scikit-learn's checks ask for.
+        # One threshold does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+STUMPS = StumpClasses(DecisionStumpClassifier, DecisionStumpRegressor)

@@ -1,0 +1,114 @@
+"""Every public signature is annotated, and its annotations say what `fit` accepts.
+
+mypy checks that the annotations are right (`.ci/run`); here is checked that they are there.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import types
+import typing
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory._compat import StrOptions
+
+NAME = package.__name__
+
+
+def public_members():
+    """`{address: member}` of the classes and functions that the package and its folders export."""
+    folders = [m.name for m in pkgutil.iter_modules(package.__path__) if m.name[0] != "_"]
+    modules = [package, *(importlib.import_module(f"{NAME}.{folder}") for folder in folders)]
+    found = {}
+    for module in modules:  # grows by the modules that are exported themselves
+        for name in getattr(module, "__all__", []):
+            member = getattr(module, name)
+            if inspect.ismodule(member):
+                modules.append(member)
+            elif inspect.isclass(member) or inspect.isfunction(member):
+                found[f"{member.__module__}.{name}"] = member
+    return found
+
+
+def function_of(member):
+    """The function of ours behind a method, property or descriptor of scikit-learn's, or None."""
+    if isinstance(member, property):
+        member = member.fget
+    member = getattr(member, "__func__", getattr(member, "fn", member))  # available_if keeps `fn`
+    member = inspect.unwrap(member) if callable(member) else None
+    ours = inspect.isfunction(member) and member.__module__.startswith(NAME)
+    return member if ours else None
+
+
+def public_functions():
+    """`{address: function}`: functions, constructors, public methods that the package defines."""
+    found = {}
+    for address, member in public_members().items():
+        if inspect.isfunction(member):
+            found[address] = member
+            continue
+        for cls in member.__mro__:
+            if cls.__module__.startswith(NAME):
+                for name, value in vars(cls).items():
+                    function = function_of(value)
+                    if function and (name in ("__init__", "__call__") or name[0] != "_"):
+                        found[f"{cls.__module__}.{cls.__qualname__}.{name}"] = function
+    return found
+
+
+FUNCTIONS = public_functions()
+ESTIMATORS = {
+    address: member
+    for address, member in public_members().items()
+    if inspect.isclass(member) and issubclass(member, BaseEstimator)
+}
+
+
+def not_annotated(function):
+    """Parameters without an annotation; "return" for the value."""
+    names = list(inspect.signature(function).parameters)
+    if "." in function.__qualname__:
+        names = [name for name in names if name not in ("self", "cls")]
+    return [name for name in [*names, "return"] if name not in function.__annotations__]
+
+
+@pytest.mark.parametrize("address", FUNCTIONS)
+def test_public_signatures_are_annotated(address):
+    assert not_annotated(FUNCTIONS[address]) == []
+    assert typing.get_type_hints(FUNCTIONS[address])  # every name in them can be resolved
+
+
+def members_of(hint):
+    """The types of a union."""
+    is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if is_union else [hint]
+
+
+@pytest.mark.parametrize("address", ESTIMATORS)
+def test_constructors_are_annotated_with_what_fit_accepts(address):
+    """Strings and None of an annotation are those of the parameter's constraints."""
+    cls = ESTIMATORS[address]
+    hints = typing.get_type_hints(cls.__init__)
+    for name, constraints in getattr(cls, "_parameter_constraints", {}).items():
+        if constraints == "no_validation" or name not in hints:
+            continue
+        parts = members_of(hints[name])
+        accepts_none = any(c is None or c in ("random_state", "cv_object") for c in constraints)
+        assert (type(None) in parts) == accepts_none, name
+        if "array-like" in constraints:  # a string is an array-like for NumPy's types
+            continue
+        options = {o for c in constraints if isinstance(c, StrOptions) for o in c.options}
+        literals = [part for part in parts if typing.get_origin(part) is typing.Literal]
+        named = {value for literal in literals for value in typing.get_args(literal)}
+        # Names that come from a registry are `str`.
+        assert named <= options, name
+        assert (str in parts) == (named != options), name
+
+
+if __name__ == "__main__":  # what is missing, a line a function
+    for address, function in FUNCTIONS.items():
+        if missing := not_annotated(function):
+            print(address, *missing)
