@@ -6,6 +6,8 @@ from typing import Literal, overload
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory._typing import RandomStateLike
+
 __all__ = ["make_sine_regression", "make_tent"]
 
 
@@ -16,7 +18,7 @@ def make_sine_regression(
     periods: float = ...,
     noise: float = ...,
     return_mean: Literal[False] = ...,
-    random_state: int | np.random.RandomState | None = ...,
+    random_state: RandomStateLike = ...,
 ) -> tuple[np.ndarray, np.ndarray]: ...
 
 
@@ -27,7 +29,7 @@ def make_sine_regression(
     periods: float = ...,
     noise: float = ...,
     return_mean: Literal[True],
-    random_state: int | np.random.RandomState | None = ...,
+    random_state: RandomStateLike = ...,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 
 
@@ -37,7 +39,7 @@ def make_sine_regression(
     periods: float = 1.5,
     noise: float = 0.3,
     return_mean: bool = False,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
 ) -> tuple[np.ndarray, ...]:
     """Generate a regression problem on a sine wave with one feature, for local averaging.
 
@@ -108,7 +110,7 @@ def make_tent(
     n_samples: int = 100,
     *,
     noise: float = 0.5,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomStateLike = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Generate a regression problem with one feature, whose mean is two tents.
 

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, Literal, Self
 from warnings import warn
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -34,6 +33,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._trees import is_tree
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.fitted_members import FittedMembersMixin
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
@@ -65,7 +65,7 @@ class BaseBagging(
     bootstrap: bool | str
     oob_score: bool | Callable[..., float]
     warm_start: bool
-    random_state: int | np.random.RandomState | None
+    random_state: RandomStateLike
     verbose: int
     delta: float
 
@@ -152,13 +152,13 @@ class BaseBagging(
 
     # --------------------------------------------------------------------------------------- Fit
 
-    def _validate_X(self, X: ArrayLike) -> Any:
+    def _validate_X(self, X: MatrixLike) -> Any:
         return validate_data(self, X, reset=False, **self._validation)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
-        X: ArrayLike,
+        X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         **fit_params: Any,

@@ -4,15 +4,14 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions, raise_for_params
+from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
-from sklearn_ensemble_theory.averaging._bagging.predictions import (
+from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
     ClassifierPredictionMixin,
     RegressorPredictionMixin,
 )
@@ -182,7 +181,7 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         oob_score: bool | Callable[..., float] = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
         delta: float = 0.05,
     ) -> None:
@@ -366,7 +365,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         oob_score: bool | Callable[..., float] = False,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
         voting: Literal["soft", "hard"] = "soft",
         delta: float = 0.05,
@@ -389,7 +388,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     @available_if(_estimator_has("decision_function"))
-    def decision_function(self, X: ArrayLike, **params: Any) -> np.ndarray:
+    def decision_function(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' decision functions, where the base learner has one.
 
         Parameters

@@ -11,10 +11,10 @@ from warnings import warn
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.jackknife import (
     VarianceDecomposition,
     decompose,
@@ -29,7 +29,7 @@ CHUNK = 2**23
 class UncertaintyMixin:
     """Standard errors and spreads of the mean of the members."""
 
-    def standard_error(self, X: ArrayLike) -> np.ndarray:
+    def standard_error(self, X: MatrixLike) -> np.ndarray:
         """Standard error of the ensemble's mean over fresh training sets.
 
         The infinitesimal jackknife [Wager, Hastie and Efron, 2014] measures how the mean would
@@ -75,7 +75,7 @@ class UncertaintyMixin:
         """
         return np.sqrt(np.maximum(self._jackknife(X, warn_below=True)[0], 0.0))
 
-    def ensemble_std(self, X: ArrayLike) -> np.ndarray:
+    def ensemble_std(self, X: MatrixLike) -> np.ndarray:
         """Standard deviation of the members' predictions around their mean.
 
         It is the effect of the random draw of rows and features on a single member, and does not
@@ -104,7 +104,7 @@ class UncertaintyMixin:
         chunks = self._predictions_in_chunks(X)
         return np.concatenate([predictions.std(axis=0, ddof=1) for predictions in chunks])
 
-    def variance_decomposition(self, X: ArrayLike) -> VarianceDecomposition:
+    def variance_decomposition(self, X: MatrixLike) -> VarianceDecomposition:
         """Variance of one member, correlation between members, variance of their mean.
 
         Over fresh training sets and fresh draws a member has variance sigma², two members fitted
@@ -138,13 +138,13 @@ class UncertaintyMixin:
         jackknife, spread = self._jackknife(X)
         return decompose(jackknife, spread, len(self.estimators_))
 
-    def _check_uncertainty(self, X: ArrayLike) -> Any:
+    def _check_uncertainty(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
         if len(self.estimators_) < 2:
             raise ValueError("The spread of the members needs n_estimators >= 2.")
         return self._validate_X(X)
 
-    def _jackknife(self, X: ArrayLike, warn_below: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def _jackknife(self, X: MatrixLike, warn_below: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """(Var_IJ, variance of the members' predictions), at the points X."""
         X = self._check_uncertainty(X)
         scheme = self._member_spec.scheme

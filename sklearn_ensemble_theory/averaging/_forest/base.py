@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, member_input
 from sklearn_ensemble_theory.averaging._bagging.sampling import SCHEMES, AllRows, SamplingScheme
@@ -109,7 +109,7 @@ class BaseForest(BaseBagging):
                 estimator.set_params(**{name: rows})
         return self._member_spec_class()(**shared)
 
-    def apply(self, X: ArrayLike) -> np.ndarray:
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.
 
         Parameters
@@ -129,7 +129,7 @@ class BaseForest(BaseBagging):
         check_is_fitted(self)
         return np.column_stack(self._of_each_tree("apply", self._validate_X(X)))
 
-    def decision_path(self, X: ArrayLike) -> tuple[sp.csr_matrix, np.ndarray]:
+    def decision_path(self, X: MatrixLike) -> tuple[sp.csr_matrix, np.ndarray]:
         """The nodes of each tree that a row passes.
 
         Parameters

@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import StrOptions, tree_constraints
-from sklearn_ensemble_theory.averaging._bagging.predictions import (
+from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
+from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
     ClassifierPredictionMixin,
     RegressorPredictionMixin,
 )
@@ -182,7 +182,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         bootstrap: bool | str = True,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
@@ -381,7 +381,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         bootstrap: bool | str = True,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
         class_weight: Literal["balanced", "balanced_subsample"] | dict[Any, float] | None = None,

@@ -14,13 +14,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.neighbors import VALID_METRICS
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.leave_one_out import (
     best_size,
     default_grid,
@@ -140,7 +140,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
     # ----------------------------------------------------------------------------------- Fit
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
         """Compute the weights and index the training rows.
 
         Parameters
@@ -257,7 +257,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
 
     # ------------------------------------------------------------------------------- Predict
 
-    def _average(self, X: ArrayLike) -> np.ndarray:
+    def _average(self, X: MatrixLike) -> np.ndarray:
         """The weighted averages of the target columns, of shape (n_outputs, n_queries)."""
         check_is_fitted(self)
         X = _rescale(validate_data(self, X, reset=False, **self._validation()), self._exponent)

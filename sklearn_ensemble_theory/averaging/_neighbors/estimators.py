@@ -9,12 +9,12 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
+from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.base import (
     BaseBaggedNearestNeighbors,
     EncodedTargets,
@@ -186,7 +186,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
             np.ascontiguousarray(columns), exponent, {"_target_shape": y.shape[1:]}
         )
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the weighted average of the targets around each row.
 
         Parameters
@@ -366,7 +366,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         attributes = {"classes_": classes if y.ndim == 2 else classes[0]}
         return EncodedTargets(np.array(targets, dtype=np.float64), 0, attributes)
 
-    def predict_proba(self, X: ArrayLike) -> np.ndarray | list[np.ndarray]:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
         """Weight of each class around each row.
 
         Parameters
@@ -387,7 +387,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         probabilities = [np.ascontiguousarray((part / part.sum(axis=0)).T) for part in parts]
         return probabilities[0] if single else probabilities
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of the largest weight around each row.
 
         Parameters

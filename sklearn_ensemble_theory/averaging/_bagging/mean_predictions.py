@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags
@@ -12,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._compat import raise_for_params
+from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
 
 
@@ -39,7 +39,7 @@ class RegressorPredictionMixin(RegressorMixin):
     def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
         return {"oob_prediction_": mean, "oob_score_": score}
 
-    def predict(self, X: ArrayLike, **params: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' predictions.
 
         Parameters
@@ -99,7 +99,7 @@ class ClassifierPredictionMixin(ClassifierMixin):
     def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
         return {"oob_decision_function_": mean, "oob_score_": score}
 
-    def predict(self, X: ArrayLike, **params: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """The class of the largest mean probability, or of the most votes.
 
         Parameters
@@ -123,7 +123,7 @@ class ClassifierPredictionMixin(ClassifierMixin):
         proba = self._mean_proba(X, self._route(params, "predict"))
         return self.classes_.take(proba.argmax(axis=1))
 
-    def predict_proba(self, X: ArrayLike, **params: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
 
         Parameters
@@ -147,12 +147,12 @@ class ClassifierPredictionMixin(ClassifierMixin):
         raise_for_params(params, self, "predict_proba")
         return self._mean_proba(X, self._route(params, "predict_proba"))
 
-    def _mean_proba(self, X: ArrayLike, params: dict[str, Any]) -> np.ndarray:
+    def _mean_proba(self, X: MatrixLike, params: dict[str, Any]) -> np.ndarray:
         check_is_fitted(self)
         method = self._prediction_method(self.estimator_)
         return self._mean_prediction(self._validate_X(X), method, params)
 
-    def predict_log_proba(self, X: ArrayLike, **params: Any) -> np.ndarray:
+    def predict_log_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Logarithm of the probabilities of `predict_proba`, -inf for 0.
 
         Parameters
