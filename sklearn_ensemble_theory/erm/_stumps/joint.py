@@ -181,17 +181,25 @@ class JointSearch:
             ]
             if not self._refine(left, right, lower, wide):
                 break
+        return self._search_cells(alive, bounds)
+
+    def _search_cells(self, alive: Array, bounds: Array) -> Thresholds:
+        """The thresholds inside the cells that are left."""
+        starts = self.index.starts
         feature, code = np.nonzero(alive)
+        ranges = zip(feature, starts[feature, code], starts[feature, code + 1])
+        cut = np.array([self.index.is_cut[j, a:b].any() for j, a, b in ranges], dtype=bool)
+        feature, code = feature[cut], code[cut]
         bound = bounds[feature, code]
-        # Cells of similar sizes together: shorter ones are filled up.
-        rank = np.ceil(np.log2(sizes[feature, code]))
+        # Cells of similar sizes together, because shorter ones are filled up.
+        rank = np.ceil(np.log2(starts[feature, code + 1] - starts[feature, code]))
         order = np.lexsort((-bound, rank))
         feature, code, bound, rank = feature[order], code[order], bound[order], rank[order]
-        part = rank * len(order) + np.cumsum(2.0**rank) // ROWS_AT_ONCE
+        chunks = np.column_stack([rank, np.cumsum(2.0**rank) // ROWS_AT_ONCE])
         nothing = Maxima(np.empty((3, 0)), np.empty((3, 0)))
         found = [Thresholds(feature[:0], code[:0], nothing, nothing)]
-        for chunk in np.unique(part):
-            some = (part == chunk) & (bound >= self.reached - self.slack)
+        for chunk in np.unique(chunks, axis=0):
+            some = (chunks == chunk).all(axis=1) & (bound >= self.reached - self.slack)
             if some.any():
                 found.append(self._by_rows(feature[some], code[some]))
         return Thresholds.together(found)
