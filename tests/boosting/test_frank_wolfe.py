@@ -393,6 +393,25 @@ def test_the_radius_with_the_least_held_out_risk(estimator):
     np.testing.assert_allclose(model.predict(X), final.predict(X))
 
 
+@pytest.mark.parametrize("cls", [FrankWolfeRegressor, FrankWolfeClassifier])
+def test_splits_are_of_the_rows_given_and_an_integer_of_the_rows_kept(cls):
+    X, y, _ = problem()
+    y = labels(y) if cls is FrankWolfeClassifier else y
+    weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    kept = np.flatnonzero(weight)
+    model = cls(radius="cv", radii=[0.5, 2.0], n_estimators=10)
+    splits = list(KFold(3).split(X))  # names rows up to the last, more than are kept
+    given = model.set_params(cv=splits).fit(X, y, sample_weight=weight).cv_risks_
+    position = np.full(len(y), -1)
+    position[kept] = np.arange(len(kept))
+    among_kept = [tuple(position[part][position[part] >= 0] for part in s) for s in splits]
+    model.set_params(cv=among_kept).fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(given, model.cv_risks_, rtol=1e-12)
+    counted = model.set_params(cv=3).fit(X, y, sample_weight=weight).cv_risks_
+    model.fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(counted, model.cv_risks_, rtol=1e-12)
+
+
 def test_radii_by_default_bracket_the_best():
     X, y, _ = problem(n=100)
     model = FrankWolfeRegressor(radius="cv", away_steps=True, n_estimators=100).fit(X, y)

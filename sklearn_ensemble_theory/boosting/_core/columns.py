@@ -1,21 +1,10 @@
-"""The columns of X as a dictionary: centred, scaled, and their products as they are asked for.
-
-Greedy algorithms for the squared loss over a finite dictionary psi_1 ... psi_d need the products
-psi_j'W(y - u) only, and a step along psi_k changes them by a row of the Gram matrix. Such rows are
-computed when they are first needed, together with those of the columns that are likely to come
-next; when many have been asked for, all the others follow at once. So a greedy step costs O(d),
-and no more products are computed than twice what the cheapest plan would have been.
-"""
+"""The columns of X as a dictionary psi_1 ... psi_d: centred, scaled, and their products."""
 
 import numpy as np
 import scipy.sparse as sp
 
-# Rows computed together: enough that the product runs from the processor's cache.
+# Columns worked on together: enough that the product runs from the processor's cache.
 BLOCK = 64
-# Once this share of the rows was needed, the rest is computed in one go.
-SHARE_BEFORE_ALL = 0.25
-# Memory for rows, where X itself is smaller (bytes).
-MIN_MEMORY = 2**28
 # Rows of X centred at a time.
 CHUNK_BYTES = 2**20
 # A column whose root mean square is below this share of its largest value is rounding.
@@ -119,51 +108,6 @@ class ColumnDictionary:
             block *= root[rows, None]
             gram += block.T @ block
         return gram
-
-
-class GramRows:
-    """Rows of the Gram matrix by number: ``rows.get(j, c)``, kept once computed.
-
-    Parameters
-    ----------
-    dictionary : ColumnDictionary
-    block : int, default=BLOCK
-        Rows computed together; fewer where fewer will ever be needed.
-    """
-
-    def __init__(self, dictionary, block=BLOCK):
-        self.dictionary = dictionary
-        self.block = min(block, BLOCK, dictionary.d)
-        d = dictionary.d
-        memory = max(MIN_MEMORY, 8 * dictionary.n * d)
-        self.all_fit = 8 * d * d <= memory
-        self.most = max(2 * BLOCK, memory // (8 * d))
-        self.kept = {}
-        self.everything = None
-
-    def get(self, j, correlations):
-        """Row j; `correlations` tell which columns are likely to be asked for next."""
-        row = self.kept.get(j)
-        if row is None:
-            self._load(j, correlations)
-            row = self.kept[j]
-        return row
-
-    def _load(self, j, correlations):
-        d = self.dictionary.d
-        if self.all_fit and len(self.kept) >= SHARE_BEFORE_ALL * d:
-            self.everything = self.dictionary.gram()
-            self.kept = dict(enumerate(self.everything))
-            return
-        size = np.abs(correlations)
-        size[list(self.kept)] = -1.0
-        size[j] = np.inf
-        likely = np.argpartition(-size, self.block - 1)[: self.block]
-        likely = np.sort(likely[size[likely] > 0])
-        while len(self.kept) + len(likely) > self.most:
-            del self.kept[next(iter(self.kept))]
-        block = self.dictionary.products(self.dictionary.columns(likely))
-        self.kept.update(zip(likely.tolist(), block))
 
 
 def coefficients_in_units(coefficients, scale):

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,12 +14,12 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    check_sample_weight,
     fit_context,
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._core.learners import check_takes_weights
 from sklearn_ensemble_theory.boosting._frank_wolfe.solvers import AtomSolver, ColumnSolver
@@ -92,10 +91,10 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         given = sample_weight is not None
         if given and self.estimator is not None:
             check_takes_weights(self.estimator, "estimator")
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        normalised_weights(weight, len(y))  # raises where nothing weighs
-        rows = positive_rows(weight)
-        X, y, weight = X[rows], y[rows], weight[rows]
+        kept, splits = rows_of_positive_weight(sample_weight, X), None
+        if self.radius == "cv":
+            splits = splits_of_rows(self.cv, X, y, kept.rows, is_classifier(self))
+        X, y, weight = *kept.take(X, y), kept.weight
         rng = check_random_state(self.random_state)
 
         def solver(rows=slice(None)):
@@ -117,7 +116,7 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         everything = solver()
         chosen = {"radius_": self.radius}
         if self.radius == "cv":
-            chosen = self._choose_radius(everything, solver, loss, X, y, weight)
+            chosen = self._choose_radius(everything, solver, loss, X, y, weight, splits)
         solution = everything.solve(chosen["radius_"])
         self._set(solution, everything, chosen, description, loss)
         return self
@@ -155,15 +154,12 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         options["accept_sparse"] = ["csc", "csr"] if self.estimator is None else False
         return validate_data(self, X, *y, dtype=np.float64, order="C", reset=reset, **options)
 
-    def _choose_radius(self, everything, solver, loss, X, y, weight):
+    def _choose_radius(self, everything, solver, loss, X, y, weight, splits):
         """The radius with the least held-out risk; each fold goes from small to large."""
         radii = self.radii
         radii = everything.first_step() * RADII if radii is None else np.sort(np.ravel(radii))
         if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
             raise ValueError("radii must hold positive numbers.")
-        splits = list(
-            check_cv(self.cv, y, classifier=is_classifier(self)).split(np.empty((len(y), 1)), y)
-        )
         risks = np.empty((len(radii), len(splits)))
         for fold, (train, held) in enumerate(splits):
             on_fold, start = solver(train), None

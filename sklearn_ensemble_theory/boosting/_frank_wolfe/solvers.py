@@ -7,9 +7,9 @@ import numpy as np
 
 from sklearn_ensemble_theory.boosting._core.columns import (
     ColumnDictionary,
-    GramRows,
     coefficients_in_units,
 )
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import (
