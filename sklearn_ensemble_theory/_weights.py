@@ -8,6 +8,8 @@ from sklearn_ensemble_theory._compat import check_sample_weight
 
 __all__ = ["PositiveRows", "normalised_weights", "positive_rows", "rows_of_positive_weight"]
 
+SMALLEST_WEIGHT = np.finfo(np.float64).tiny
+
 
 class PositiveRows(NamedTuple):
     """The rows of positive weight.
@@ -42,6 +44,8 @@ class PositiveRows(NamedTuple):
 def rows_of_positive_weight(sample_weight, X):
     """Check `sample_weight` and find the rows to fit: a row of weight 0 is as good as absent.
 
+    So is one whose weight is no normal number once the largest is 1 (below 2e-308).
+
     Parameters
     ----------
     sample_weight : array-like of shape (n,), float or None
@@ -57,9 +61,10 @@ def rows_of_positive_weight(sample_weight, X):
         If a weight is negative or not finite, or none is positive.
     """
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    rows = positive_rows(weight)
-    if isinstance(rows, slice):
-        return PositiveRows(rows, weight, len(weight))
+    smallest = weight.max() * SMALLEST_WEIGHT
+    if weight.min() > smallest:
+        return PositiveRows(slice(None), weight, len(weight))
+    rows = np.flatnonzero(weight > smallest)
     if not len(rows):
         raise ValueError("sample_weight must be positive for at least one row.")
     return PositiveRows(rows, weight[rows], len(weight))

@@ -201,10 +201,11 @@ register(
 
 
 def sorted_units(data):
-    from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnits
+    from sklearn_ensemble_theory import ReLUUnitRegressor
+    from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
 
     if not hasattr(data, "units"):
-        data.units = ReLUUnits(data.X)
+        data.units = prepare_rounds(ReLUUnitRegressor(), data.X, None, LeastSquaresTask())
     return data.units
 
 

@@ -16,10 +16,10 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
+from sklearn_ensemble_theory._weak_learners import SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import ExponentialRisk
-from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch
-from sklearn_ensemble_theory.erm._stumps.estimators import SignStumps
+from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
 
 ALGORITHMS = ["discrete", "real", "gentle"]
 
@@ -107,7 +107,8 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
     X, y = noisy()
     model = AdaBoostClassifier(n_estimators=30).fit(X, y)
     u = np.zeros(len(y))
-    rounds = boost(ExponentialRisk(y.astype(float)), SignStumps(X), ExactLineSearch(), u)
+    stumps = prepare_rounds(DecisionStumpClassifier(), X, None, SignTask())
+    rounds = boost(ExponentialRisk(y.astype(float)), stumps, LineSearchStep(), u)
     for t, record in enumerate(islice(rounds, 30)):
         ours = model.estimators_[t]
         assert (ours.feature_, ours.threshold_) == (
@@ -115,7 +116,7 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
             record.predictor.threshold_,
         )
         assert model.estimator_weights_[t] == pytest.approx(2 * record.step, rel=1e-9)
-        assert model.edges_[t] == pytest.approx(record.certificate / 2, rel=1e-9)
+        assert model.edges_[t] == pytest.approx(record.first_order_gain / 2, rel=1e-9)
     np.testing.assert_allclose(
         model.decision_function(X), 4 * u / model.estimator_weights_.sum(), rtol=1e-9, atol=1e-12
     )
@@ -377,9 +378,9 @@ def test_binned_stumps_are_close_to_exact_ones():
 @pytest.mark.parametrize(
     ("estimator", "algorithm", "message"),
     [
-        (Ridge(), "discrete", "fits classifiers, Ridge is none"),
-        (Ridge(), "real", "fits classifiers, Ridge is none"),
-        (GaussianNB(), "gentle", "fits regressors, GaussianNB is none"),
+        (Ridge(), "discrete", "needs a classifier; Ridge is not a classifier"),
+        (Ridge(), "real", "needs a classifier; Ridge is not a classifier"),
+        (GaussianNB(), "gentle", "needs a regressor; GaussianNB is not a regressor"),
         (DummyClassifier(strategy="constant", constant=1), "discrete", "worse than random"),
     ],
 )

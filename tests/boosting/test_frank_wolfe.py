@@ -75,7 +75,7 @@ class ColumnLearner:
     def __init__(self, psi):
         self.psi = psi
 
-    def best(self, target, weight):
+    def best(self, target, weight, scores=None):
         j = int(np.argmax(np.abs((weight * target) @ (self.psi - weight @ self.psi))))
         return j, self.psi[:, j]
 
@@ -358,10 +358,10 @@ def test_the_profiled_risk_and_its_gradient(loss):
     plain = EmpiricalRisk(loss, y, weight)
     for scale in (0.1, 3.0, 50.0):
         u = scale * rng.standard_normal(20)
-        here = risk.at(u)
+        state = risk.at(u)
         best = minimize(lambda b, u=u: plain.value(u + b), risk.intercept, tol=1e-12).fun
-        assert here.value == pytest.approx(best, rel=1e-9)
-        gradient = -here.weight * here.target
+        assert state.value == pytest.approx(best, rel=1e-9)
+        gradient = -state.weight * state.target
         assert abs(gradient.sum()) < 1e-9
         direction = rng.standard_normal(20)
         h = 1e-5

@@ -13,7 +13,12 @@ from sklearn_ensemble_theory.boosting._core.risk import (
     ExponentialRisk,
     empirical_risk,
 )
-from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch, FixedStep, SmoothStep
+from sklearn_ensemble_theory.boosting._core.steps import (
+    FixedStep,
+    LineSearchStep,
+    SmoothStep,
+    StepResult,
+)
 
 
 class Columns:
@@ -22,7 +27,7 @@ class Columns:
     def __init__(self, psi):
         self.psi = psi
 
-    def best(self, target, weight):
+    def best(self, target, weight, scores=None):
         products = (weight * target) @ self.psi
         j = np.argmax(np.abs(products))
         sign = np.sign(products[j]) or 1.0
@@ -41,7 +46,7 @@ def test_squared_loss_over_normalised_columns_is_matching_pursuit():
     psi, y = problem()
     n = len(y)
     rounds = boost(
-        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), ExactLineSearch(), u := np.zeros(n)
+        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), LineSearchStep(), u := np.zeros(n)
     )
     by_hand, printed = np.zeros(n), np.zeros(n)
     for record in islice(rounds, 30):
@@ -50,7 +55,7 @@ def test_squared_loss_over_normalised_columns_is_matching_pursuit():
         j = np.argmax(np.abs(products))
         by_hand = by_hand - products[j] / n * psi[:, j]
         np.testing.assert_allclose(u, by_hand, atol=1e-12)
-        assert record.risk == pytest.approx(before - record.certificate**2 / 2)
+        assert record.risk == pytest.approx(before - record.first_order_gain**2 / 2)
         gap = (printed - y) @ psi
         k = np.argmax(np.abs(gap))
         printed = printed - np.abs(gap[k]) / n * psi[:, k]
@@ -64,8 +69,8 @@ def test_exponential_loss_over_signs_is_adaboost():
     rng = np.random.default_rng(0)
     psi, y = rng.choice([-1.0, 1.0], (60, 15)), rng.choice([-1.0, 1.0], 60)
     u, before = np.zeros(60), 1.0
-    for record in islice(boost(ExponentialRisk(y), Columns(psi), ExactLineSearch(), u), 25):
-        e = record.certificate
+    for record in islice(boost(ExponentialRisk(y), Columns(psi), LineSearchStep(), u), 25):
+        e = record.first_order_gain
         assert record.step == pytest.approx(0.5 * np.log((1 + e) / (1 - e)), rel=1e-9)
         assert record.risk == pytest.approx(before * np.sqrt(1 - e**2), rel=1e-12)
         assert record.risk == pytest.approx(np.mean(np.exp(-y * u)), rel=1e-12)
@@ -93,7 +98,7 @@ def test_exponential_risk_in_logarithms_equals_the_plain_one():
     "loss", [losses.SquaredLoss(), losses.LogisticLoss(), losses.HuberLoss(0.5)], ids=str
 )
 def test_smooth_step_descends_by_the_bound_of_10_8(loss):
-    """F(u_t) <= F(u_{t-1}) - certificate² / (2 L C²), for both readings of C."""
+    """F(u_t) <= F(u_{t-1}) - gain² / (2 L C²), for both readings of C."""
     rng = np.random.default_rng(2)
     psi, y = problem()
     y = np.sign(y) if loss.margin else y
@@ -104,14 +109,14 @@ def test_smooth_step_descends_by_the_bound_of_10_8(loss):
         for record in islice(boost(risk, Columns(psi), SmoothStep(radius=radius), u), 50):
             reach = record.outputs if radius is None else np.full(len(y), radius)
             bound = loss.smoothness * np.sum(w * reach**2)
-            assert record.risk <= before - record.certificate**2 / (2 * bound) + 1e-15
+            assert record.risk <= before - record.first_order_gain**2 / (2 * bound) + 1e-15
             before = record.risk
 
 
 def test_smooth_step_is_the_exact_one_for_the_squared_loss():
     psi, y = problem()
     paths = []
-    for rule in (SmoothStep(), ExactLineSearch()):
+    for rule in (SmoothStep(), LineSearchStep()):
         u = np.zeros(len(y))
         rounds = boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, u)
         paths.append([record.step for record in islice(rounds, 20)])
@@ -135,14 +140,14 @@ def test_learning_rate_may_depend_on_the_round():
 
 def test_the_loop_ends_with_its_parts():
     class Nothing:
-        def best(self, target, weight):
+        def best(self, target, weight, scores=None):
             return None
 
     psi, y = problem()
     risk = EmpiricalRisk(losses.SquaredLoss(), y)
     u = np.zeros(len(y))
     assert list(boost(risk, Nothing(), FixedStep(), u)) == []
-    assert list(boost(risk, Columns(psi), lambda *a: None, u)) == []
+    assert list(boost(risk, Columns(psi), lambda *a: StepResult(None), u)) == []
     assert (u == 0).all()
 
 
@@ -151,11 +156,11 @@ def test_several_scores_a_row():
     y, u = rng.integers(0, 3, 50), np.zeros((50, 3))
 
     class Gradient:
-        def best(self, target, weight):
+        def best(self, target, weight, scores=None):
             return None, target.copy()
 
     risk = EmpiricalRisk(losses.MultinomialLoss(), y)
-    risks = [r.risk for r in islice(boost(risk, Gradient(), ExactLineSearch(), u), 3)]
+    risks = [r.risk for r in islice(boost(risk, Gradient(), LineSearchStep(), u), 3)]
     assert np.log(3) > risks[0] > risks[-1]
 
 

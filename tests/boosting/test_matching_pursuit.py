@@ -15,7 +15,7 @@ from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch
+from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 
 
@@ -53,7 +53,7 @@ class Columns:
     def __init__(self, psi):
         self.psi = psi
 
-    def best(self, target, weight):
+    def best(self, target, weight, scores=None):
         products = (weight * target) @ self.psi
         j = int(np.argmax(np.abs(products)))
         return j, np.sign(products[j]) * self.psi[:, j]
@@ -84,7 +84,7 @@ def test_plain_pursuit_is_the_loop_with_columns_and_line_search():
     dictionary = ColumnDictionary(X, weight, centre=True)
     psi = dictionary.columns(np.arange(X.shape[1])).T
     risk, u = EmpiricalRisk(SquaredLoss(), y - weight @ y, weight), np.zeros(len(y))
-    records = list(islice(boost(risk, Columns(psi), ExactLineSearch(), u), 40))
+    records = list(islice(boost(risk, Columns(psi), LineSearchStep(), u), 40))
     assert [record.predictor for record in records] == model.selected_.tolist()
     np.testing.assert_allclose(
         np.sqrt(2 * np.array([record.risk for record in records])),

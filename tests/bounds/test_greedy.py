@@ -20,7 +20,7 @@ class Columns:
     def __init__(self, psi):
         self.psi = psi
 
-    def best(self, target, weight):
+    def best(self, target, weight, scores=None):
         products = (weight * target) @ self.psi
         j = int(np.argmax(np.abs(products)))
         return j, (np.sign(products[j]) or 1.0) * self.psi[:, j]

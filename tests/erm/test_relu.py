@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
+from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.steps import ExactLineSearch, FixedStep
+from sklearn_ensemble_theory.boosting._core.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.boosting.losses import LogisticLoss, SquaredLoss
 from sklearn_ensemble_theory.erm import ReLUNetwork
 from sklearn_ensemble_theory.erm._relu import hinge_search as _hinge_search
-from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnits
 from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex, best_between
 
 
@@ -149,10 +149,11 @@ def test_boosting_grows_a_network(loss):
     X = rng.standard_normal((80, 3))
     y = np.sign(X[:, 0] + np.abs(X[:, 1]) - 1) + 0.0
     u = np.zeros(80)
-    step = FixedStep(0.5) if loss.margin else ExactLineSearch()
+    step = FixedStep(0.5) if loss.margin else LineSearchStep()
     units, steps = [], []
     by_hand = np.zeros(80)
-    for record in islice(boost(EmpiricalRisk(loss, y), ReLUUnits(X), step, u), 15):
+    prepared = prepare_rounds(ReLUUnitRegressor(), X, None, LeastSquaresTask())
+    for record in islice(boost(EmpiricalRisk(loss, y), prepared, step, u), 15):
         unit = ReLUUnitRegressor().fit(X, -loss.gradient(y, by_hand))
         # With the squared loss the unit's own coefficient is the line search's.
         by_hand += (0.5 if loss.margin else 1.0) * unit.predict(X)

@@ -14,7 +14,12 @@ from sklearn_ensemble_theory._numerics.hot_loops import (
     ranges,
     signed_sums,
 )
-from sklearn_ensemble_theory.erm._stumps.estimators import ClassStumps, MeanStumps, SignStumps
+from sklearn_ensemble_theory._weak_learners import (
+    ClassTask,
+    LeastSquaresTask,
+    SignTask,
+    prepare_rounds,
+)
 from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     ClassSquares,
     LeastSquares,
@@ -197,9 +202,10 @@ def test_binned_stumps_are_the_same_without_scikit_learn_s_histograms(monkeypatc
     X = rng.standard_normal((2**14, 3))
     target, weight = X[:, 1] + rng.standard_normal(2**14), rng.exponential(size=2**14)
     weight /= weight.sum()
-    found = [learner(X, max_bins=64).best(target, weight) for learner in (SignStumps, MeanStumps)]
+    tasks, stump = (SignTask(), LeastSquaresTask()), DecisionStumpRegressor(max_bins=64)
+    found = [prepare_rounds(stump, X, None, task).best(target, weight) for task in tasks]
     monkeypatch.setattr("sklearn_ensemble_theory._numerics.hot_loops.HistogramBuilder", None)
-    again = [learner(X, max_bins=64).best(target, weight) for learner in (SignStumps, MeanStumps)]
+    again = [prepare_rounds(stump, X, None, task).best(target, weight) for task in tasks]
     for (a, psi_a), (b, psi_b) in zip(found, again):
         assert (a.feature_, a.threshold_) == (b.feature_, b.threshold_)
         np.testing.assert_allclose(psi_a, psi_b, rtol=1e-11)
@@ -217,8 +223,9 @@ def test_binned_stump_is_the_best_over_its_edges(max_bins):
     X = np.round(rng.standard_normal((400, 3)), 2)
     y = (X[:, 1] + rng.standard_normal(400) > 0.3).astype(int)
     w = rng.uniform(0.5, 2, 400)
-    learner = ClassStumps(X, y, 2, max_bins, w)
-    stump = DecisionStumpClassifier(max_bins=max_bins).fit(X, y, w)
+    stump = DecisionStumpClassifier(max_bins=max_bins)
+    learner = prepare_rounds(stump, X, w, ClassTask(y, np.arange(2)))
+    stump.fit(X, y, w)
     errors = []
     for j, edges in enumerate(learner.index.edges):
         assert len(edges) <= max_bins - 1
@@ -276,7 +283,8 @@ def test_sign_and_mean_stumps_as_weak_learners():
     for n in (50, 2500):
         X, w = rng.standard_normal((n, 3)), rng.uniform(0.5, 2, n)
         target = X[:, 1] + 0.5 * rng.standard_normal(n)
-        stump, psi = SignStumps(X).best(target, w)
+        learner = prepare_rounds(DecisionStumpClassifier(), X, None, SignTask())
+        stump, psi = learner.best(target, w)
         np.testing.assert_array_equal(stump.predict(X), psi)
         assert set(np.unique(psi)) <= {-1.0, 1.0}
         if n == 50:
@@ -284,7 +292,9 @@ def test_sign_and_mean_stumps_as_weak_learners():
                 abs((w * target) @ np.where(X[:, j] <= c, 1, -1)) for j, c in questions(X)
             )
             assert (w * target) @ psi == pytest.approx(reference)
-        stump, psi = MeanStumps(X).best(target, w)
+        stump, psi = prepare_rounds(DecisionStumpRegressor(), X, None, LeastSquaresTask()).best(
+            target, w
+        )
         alone = DecisionStumpRegressor().fit(X, target, w)
         np.testing.assert_allclose(psi, alone.predict(X), rtol=1e-12)
         np.testing.assert_allclose(stump.predict(X), psi, rtol=1e-12)

@@ -1,195 +1,202 @@
-"""What a fitted AdaBoost answers: scores, classes, probabilities, margins, along the rounds."""
+"""The fit of AdaBoost: the exponential risk of margins, a weak learner, and the step of votes."""
 
-from collections import deque
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.special import expit
-from sklearn.metrics import accuracy_score
-from sklearn.utils.extmath import softmax
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    is_classifier,
+    is_regressor,
+)
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import has_fit_parameter, validate_data
 
-from sklearn_ensemble_theory._numerics.hot_loops import choose
-from sklearn_ensemble_theory.boosting._adaboost.learners import probability_score
-from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
+from sklearn_ensemble_theory._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    raise_for_params,
+    routing_enabled,
+)
+from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path, prepare_rounds
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
+from sklearn_ensemble_theory.boosting._adaboost.steps import ConfidenceStep, VotingStep
+from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
+from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
+from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
-STUMPS = (DecisionStumpClassifier, DecisionStumpRegressor)
+
+class _KeptRound(NamedTuple):
+    """What a fitted model keeps of a round."""
+
+    member: Any
+    alpha: float
+    error: float
+    risk: float
+    reach: float  # the largest output
 
 
-class VotesMixin:
-    """The answers of weighted votes (discrete) and of summed confidences (real, gentle)."""
+class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "algorithm": [StrOptions({"discrete", "real", "gentle"})],
+        "random_state": ["random_state"],
+    }
 
-    def _check_X(self, X):
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._data_checks())
-        # Every stump reads one column.
-        return np.asfortranarray(X) if type(self.estimator_) in STUMPS else X
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_")
 
-    def _running_scores(self, X):
-        """The sum of the coefficients times the answers after each round, in one array."""
-        K = self.n_classes_
-        scores = np.zeros(X.shape[0] if K <= 2 else (X.shape[0], K))
-        for member, alpha in zip(self.estimators_, self.estimator_weights_):
-            if self.algorithm == "discrete":
-                codes = self._codes(member, X)
-                if K <= 2:
-                    scores += choose(codes == 1, alpha, -alpha) if K == 2 else 0.0
-                else:
-                    votes = codes[:, None] == np.arange(K)
-                    scores += np.where(votes, alpha, -alpha / (K - 1))
-            else:
-                scores += alpha * self._confidences(member, X)
-            yield scores
-
-    def _codes(self, member, X):
-        if type(member) is DecisionStumpClassifier:
-            return member._codes(member._left_of(X))
-        return np.searchsorted(self.classes_, member.predict(X))
-
-    def _confidences(self, member, X):
-        if type(member) is DecisionStumpRegressor:
-            return choose(member._left_of(X), member.left_value_, member.right_value_)
-        if self.algorithm == "real":
-            return probability_score(member, X, self.classes_)
-        return member.predict(X)
-
-    def _norms(self):
-        """What the scores are divided by after each round; 1 for confidences.
-
-        scikit-learn adds the scores of two classes up: its votes end in [-2, 2].
-        """
-        if self.algorithm == "discrete":
-            return np.cumsum(self.estimator_weights_) / (2.0 if self.n_classes_ == 2 else 1.0)
-        return np.ones(len(self.estimators_))
-
-    def staged_decision_function(self, X):
-        """The decision function after each round.
-
-        Yields
-        ------
-        score : ndarray, as `decision_function` gives
-        """
-        X = self._check_X(X)
-        if self.n_classes_ == 1:
-            for _ in self.estimators_:
-                yield np.zeros((X.shape[0], 1))
-            return
-        for scores, norm in zip(self._running_scores(X), self._norms()):
-            yield scores / norm
-
-    def decision_function(self, X):
-        """The score of each row; positive is the second class.
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None, **fit_params):
+        """Boost the weak learner.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
-            For ``"discrete"`` the weighted mean of the votes, and twice that for two classes, as
-            in scikit-learn; `margins` has the scale of the literature.
-            For ``"real"`` and ``"gentle"`` the sum of the confidences, an estimate of half the
-            log-odds.
-        """
-        X = self._check_X(X)
-        if self.n_classes_ == 1:
-            return np.zeros((X.shape[0], 1))
-        (scores,) = deque(self._running_scores(X), maxlen=1)
-        return scores / self._norms()[-1]
-
-    def _decide(self, score):
-        codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
-        return self.classes_.take(codes, axis=0)
-
-    def predict(self, X):
-        """The class of each row; ties go to the first."""
-        return self._decide(self.decision_function(X))
-
-    def staged_predict(self, X):
-        """The predictions after each round."""
-        for score in self.staged_decision_function(X):
-            yield self._decide(score)
-
-    def _to_proba(self, score):
-        if self.n_classes_ == 1:
-            return np.ones((len(score), 1))
-        if self.algorithm != "discrete":
-            return np.column_stack([expit(-2 * score), expit(2 * score)])
-        if self.n_classes_ == 2:
-            return softmax(np.column_stack([-score, score]) / 2, copy=False)
-        return softmax(score / (self.n_classes_ - 1), copy=False)
-
-    def predict_proba(self, X):
-        """Class probabilities of each row.
-
-        For ``"real"`` and ``"gentle"`` 1 / (1 + exp(-2 F)), the link of the exponential loss. For
-        ``"discrete"`` scikit-learn's softmax of the normalised votes: it ranks rows as the
-        decision function does and is not calibrated.
-
-        Returns
-        -------
-        proba : ndarray of shape (n_samples, n_classes)
-        """
-        return self._to_proba(self.decision_function(X))
-
-    def staged_predict_proba(self, X):
-        """The class probabilities after each round."""
-        for score in self.staged_decision_function(X):
-            yield self._to_proba(score)
-
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`."""
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
-
-    def staged_score(self, X, y, sample_weight=None):
-        """The accuracy after each round."""
-        for prediction in self.staged_predict(X):
-            yield accuracy_score(y, prediction, sample_weight=sample_weight)
-
-    def margins(self, X, y):
-        """The normalised margin of each row, in [-1, 1]; positive where it is classified rightly.
-
-        y f(x) / sum of the coefficients (times the learners' largest outputs, for confidences);
-        for more classes the share of votes for y less that of the strongest other class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse where the weak learner takes it; stumps do not.
         y : array-like of shape (n_samples,)
-            True classes, among `classes_`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights to start from; only their ratios matter.
+        **fit_params : dict
+            Routed to the weak learners' `fit` where metadata routing is enabled.
 
         Returns
         -------
-        margins : ndarray of shape (n_samples,)
+        self
+
+        Raises
+        ------
+        ValueError
+            If the weak learner cannot be used with the algorithm, or a given one is no better than
+            guessing in the first round.
         """
-        score = self.decision_function(X)
-        y = np.asarray(y)
-        codes = np.searchsorted(self.classes_, y)
-        known = codes < len(self.classes_)
-        if len(y) != len(score) or not np.all(known) or np.any(self.classes_[codes] != y):
-            raise ValueError("y must hold one of classes_ for each row of X.")
-        K = self.n_classes_
-        if K == 1:
-            return np.ones(len(score))
-        if K == 2:
-            reach = 2.0
-            if self.algorithm != "discrete":
-                reach = max(np.dot(self.estimator_weights_, self._reaches), np.finfo(float).tiny)
-            return np.clip((2.0 * codes - 1.0) * score / reach, -1.0, 1.0)
-        own = score[np.arange(len(y)), codes]
-        others = np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
-        return np.clip((own - others) * (K - 1) / K, -1.0, 1.0)
+        raise_for_params(fit_params, self, "fit")
+        routed = {}
+        if routing_enabled():
+            routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        estimator = DecisionStumpClassifier() if self.estimator is None else self.estimator
+        X, y = validate_data(self, X, y, **self._data_checks())
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) > 2 and self.algorithm != "discrete":
+            raise ValueError(
+                f"algorithm={self.algorithm!r} is for two classes, y has {len(classes)} classes; "
+                "use algorithm='discrete' (SAMME), or OneVsRestClassifier around this one."
+            )
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, codes), weight = kept.take(X, codes), kept.normalised
+        task = ClassTask(codes, classes, self._criterion)
+        learner = prepare_rounds(estimator, X, weight, task)
+        if learner is None:
+            self._check_estimator(estimator)
+            options = CloneOptions(self.random_state, routed)
+            learner = clone_learner(estimator, X, None, task, options)
+        if self.algorithm == "discrete":
+            step = VotingStep(self.learning_rate, task)
+        else:
+            step = ConfidenceStep(self.learning_rate)
+        rounds = boost(MarginRisk(weight), learner, step, np.zeros(len(weight)))
+        found, stop_reason = self._take(rounds)
+        if not found:
+            found = [self._without_edge(learner, weight, rounds.stop_details)]
+
+        self.classes_, self.n_classes_ = classes, len(classes)
+        self.estimator_ = estimator
+        self.estimator_weights_ = np.array([one.alpha for one in found])
+        self.estimator_errors_ = np.array([one.error for one in found])
+        self.edges_ = 0.5 - self.estimator_errors_
+        self.training_error_bounds_ = np.array([one.risk for one in found])
+        self._reaches = np.array([one.reach for one in found])
+        self.stop_reason_ = stop_reason
+        self.estimators_ = [one.member for one in found]
+        return self
 
     @property
-    def feature_importances_(self):
-        """The learners' importances, averaged by their coefficients."""
-        check_is_fitted(self)
-        total = 0.0
-        try:
-            for member, alpha in zip(self.estimators_, self.estimator_weights_):
-                total = total + alpha * member.feature_importances_
-        except AttributeError as error:
-            raise AttributeError(
-                f"feature_importances_: {type(self.estimator_).__name__} has none."
-            ) from error
-        return total / self.estimator_weights_.sum()
+    def _criterion(self):
+        """What the weak learner minimises, as `ClassTask` names it."""
+        names = {"discrete": "error", "real": "log_odds", "gentle": "least_squares"}
+        return names[self.algorithm]
+
+    def _take(self, rounds):
+        """The rounds to keep, and why there were no more."""
+        kept = []
+        votes = self.algorithm == "discrete"
+        for record in islice(rounds, self.n_estimators):
+            details = record.details
+            if details.stop_reason is not None:  # perfect: only this learner is kept
+                return [_KeptRound(record.predictor, 1.0, 0.0, 0.0, 1.0)], details.stop_reason
+            reach = 1.0 if votes else float(np.abs(record.outputs).max())
+            kept.append(
+                _KeptRound(record.predictor, details.alpha, details.error, record.risk, reach)
+            )
+        return kept, "n_estimators" if len(kept) == self.n_estimators else "no edge"
+
+    def _without_edge(self, learner, weight, stopped):
+        """Without any round: the best constant alone, if the learner was the best of its class."""
+        if stopped is None or not learner.is_exact:
+            name = type(self.estimator).__name__
+            error = "" if stopped is None else f" (weighted error {stopped.error:.3g})"
+            raise ValueError(
+                f"estimator: in the first round {name} is as bad as or worse than random "
+                f"guessing{error}, so there is nothing to boost."
+            )
+        member, _ = learner.best(None, weight)
+        return _KeptRound(member, 1.0, stopped.error, 1.0, 1.0)
+
+    def _check_estimator(self, estimator):
+        """Raise a ValueError where clones of the estimator cannot be used with the algorithm."""
+        name = type(estimator).__name__
+        if not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(f"estimator: {name} doesn't support sample_weight.")
+        if self.algorithm == "gentle":
+            needed, fits = "regressor", is_regressor(estimator)
+        else:
+            needed, fits = "classifier", is_classifier(estimator) or not is_regressor(estimator)
+        if not fits:
+            raise ValueError(
+                f"estimator: algorithm={self.algorithm!r} needs a {needed}; {name} is not a "
+                f"{needed}."
+            )
+        if self.algorithm == "real" and not hasattr(estimator, "predict_proba"):
+            raise ValueError(
+                f"estimator: algorithm='real' needs predict_proba, which {name} does not have."
+            )
+
+    def _data_checks(self):
+        if self.estimator is None or has_fast_path(self.estimator):
+            return {"dtype": [np.float64, np.float32], "accept_sparse": self._takes_sparse()}
+        # Any other learner validates X itself, as in scikit-learn.
+        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
+
+    def _takes_sparse(self):
+        learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
+        return learner is not None and get_tags(learner).input_tags.sparse
+
+    def get_metadata_routing(self):
+        """Metadata routing of this estimator and of its weak learner."""
+        estimator = DecisionStumpClassifier() if self.estimator is None else self.estimator
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=estimator,
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.classifier_tags.multi_class = self.algorithm == "discrete"
+        return tags

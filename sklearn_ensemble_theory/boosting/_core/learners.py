@@ -1,94 +1,215 @@
-"""Weak learners of gradient boosting: any regressor, on the negative gradient."""
+"""Weak learners of all ensembles: an estimator's fast path, or clones fitted in each round.
+
+`weak_learner` asks the estimator for its fast path (`_weak_learners.prepare_rounds`) and falls back
+to clones. There is one class of clones for each kind of task, in `CLONES`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._trees import is_tree, on_grid
-from sklearn_ensemble_theory.boosting._adaboost.learners import seeded_clone
+from sklearn_ensemble_theory._weak_learners import (
+    ClassTask,
+    Task,
+    half_log_odds,
+    outputs_have_scale,
+    prepare_rounds,
+)
+from sklearn_ensemble_theory.boosting._core.loop import WeakLearner
 from sklearn_ensemble_theory.boosting.losses import MultinomialLoss, newton_leaves
-from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnitRegressor, ReLUUnits
-from sklearn_ensemble_theory.erm._stumps.estimators import DecisionStumpRegressor, MeanStumps
 
 
-class Regressors:
-    """Clones of a regressor, one for each column of the target.
+@dataclass(frozen=True, eq=False)
+class CloneOptions:
+    """How clones are fitted.
 
     Parameters
     ----------
-    estimator : regressor
-    X : {array, sparse matrix} of shape (n, p)
-    sample_weight : array of shape (n,) or None
-        As the user gave it: a ridge penalty must not depend on how the risk normalises weights.
-    subsample : float
-        Share of the rows that each round sees, drawn without replacement.
-    random_state : RandomState
-    fit_params : dict
+    random_state : int, RandomState or None, default=None
+        Seeds the clones and draws the rows of `subsample`.
+    fit_params : dict, default={}
+        Passed to every `fit`.
+    subsample : float, default=1.0
+        Share of the rows that each round is fitted to, drawn without replacement. Clones are used
+        where it is below 1.
+    n_scores : int, default=1
+        Number of scores of a row; for more than one, the target has as many columns, and each is
+        fitted by a member of its own.
+    risk : EmpiricalRisk, default=None
+        The risk that scikit-learn's trees re-optimise their leaf values for. X must then hold what
+        a tree stores (single precision), and no `fit` or `predict` of a tree checks it again. None:
+        trees are fitted as any regressor.
+    reoptimise_leaves : bool, default=True
+        False leaves the leaf values as the trees' own criterion set them.
     """
 
-    def __init__(self, estimator, X, sample_weight, subsample, random_state, fit_params):
-        self.estimator, self.X, self.sample_weight = estimator, X, sample_weight
-        self.random_state, self.fit_params = check_random_state(random_state), fit_params
-        self.n = X.shape[0]
-        self.n_drawn = self.n if subsample == 1 else max(1, int(subsample * self.n))
+    random_state: Any = None
+    fit_params: dict = field(default_factory=dict)
+    subsample: float = 1.0
+    n_scores: int = 1
+    risk: Any = None
+    reoptimise_leaves: bool = True
 
-    def best(self, target, weight):
+
+def weak_learner(
+    estimator: Any,
+    X: Any,
+    sample_weight: np.ndarray | None,
+    task: Task,
+    options: CloneOptions,
+) -> WeakLearner:
+    """The fastest learner that does what fitting `estimator` in each round does.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : {array, sparse matrix} of shape (n, p)
+        Validated.
+    sample_weight : array of shape (n,) or None
+        As the user gave it: a ridge penalty must not depend on how the risk normalises weights.
+    task : Task
+    options : CloneOptions
+
+    Returns
+    -------
+    learner : PreparedRounds
+        With more than one score, `best` takes a target of shape (n, K) and returns a list of K
+        members and their outputs of shape (n, K).
+
+    Raises
+    ------
+    ValueError
+        If the estimator has no fast path for a task that clones cannot serve.
+    """
+    rounds = prepare_rounds(estimator, X, sample_weight, task) if options.subsample == 1 else None
+    if rounds is not None:
+        return rounds if options.n_scores == 1 else MemberPerScore(rounds)
+    return clone_learner(estimator, X, sample_weight, task, options)
+
+
+def clone_learner(
+    estimator: Any,
+    X: Any,
+    sample_weight: np.ndarray | None,
+    task: Task,
+    options: CloneOptions,
+) -> WeakLearner:
+    """The same without the fast path: clones fitted in each round."""
+    if task.kind not in CLONES:
+        raise ValueError(
+            f"estimator: {type(estimator).__name__} has no search that minimises the risk over the "
+            "coefficient and the learner together."
+        )
+    kind = CLONES[task.kind]
+    if options.risk is not None and is_tree(estimator):
+        kind = TreeClones
+    return kind(estimator, X, sample_weight, task, options)
+
+
+class MemberPerScore:
+    """Prepared rounds for several scores: a member for each column of the target."""
+
+    def __init__(self, rounds):
+        self.rounds = rounds
+        self.is_exact, self.has_scale = rounds.is_exact, rounds.has_scale
+
+    def best(self, target, weight, scores=None):
+        found = [self.rounds.best(column, weight, scores) for column in target.T]
+        return [member for member, _ in found], np.column_stack([psi for _, psi in found])
+
+
+# --- clones --------------------------------------------------------------------------------------
+
+
+class Clones:
+    """Clones of an estimator, seeded and fitted in each round.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : {array, sparse matrix} of shape (n, p)
+    sample_weight : array of shape (n,) or None
+    task : Task
+    options : CloneOptions
+    """
+
+    is_exact = False
+
+    def __init__(self, estimator, X, sample_weight, task, options):
+        self.estimator, self.X, self.sample_weight = estimator, X, sample_weight
+        self.random_state = check_random_state(options.random_state)
+        self.fit_params = options.fit_params
+        self.has_scale = outputs_have_scale(estimator)
+
+    def fitted(self, X, y, **options):
+        """A new clone, fitted."""
+        member = seeded_clone(self.estimator, self.random_state)
+        return member.fit(X, y, **options, **self.fit_params)
+
+
+class RegressorClones(Clones):
+    """Regressors of real targets, one for each column of the target."""
+
+    def __init__(self, estimator, X, sample_weight, task, options):
+        super().__init__(estimator, X, sample_weight, task, options)
+        self.n = X.shape[0]
+        share = options.subsample
+        self.n_drawn = self.n if share == 1 else max(1, int(share * self.n))
+
+    def best(self, target, weight, scores=None):
         rows = None
         if self.n_drawn < self.n:
             rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
         if target.ndim == 1:
-            member, psi = self.fit_one(target, weight, rows, None)
-            return [member], psi
-        found = [self.fit_one(target[:, k], weight, rows, k) for k in range(target.shape[1])]
+            return self.fit_one(target, weight, scores, rows, None)
+        found = [
+            self.fit_one(target[:, k], weight, scores, rows, k) for k in range(target.shape[1])
+        ]
         return [member for member, _ in found], np.column_stack([psi for _, psi in found])
 
-    def fit_one(self, target, weight, rows, k):
-        """One member and its outputs on all rows."""
-        member = self.fitted(self.X, target, rows)
+    def fit_one(self, target, weight, scores, rows, k):
+        """One member and its outputs on all rows; `k` is the column of several scores."""
+        member = self.fitted_to(target, rows)
         return member, np.asarray(member.predict(self.X), dtype=float).reshape(self.n)
 
-    def fitted(self, X, target, rows, **options):
-        member = seeded_clone(self.estimator, self.random_state)
+    def fitted_to(self, target, rows, **options):
+        """A clone fitted to the drawn rows, or to all of them (None)."""
+        X, w = self.X, self.sample_weight
         if rows is not None:
             X, target = X[rows], target[rows]
-        if self.sample_weight is not None:
-            w = self.sample_weight
+        if w is not None:
             options["sample_weight"] = w if rows is None else w[rows]
-        return member.fit(X, target, **options, **self.fit_params)
+        return self.fitted(X, target, **options)
 
 
-class Trees(Regressors):
-    """scikit-learn's trees, whose leaves are set anew to lower the risk itself (Friedman 2001).
+class TreeClones(RegressorClones):
+    """scikit-learn's trees, whose leaf values are re-optimised for the risk (Friedman 2001)."""
 
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-    u : float array of shape (n,) or (n, K)
-        The scores that the loop changes in place: always those of the current round.
-    reoptimise : bool
-        Whether leaves are set anew.
-    """
+    def __init__(self, estimator, X, sample_weight, task, options):
+        super().__init__(estimator, X, sample_weight, task, options)
+        self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
 
-    def __init__(self, *args, risk, u, reoptimise):
-        super().__init__(*args)
-        self.risk, self.u = risk, u
-        self.reoptimise = reoptimise
-
-    def fit_one(self, target, weight, rows, k):
+    def fit_one(self, target, weight, scores, rows, k):
         checked = {} if sp.issparse(self.X) else {"check_input": False}
-        member = self.fitted(self.X, on_grid(target), rows, **checked)
+        member = self.fitted_to(on_grid(target), rows, **checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]
-        seen = slice(None) if rows is None else rows
         if self.reoptimise:
-            new = self._leaves(leaf[seen], weight[seen], seen, len(values), k)
+            seen = slice(None) if rows is None else rows
+            new = self._leaves(leaf[seen], weight[seen], scores[seen], seen, len(values), k)
             values = np.where(member.tree_.children_left < 0, new, values)
             member.tree_.value[:, 0, 0] = values
         return member, values.take(leaf)
 
-    def _leaves(self, leaf, weight, seen, n_nodes, k):
-        loss, y, u = self.risk.loss, self.risk.y[seen], self.u[seen]
+    def _leaves(self, leaf, weight, u, seen, n_nodes, k):
+        loss, y = self.risk.loss, self.risk.y[seen]
         if not isinstance(loss, MultinomialLoss):
             return loss.leaf_values(y, u, weight, leaf, n_nodes)
         # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
@@ -97,41 +218,87 @@ class Trees(Regressors):
         return (K - 1) / K * newton_leaves(gradient, hessian, weight, leaf, n_nodes)
 
 
-class Stumps:
-    """Exact regression stumps over columns sorted once."""
+class SignClones(Clones):
+    """Classifiers of the signs of the targets under the weights |target|: outputs -1 and +1."""
 
-    def __init__(self, estimator, X, sample_weight):
-        self.stumps = MeanStumps(X, estimator.max_bins, sample_weight)
-
-    def best(self, target, weight):
-        columns = target[:, None] if target.ndim == 1 else target
-        found = [self.stumps.best(columns[:, k], weight) for k in range(columns.shape[1])]
-        psi = np.column_stack([outputs for _, outputs in found])
-        return [member for member, _ in found], psi.reshape(target.shape)
-
-
-class Units(Stumps):
-    """Exact rectified linear units over columns sorted once."""
-
-    def __init__(self, estimator, X):
-        self.stumps = ReLUUnits(X, estimator.criterion)
+    def best(self, target, weight, scores=None):
+        signs = np.where(target > 0, 1, -1)
+        mass = weight * np.abs(target)
+        rows = mass > 0
+        if len(np.unique(signs[rows])) < 2:
+            member = DummyClassifier(strategy="most_frequent").fit(self.X, signs)
+        else:
+            mass = mass[rows] / mass[rows].mean()
+            member = self.fitted(self.X[rows], signs[rows], sample_weight=mass)
+        return member, member.predict(self.X).astype(float)
 
 
-def weak_learner(
-    estimator, X, sample_weight, subsample, random_state, fit_params, risk, u, reoptimise
-):
-    """The fastest learner that does what fitting `estimator` does."""
-    if type(estimator) is DecisionStumpRegressor and subsample == 1:
-        return Stumps(estimator, X, sample_weight)
-    if type(estimator) is ReLUUnitRegressor and estimator.direction == "axis" and subsample == 1:
-        return Units(estimator, X)
-    common = (estimator, X, sample_weight, subsample, random_state, fit_params)
-    if is_tree(estimator):
-        return Trees(*common, risk=risk, u=u, reoptimise=reoptimise)
-    return Regressors(*common)
+class LabelClones(Clones):
+    """Classifiers under the weights of the round; margins are the values of votes."""
+
+    def __init__(self, estimator, X, sample_weight, task: ClassTask, options):
+        super().__init__(estimator, X, sample_weight, task, options)
+        self.y = task.classes.take(task.codes)
+        self.right, self.wrong = task.vote_values
+
+    def best(self, target, weight, scores=None):
+        member = self.fitted(self.X, self.y, sample_weight=weight)
+        return member, np.where(member.predict(self.X) == self.y, self.right, self.wrong)
 
 
-def check_takes_weights(estimator, parameter):
+class ProbabilityClones(Clones):
+    """Classifiers with probabilities (Friedman et al. 2000, algorithm 2: real AdaBoost)."""
+
+    def __init__(self, estimator, X, sample_weight, task: ClassTask, options):
+        super().__init__(estimator, X, sample_weight, task, options)
+        self.y, self.signs, self.classes = task.classes.take(task.codes), task.signs, task.classes
+
+    def best(self, target, weight, scores=None):
+        member = self.fitted(self.X, self.y, sample_weight=weight)
+        return member, self.signs * probability_score(member, self.X, self.classes)
+
+
+class MeanClones(Clones):
+    """Regressors of -1 and +1 (Friedman et al. 2000, algorithm 4: gentle AdaBoost)."""
+
+    def __init__(self, estimator, X, sample_weight, task: ClassTask, options):
+        super().__init__(estimator, X, sample_weight, task, options)
+        self.signs = task.signs
+
+    def best(self, target, weight, scores=None):
+        member = self.fitted(self.X, self.signs, sample_weight=weight)
+        return member, self.signs * member.predict(self.X)
+
+
+CLONES = {
+    "least_squares": RegressorClones,
+    "signs": SignClones,
+    "class_error": LabelClones,
+    "class_log_odds": ProbabilityClones,
+    "class_least_squares": MeanClones,
+}
+
+
+def probability_score(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """Half the log-odds that a classifier gives to the second class."""
+    proba = member.predict_proba(X)
+    known = np.flatnonzero(member.classes_ == classes[-1])
+    return half_log_odds(proba[:, known[0]] if len(known) else np.zeros(len(proba)))
+
+
+def seeded_clone(estimator: Any, random_state: np.random.RandomState) -> Any:
+    """A clone whose every `random_state` parameter is drawn from `random_state`."""
+    member = clone(estimator)
+    seeds = {
+        name: random_state.randint(np.iinfo(np.int32).max)
+        for name in sorted(member.get_params(deep=True))
+        if name == "random_state" or name.endswith("__random_state")
+    }
+    return member.set_params(**seeds) if seeds else member
+
+
+def check_takes_weights(estimator: Any, parameter: str) -> None:
+    """Raise a ValueError where an estimator's `fit` has no `sample_weight`."""
     if not has_fit_parameter(estimator, "sample_weight"):
         name = type(estimator).__name__
         raise ValueError(f"sample_weight: {parameter}={name} doesn't support sample_weight.")

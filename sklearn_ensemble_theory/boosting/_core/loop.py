@@ -1,24 +1,46 @@
-"""The boosting loop, written once (000 section 10.3.2).
+"""The boosting loop, written once [Bach, §10.3.2].
 
-    u_t = u_{t-1} + b_t psi(w_t)                                                   (10.5)
+    u_t = u_{t-1} + b_t psi(w_t)                                        [Bach, eq. (10.5)]
 
 A weak learner, prepared with the rows beforehand, is an object with
 
-    best(target, weight) -> (predictor, psi)
+    best(target, weight, scores) -> (predictor, psi), or None
 
-that fits `target` by least squares under `weight`: psi holds the predictor's outputs on the rows.
-For outputs of fixed weighted norm, such as -1 and +1, that is the same as maximising the inner
-product of psi with weight * target = -F'(u), the weak learner of section 10.3.1. It returns None
-where it has nothing to offer, and the loop ends.
+(see `_weak_learners.PreparedRounds`) that fits `target` by least squares under `weight`: psi holds
+the predictor's outputs on the rows. For outputs of fixed weighted norm, such as -1 and +1, that is
+the same as maximising the inner product of psi with weight * target = -F'(u), the weak learner of
+[Bach, §10.3.1]. Where it returns None the loop ends.
 
-A step rule chooses b_t and makes the move; Frank-Wolfe's also shrinks what was there before.
+A step rule (`steps.Step`) chooses b_t and makes the move; Frank-Wolfe's also shrinks the scores so
+far.
 
 The loop knows no algorithm: AdaBoost, gradient boosting and matching pursuit are choices of the
 risk, the learner and the step rule.
 """
 
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sklearn_ensemble_theory.boosting._core.risk import RiskState
+from sklearn_ensemble_theory.boosting._core.steps import Step
+
+
+class Risk(Protocol):
+    """What the loop needs of a risk."""
+
+    def at(self, u: np.ndarray) -> RiskState: ...
+
+
+class WeakLearner(Protocol):
+    """What the loop needs of a weak learner.
+
+    For scores of shape (n, K) the target has that shape too, and so have the outputs.
+    """
+
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray] | None: ...
 
 
 class Round(NamedTuple):
@@ -29,56 +51,98 @@ class Round(NamedTuple):
     index : int
         t, counted from 0 over all fits of a warm-started model.
     predictor : object
-        What the weak learner returned.
+        The member that the weak learner returned.
     step : float
         b_t.
     risk : float
         F(u_t), after the step.
-    certificate : float
-        -F'(u_{t-1})' psi(w_t) over the risk's scale: the first-order gain. With an exact weak
-        learner over a symmetric dictionary it is the polar gauge gamma*(F'(u_{t-1})), which
-        bounds what is left (10.11); for AdaBoost it is e_t = 2 gamma_t, twice the edge.
+    first_order_gain : float
+        -F'(u_{t-1})' psi(w_t) over the risk's scale. With an exact weak learner over a symmetric
+        dictionary it is the polar gauge gamma*(F'(u_{t-1})), which bounds the distance to the
+        optimum [Bach, eq. (10.11)]; for AdaBoost it is e_t = 2 gamma_t, twice the edge.
     outputs : ndarray
         psi(w_t) on the training rows.
+    details : object
+        The step's `StepResult.details`.
     """
 
     index: int
     predictor: Any
     step: float
     risk: float
-    certificate: float
-    outputs: Any
+    first_order_gain: float
+    outputs: np.ndarray
+    details: Any = None
 
 
-def boost(risk, learner, step, u, start=0):
-    """Rounds of boosting without end; stop by ceasing to ask.
+class BoostingRounds:
+    """Iterator of `Round` records, without end unless the learner or the step ends it.
+
+    Attributes
+    ----------
+    state : RiskState or None
+        The risk at the current scores; None before the first round.
+    stop_details : object
+        The `StepResult.details` of the step that ended the loop; None while it goes on, and where
+        the learner had nothing to offer.
+    """
+
+    def __init__(
+        self, risk: Risk, learner: WeakLearner, step: Step, u: np.ndarray, start: int
+    ) -> None:
+        self.risk, self.learner, self.step, self.u = risk, learner, step, u
+        self.index = start
+        self.state: RiskState | None = None
+        self.stop_details: Any = None
+        self._ended = False
+
+    def __iter__(self) -> "BoostingRounds":
+        return self
+
+    def __next__(self) -> Round:
+        if self._ended:
+            raise StopIteration
+        risk, u = self.risk, self.u
+        if self.state is None:
+            self.state = risk.at(u)
+        state = self.state
+        found = self.learner.best(state.target, state.weight, u)
+        if found is None:
+            self._ended = True
+            raise StopIteration
+        predictor, psi = found
+        gain = state.first_order_gain(psi)
+        b, details = self.step(self.index, risk, u, psi, state, gain)
+        if b is None:
+            self._ended, self.stop_details = True, details
+            raise StopIteration
+        self.step.move(u, psi, b)
+        self.state = risk.at(u)
+        self.index += 1
+        return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)
+
+
+def boost(
+    risk: Risk, learner: WeakLearner, step: Step, u: np.ndarray, start: int = 0
+) -> BoostingRounds:
+    """Rounds of boosting, as many as are taken from the iterator.
 
     Parameters
     ----------
     risk : EmpiricalRisk
-        Or any object with ``at(u)`` that returns a `Point`.
-    learner : object with ``best(target, weight)``
-    step : callable ``step(t, risk, u, psi, here, slope)`` with a method ``move(u, psi, b)``
+        Or any object with ``at(u)`` that returns a `RiskState`.
+    learner : object with ``best(target, weight, scores)``
+    step : Step
+        Or any callable ``step(t, risk, u, psi, state, gain)`` that returns a `StepResult`, with a
+        method ``move(u, psi, b)``.
     u : float array of shape (n,) or (n, K)
         Scores on the training rows to start from; changed in place, so that it holds u_t when the
-        t-th record is yielded.
+        t-th record is returned.
     start : int, default=0
         Index of the first round.
 
-    Yields
-    ------
-    Round
+    Returns
+    -------
+    BoostingRounds
     """
-    here = risk.at(u)
-    for t in count(start):
-        found = learner.best(here.target, here.weight)
-        if found is None:
-            return
-        predictor, psi = found
-        certificate = here.slope(psi)
-        b = step(t, risk, u, psi, here, certificate)
-        if b is None:
-            return
-        step.move(u, psi, b)
-        here = risk.at(u)
-        yield Round(t, predictor, b, here.value, certificate, psi)
+    return BoostingRounds(risk, learner, step, u, start)

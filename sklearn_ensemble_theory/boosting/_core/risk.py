@@ -6,20 +6,25 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from sklearn_ensemble_theory._numerics.hot_loops import inner
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
 
 
-def inner(a, b):
-    """a'b; of long vectors without BLAS, whose threads cost more than they save here."""
-    return float(np.dot(a, b) if len(a) < 4096 else np.einsum("i,i->", a, b))
-
-
-class Point(NamedTuple):
-    """What a round must know about the risk at the current scores.
+class RiskState(NamedTuple):
+    """The risk at the current scores, as a round needs it.
 
     weight * target is -F'(u), up to the positive factor `scale`; a weak learner fits target by
     weighted least squares, or maximises the inner product with weight * target.
+
+    Attributes
+    ----------
+    value : float
+        F(u).
+    target : ndarray of shape (n,) or (n, K)
+    weight : ndarray of shape (n,)
+        Of sum 1.
+    scale : float
     """
 
     value: float
@@ -27,7 +32,7 @@ class Point(NamedTuple):
     weight: np.ndarray
     scale: float = 1.0
 
-    def slope(self, psi):
+    def first_order_gain(self, psi: np.ndarray) -> float:
         """-F'(u)' psi / scale: the first-order gain of a step along psi."""
         if psi.ndim == 1:
             return inner(self.weight * self.target, psi)
@@ -35,7 +40,7 @@ class Point(NamedTuple):
 
 
 class EmpiricalRisk:
-    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 (000 section 10.3.1).
+    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1].
 
     Parameters
     ----------
@@ -50,21 +55,21 @@ class EmpiricalRisk:
         self.weight = normalised_weights(sample_weight, len(y))
 
     def at(self, u):
-        """The `Point` at the scores u."""
+        """The `RiskState` at the scores u."""
         value = inner(self.weight, self.loss.value(self.y, u))
-        return Point(value, -self.loss.gradient(self.y, u), self.weight)
+        return RiskState(value, -self.loss.gradient(self.y, u), self.weight)
 
     def value(self, u):
         return inner(self.weight, self.loss.value(self.y, u))
 
-    def line_search(self, u, psi, here):
+    def line_search(self, u, psi, state):
         """The b that minimises F(u + b psi)."""
         return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
 
     def curvature(self, psi):
         """L C²: F(u + b psi) <= F(u) + b F'(u)'psi + b² (L C²) / 2 for every u and b.
 
-        In (10.8) L = G2/n and C² bounds |psi|²; with weights, G2 sum w_i psi_i² says the same.
+        In [Bach, eq. (10.8)] L = G2/n and C² bounds |psi|²; with weights it is G2 sum w_i psi_i².
         """
         weight = self.weight if psi.ndim == 1 else self.weight[:, None]
         return self.loss.smoothness * float(np.sum(weight * psi**2))
@@ -73,8 +78,8 @@ class EmpiricalRisk:
 class ExponentialRisk(EmpiricalRisk):
     """The exponential loss, with everything that could overflow kept as a logarithm.
 
-    pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is what the weak learner sees, F(u) the
-    normaliser (000 section 10.3.4).
+    pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is the weight of the weak learner, F(u)
+    the normaliser [Bach, §10.3.4].
     """
 
     def __init__(self, y, sample_weight=None):
@@ -101,7 +106,7 @@ class ExponentialRisk(EmpiricalRisk):
         total = pi.sum()
         pi *= 1.0 / total
         value = _exp(top + math.log(total))
-        return Point(value, self.y, pi, scale=value)
+        return RiskState(value, self.y, pi, scale=value)
 
 
 class MarginRisk(ExponentialRisk):
@@ -114,11 +119,11 @@ class MarginRisk(ExponentialRisk):
         return self._log_start - u
 
     def at(self, u):
-        return _MarginPoint(*super().at(u))
+        return _MarginState(*super().at(u))
 
 
-class _MarginPoint(Point):
-    def slope(self, psi):
+class _MarginState(RiskState):
+    def first_order_gain(self, psi: np.ndarray) -> float:
         return inner(self.weight, psi)
 
 

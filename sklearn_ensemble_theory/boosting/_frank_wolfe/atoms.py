@@ -10,20 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.dummy import DummyClassifier
 
-from sklearn_ensemble_theory.boosting._adaboost.learners import seeded_clone
-from sklearn_ensemble_theory.boosting._core.learners import Regressors
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, Point, inner
-from sklearn_ensemble_theory.boosting._core.steps import FixedStep
+from sklearn_ensemble_theory._numerics.hot_loops import inner
+from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, SignTask
+from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
+from sklearn_ensemble_theory.boosting._core.steps import Step, StepResult
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import INNER_SHARE, RowsBall, descend
-from sklearn_ensemble_theory.erm._relu.estimators import ReLUUnitRegressor, ReLUUnits
-from sklearn_ensemble_theory.erm._stumps.estimators import (
-    DecisionStumpClassifier,
-    DecisionStumpRegressor,
-    MeanStumps,
-    SignStumps,
-)
 
 NEWTON_STEPS = 30
 # Inner steps after each new atom; the outer gap tells whether they were enough.
@@ -44,13 +37,13 @@ class ProfiledRisk(EmpiricalRisk):
     def at(self, u):
         scores = u + self._best_intercept(u)
         target = -self.loss.gradient(self.y, scores)
-        return Point(inner(self.weight, self.loss.value(self.y, scores)), target, self.weight)
+        return RiskState(inner(self.weight, self.loss.value(self.y, scores)), target, self.weight)
 
     def value(self, u):
         return self.at(u).value
 
-    def line_search(self, u, psi, here):
-        return super().line_search(u + self.intercept, psi, here)
+    def line_search(self, u, psi, state):
+        return super().line_search(u + self.intercept, psi, state)
 
     def _best_intercept(self, u):
         """Newton's method from the last intercept; a bracketing search where that fails."""
@@ -102,8 +95,8 @@ class Atoms:
     def __init__(self, learner, normalise, centre):
         self.learner, self.normalise, self.centre = learner, normalise, centre
 
-    def best(self, target, weight):
-        member, outputs = self.learner.best(target, weight)
+    def best(self, target, weight, scores=None):
+        member, outputs = self.learner.best(target, weight, scores)
         largest = np.max(np.abs(outputs), initial=0.0)
         if largest == 0:
             return None
@@ -118,56 +111,15 @@ class Atoms:
         return Atom(member, factor, offset), factor * (outputs - offset)
 
 
-class _OneRegressor:
-    """`Regressors` for a single score."""
-
-    def __init__(self, *args):
-        self.regressors = Regressors(*args)
-
-    def best(self, target, weight):
-        (member,), outputs = self.regressors.best(target, weight)
-        return member, outputs
-
-
-class _SignClassifiers:
-    """Any classifier of the targets' signs under the weights |target|: outputs -1 and +1."""
-
-    def __init__(self, estimator, X, random_state, fit_params):
-        self.estimator, self.X = estimator, X
-        self.random_state, self.fit_params = random_state, fit_params
-
-    def best(self, target, weight):
-        signs = np.where(target > 0, 1, -1)
-        mass = weight * np.abs(target)
-        rows = mass > 0
-        if len(np.unique(signs[rows])) < 2:
-            member = DummyClassifier(strategy="most_frequent").fit(self.X, signs)
-        else:
-            member = seeded_clone(self.estimator, self.random_state)
-            mass = mass[rows] / mass[rows].mean()
-            member.fit(self.X[rows], signs[rows], sample_weight=mass, **self.fit_params)
-        return member, member.predict(self.X).astype(float)
-
-
 def atoms_of(estimator, X, sample_weight, centre, random_state, fit_params):
     """The dictionary of an estimator, and whether its oracle is exact."""
-    kind = type(estimator)
-    if kind is DecisionStumpClassifier:
-        return Atoms(SignStumps(X, estimator.max_bins, sample_weight), False, centre), True
-    if kind is DecisionStumpRegressor:
-        return Atoms(MeanStumps(X, estimator.max_bins, sample_weight), True, centre), True
-    if kind is ReLUUnitRegressor and estimator.direction == "axis":
-        raw = estimator.criterion == "inner_product"
-        return Atoms(ReLUUnits(X, estimator.criterion), not raw, centre), True
-    if is_classifier(estimator):
-        learner = _SignClassifiers(estimator, X, random_state, fit_params)
-        return Atoms(learner, False, centre), False
-    learner = _OneRegressor(estimator, X, sample_weight, 1, random_state, fit_params)
-    raw = isinstance(estimator, ReLUUnitRegressor) and estimator.criterion == "inner_product"
-    return Atoms(learner, not raw, centre), False
+    task = SignTask() if is_classifier(estimator) else LeastSquaresTask()
+    options = CloneOptions(random_state, fit_params)
+    learner = weak_learner(estimator, X, sample_weight, task, options)
+    return Atoms(learner, not learner.has_scale, centre), learner.is_exact
 
 
-class FrankWolfeStep(FixedStep):
+class FrankWolfeStep(Step):
     """u <- (1 - eta) u + eta D psi.
 
     Parameters
@@ -197,25 +149,25 @@ class FrankWolfeStep(FixedStep):
         self.gaps, self.risks = [], []
         self.ended = "n_estimators"
 
-    def __call__(self, t, risk, u, psi, here, slope):
-        gap = self.radius * slope - inner(here.weight * here.target, u)
+    def __call__(self, t, risk, u, psi, state, gain):
+        gap = self.radius * gain - inner(state.weight * state.target, u)
         self.gaps.append(max(gap, 0.0))
-        self.risks.append(here.value)
+        self.risks.append(state.value)
         if gap <= self.end:
             self.ended = "tol"
-            return None
-        self.eta = self._eta(t, risk, u, psi, here, gap)
+            return StepResult(None)
+        self.eta = self._eta(t, risk, u, psi, state, gap)
         if not self.eta > 0:
             self.ended = "stalled"
-            return None
-        return self.eta * self.radius
+            return StepResult(None)
+        return StepResult(self.eta * self.radius)
 
-    def _eta(self, t, risk, u, psi, here, gap):
+    def _eta(self, t, risk, u, psi, state, gap):
         if self.rule == "open_loop":
             return 2.0 / (t + 2)
         direction = self.radius * psi - u
         if self.rule == "line_search":
-            eta = risk.line_search(u, direction, here)
+            eta = risk.line_search(u, direction, state)
         else:
             bound = risk.curvature(direction)
             eta = gap / bound if bound > 0 else 1.0
@@ -254,7 +206,7 @@ class CorrectiveStep(FrankWolfeStep):
         super().__init__(radius, rule, end, start)
         self.outputs = list(outputs)
 
-    def _eta(self, t, risk, u, psi, here, gap):
+    def _eta(self, t, risk, u, psi, state, gap):
         self.risk = risk
         return 1.0
 

@@ -106,8 +106,8 @@ class ColumnSolver(_Solver):
         if self.ball.c[k] == 0:
             return 1.0
         psi = self.dictionary.columns(np.array([k]))[0]
-        here = self.risk.at(np.zeros(len(psi)))
-        step = abs(self.risk.line_search(np.zeros(len(psi)), psi, here))
+        state = self.risk.at(np.zeros(len(psi)))
+        step = abs(self.risk.line_search(np.zeros(len(psi)), psi, state))
         return step * self.unit / self.scale
 
     def solve(self, radius, start=None):
@@ -176,11 +176,11 @@ class AtomSolver(_Solver):
 
     def first_step(self):
         u = np.zeros(self.n)
-        here = self.risk.at(u)
-        found = self.atoms.best(here.target, here.weight)
+        state = self.risk.at(u)
+        found = self.atoms.best(state.target, state.weight)
         if found is None:
             return 1.0
-        return max(self.risk.line_search(u, found[1], here), 1e-300) * self.unit
+        return max(self.risk.line_search(u, found[1], state), 1e-300) * self.unit
 
     def solve(self, radius, start=None):
         inner_radius = radius / self.unit
@@ -195,11 +195,11 @@ class AtomSolver(_Solver):
             atoms.append(record.predictor)
             if self.corrective:
                 outputs.append(record.outputs)
-        here = self.risk.at(u)
+        state = self.risk.at(u)
         if step.ended == "n_estimators":  # the certificate of what was reached last
-            found = self.atoms.best(here.target, here.weight)
+            found = self.atoms.best(state.target, state.weight)
             if found is not None:
-                step(self.n_rounds, self.risk, u, found[1], here, here.slope(found[1]))
+                step(self.n_rounds, self.risk, u, found[1], state, state.first_order_gain(found[1]))
             if step.ended == "stalled":
                 step.ended = "n_estimators"
         weights = step.weights
@@ -209,7 +209,7 @@ class AtomSolver(_Solver):
         member_weights = self.unit * (weights * factors)[kept] if len(kept) else np.array([])
         shift = float(member_weights @ offsets[kept]) if len(kept) else 0.0
         gaps = step.gaps if step.gaps else [0.0]
-        risks = step.risks if step.risks else [here.value]
+        risks = step.risks if step.risks else [state.value]
         return Solution(
             None,
             [atoms[k].member for k in kept],

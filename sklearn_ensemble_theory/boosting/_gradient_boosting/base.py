@@ -30,11 +30,13 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._trees import is_tree, single_precision
+from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
 from sklearn_ensemble_theory._weights import positive_rows
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._adaboost.learners import seeded_clone
 from sklearn_ensemble_theory.boosting._core.learners import (
+    CloneOptions,
     check_takes_weights,
+    seeded_clone,
     weak_learner,
 )
 from sklearn_ensemble_theory.boosting._core.loop import boost
@@ -174,17 +176,15 @@ class BaseGradientBoosting(
                 "that warm_start continues."
             )
         u = self._scores(state, train.X)
-        learner = weak_learner(
-            estimator,
-            train.X,
-            train.weight,
-            self.subsample,
-            rng,
-            routed,
-            risk,
-            u,
-            reoptimise=self.step != "smooth",
+        options = CloneOptions(
+            random_state=rng,
+            fit_params=routed,
+            subsample=self.subsample,
+            n_scores=state.n_scores,
+            risk=risk,
+            reoptimise_leaves=self.step != "smooth",
         )
+        learner = weak_learner(estimator, train.X, train.weight, LeastSquaresTask(), options)
         self._grow(state, boost(risk, learner, step, u, start=len(state.members)), held_out, risk)
 
         # Everything has been fitted: from here on nothing fails.
@@ -274,12 +274,13 @@ class BaseGradientBoosting(
         for record in islice(rounds, n_more):
             task = context.subcontext(task_name="round")
             task.call_on_fit_task_begin(estimator=self)
-            state.members.append(record.predictor)
+            members = [record.predictor] if state.n_scores == 1 else record.predictor
+            state.members.append(members)
             state.steps.append(record.step)
             state.train_scores.append(record.risk)
             note = f"risk {record.risk:.4g}"
             if judge is not None:
-                scores += record.step * self._outputs(record.predictor, held_out.X)
+                scores += record.step * self._outputs(members, held_out.X)
                 state.validation_scores.append(judge.value(scores))
                 note += f", validation {state.validation_scores[-1]:.4g}"
             progress.advance(note)

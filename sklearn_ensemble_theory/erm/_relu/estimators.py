@@ -8,15 +8,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_ensemble_theory._compat import (
-    Interval,
-    StrOptions,
-    check_sample_weight,
-    fit_context,
-)
-from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
+from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
+from sklearn_ensemble_theory.erm._relu.rounds import ReLURounds
 
 
 class ReLUNetwork(NamedTuple):
@@ -64,31 +61,6 @@ class ReLUNetwork(NamedTuple):
             outputs if steps is None else outputs * np.asarray(steps),
             float(bias),
         )
-
-
-class ReLUUnits:
-    """Units along the axes as weak learners: ``best(target, weight)`` is exact.
-
-    Parameters
-    ----------
-    X : float array of shape (n, p)
-    criterion : {"squared_error", "inner_product"}
-        The least weighted squares, with any coefficient; or the largest inner product with weight
-        * target, with coefficients -1 and +1.
-    """
-
-    def __init__(self, X, criterion="squared_error"):
-        self.X, self.criterion = X, criterion
-        self.index = HingeIndex(X)
-
-    def best(self, target, weight):
-        scale = np.max(np.abs(target), initial=0.0)
-        scaled = target / scale if scale > 0 else target
-        hinge = self.index.best(scaled, weight, self.criterion)
-        if self.criterion == "squared_error":
-            hinge = hinge._replace(coef=hinge.coef * scale)
-        unit = ReLUUnitRegressor._of_hinge(self.X.shape[1], hinge)
-        return unit, hinge.outputs(self.X[:, hinge.feature])
 
 
 class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
@@ -222,14 +194,12 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = normalised_weights(weight, len(y))
-        rows = positive_rows(weight)
-        X, y, weight = X[rows], y[rows], weight[rows]
-        scale = np.max(np.abs(y), initial=0.0)
-        target = y / scale if scale > 0 else y
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, y), weight = kept.take(X, y), kept.normalised
+        size = largest_magnitude(y)
+        target = y / size
         hinge = HingeIndex(X).best(target, weight, self.criterion)
-        factor = scale if self.criterion == "squared_error" else 1.0
+        factor = size if self.criterion == "squared_error" else 1.0
         if self.direction == "axis":
             coef = _finite(hinge.coef, factor)
             self._set_hinge(hinge._replace(coef=coef))
@@ -260,6 +230,16 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
             return hinge_values(column, sign, self.knot_, self.output_weight_)
         hidden = X @ self.hidden_weights_ + self.hidden_bias_
         return self.output_weight_ * np.maximum(hidden, 0.0)
+
+    @property
+    def _has_scale(self):
+        return self.criterion == "inner_product"
+
+    def _prepare_rounds(self, X, weight, task):
+        """Units along the axes, for real targets; an oblique search begins anew in each round."""
+        if task.kind != "least_squares" or self.direction != "axis":
+            return None
+        return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)
 
     def to_network(self):
         """The unit as a `ReLUNetwork` with one hidden unit."""

@@ -8,132 +8,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_ensemble_theory._compat import Interval, check_sample_weight, fit_context
-from sklearn_ensemble_theory._numerics.hot_loops import choose
-from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
-from sklearn_ensemble_theory.erm._stumps.split_criteria import (
-    ClassSquares,
-    LeastSquares,
-    PartitionFunction,
-    SignedZeroOne,
-    ZeroOne,
-)
-from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex
+from sklearn_ensemble_theory._compat import Interval, fit_context
+from sklearn_ensemble_theory._numerics.hot_loops import two_valued
+from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, prepare_stumps
 
 MAX_BINS = 2**16 - 1
-
-
-class ClassStumps:
-    """Stumps that are best for fixed classes under weights that change: AdaBoost's weak learner.
-
-    Parameters
-    ----------
-    X : float array of shape (n, p)
-    codes : int array of shape (n,)
-        The class of each row, 0 ... K-1.
-    n_classes : int
-        K.
-    max_bins : int, default=None
-    sample_weight : array of shape (n,), default=None
-        For the quantiles of the bins.
-    """
-
-    def __init__(self, X, codes, n_classes, max_bins=None, sample_weight=None):
-        self.codes, self.n_classes = codes, n_classes
-        self.index = ColumnIndex(X, max_bins, sample_weight, codes, n_classes)
-        if n_classes == 2:
-            self.signs = 2.0 * codes - 1.0
-        self._class_rows = None
-
-    def best_labels(self, weight):
-        """The stump with the least 0-1 error under weights of sum 1.
-
-        Gives (split, label left, label right).
-        """
-        masses = None
-        if self.n_classes == 2:
-            columns, criterion = (self.signs * weight)[None], SignedZeroOne
-            if self.index.exact and self.index.binned:
-                masses = self.index.class_masses(weight)
-            split = self.index.best(criterion, columns, masses, size=1.0, rough=True)
-            left, right = int(split.left[0] > 0), int(split.right[0] > 0)
-        else:
-            if self.index.binned:
-                masses = self.index.class_masses(weight)
-            split = self.index.best(ZeroOne, self._by_class(weight), masses, size=1.0)
-            left, right = int(split.left.argmax()), int(split.right.argmax())
-        return split, left, left if split.threshold == np.inf else right
-
-    def best_confidences(self, weight):
-        """The stump that minimises Z = 2 sum sqrt(W+ W-): (split, W- and W+ left, and right)."""
-        return self._two_masses(PartitionFunction, weight)
-
-    def best_squares(self, weight):
-        """The stump with the least weighted squared error to -1 and +1: as above."""
-        return self._two_masses(ClassSquares, weight)
-
-    def _two_masses(self, criterion, weight):
-        masses = self.index.class_masses(weight) if self.index.binned else None
-        split = self.index.best(criterion, self._by_class(weight), masses)
-        return split, split.left, np.maximum(split.right, 0.0)
-
-    def _by_class(self, weight):
-        if self._class_rows is None:
-            self._class_rows = self.codes == np.arange(self.n_classes)[:, None]
-        return np.where(self._class_rows, weight, 0.0)
-
-
-class SignStumps:
-    """Stumps with outputs -1 and +1 for any real target: the dictionary of 000 section 10.3.4.
-
-    ``best(target, weight)`` maximises the inner product of psi with weight * target, exactly.
-    """
-
-    def __init__(self, X, max_bins=None, sample_weight=None):
-        self.index = ColumnIndex(X, max_bins, sample_weight)
-
-    def best(self, target, weight):
-        moment = weight * target
-        size = np.abs(moment).sum()
-        if size > 0:
-            moment = moment / size
-        masses = None
-        if self.index.exact and self.index.binned:
-            masses = self.index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
-        split = self.index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
-        left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
-        stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
-
-
-class MeanStumps:
-    """Regression stumps: ``best(target, weight)`` is the least-squares fit, exactly."""
-
-    def __init__(self, X, max_bins=None, sample_weight=None):
-        self.index = ColumnIndex(X, max_bins, sample_weight)
-
-    def best(self, target, weight):
-        split, left, right = best_mean_split(self.index, target, weight)
-        stump = DecisionStumpRegressor._of_values(self.index.p, split, left, right)
-        return stump, choose(self.index.is_left(split), stump.left_value_, stump.right_value_)
-
-
-def best_mean_split(index, target, weight):
-    """The split with the least residual sum of squares, and the means of its two sides."""
-    mean = float(np.dot(weight, target - target[0]) / weight.sum() + target[0])
-    centred = target - mean
-    scale = np.max(np.abs(centred), initial=0.0)
-    if scale <= 1e-14 * abs(mean):  # constant but for rounding
-        scale = 0.0
-    t = centred / scale if scale > 0 else np.zeros_like(centred)
-    moment = weight * t
-    columns = np.stack([np.maximum(moment, 0.0), np.maximum(-moment, 0.0), weight])
-    split = index.best(LeastSquares, columns)
-    means = [
-        mean + scale * float(side[0] - side[1]) / float(side[2]) if side[2] > 0 else mean
-        for side in (split.left, split.right)
-    ]
-    return split, *means
 
 
 class _Stump(BaseEstimator):
@@ -222,7 +103,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """
 
     @classmethod
-    def _of_labels(cls, classes, n_features, split, left, right, left_proba, right_proba, error):
+    def _of_labels(cls, classes, n_features, split, sides, shares, error):
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -232,10 +113,10 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
             n_features_in_=n_features,
             feature_=split.feature,
             threshold_=split.threshold,
-            left_class_=left,
-            right_class_=right,
-            left_proba_=left_proba,
-            right_proba_=right_proba,
+            left_class_=sides[0],
+            right_class_=sides[1],
+            left_proba_=shares[0],
+            right_proba_=shares[1],
             training_error_=error,
         )
         return stump
@@ -259,13 +140,11 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = normalised_weights(weight, len(y))
-        rows = positive_rows(weight)
-        X, codes, weight = X[rows], codes[rows], weight[rows]
-        learner = ClassStumps(X, codes, len(classes), self.max_bins, weight)
-        split, left, right = learner.best_labels(weight)
-        on_left = learner.index.is_left(split)
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, codes), weight = kept.take(X, codes), kept.normalised
+        rounds = prepare_stumps(X, weight, ClassTask(codes, classes), self.max_bins, STUMPS)
+        split, left, right = rounds.search(None, weight)
+        on_left = rounds.index.is_left(split)
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
         shares = [s / s.sum() if s.sum() > 0 else np.bincount(codes, weight) for s in shares]
@@ -275,9 +154,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
                     classes,
                     X.shape[1],
                     split,
-                    left,
-                    right,
-                    *shares,
+                    (left, right),
+                    shares,
                     float(weight[chosen != codes].sum()),
                 )
             )
@@ -288,10 +166,13 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     def predict(self, X):
         """The class of each row: array of shape (n_samples,)."""
         left = self._left(X)
-        return self.classes_.take(self._codes(left))
+        return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
-    def _codes(self, left):
-        return np.where(left, self.left_class_, self.right_class_)
+    def _predict_codes(self, X):
+        return np.where(self._left_of(X), self.left_class_, self.right_class_)
+
+    def _prepare_rounds(self, X, weight, task):
+        return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
     def predict_proba(self, X):
         """The class shares on the row's side: array of shape (n_samples, n_classes).
@@ -373,22 +254,29 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        weight = normalised_weights(weight, len(y))
-        rows = positive_rows(weight)
-        X, y, weight = X[rows], y[rows], weight[rows]
-        index = ColumnIndex(X, self.max_bins, weight)
-        split, left, right = best_mean_split(index, y, weight)
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, y), weight = kept.take(X, y), kept.normalised
+        rounds = prepare_stumps(X, weight, LeastSquaresTask(), self.max_bins, STUMPS)
+        split, left, right = rounds.search(y, weight)
         found = self._of_values(X.shape[1], split, left, right)
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
         return self
 
     def predict(self, X):
         """The value of the row's side: array of shape (n_samples,)."""
-        return choose(self._left(X), self.left_value_, self.right_value_)
+        return two_valued(self._left(X), self.left_value_, self.right_value_)
+
+    def _predict_validated(self, X):
+        return two_valued(self._left_of(X), self.left_value_, self.right_value_)
+
+    def _prepare_rounds(self, X, weight, task):
+        return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # One question does not reach the scores that scikit-learn's checks ask for.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+STUMPS = StumpClasses(DecisionStumpClassifier, DecisionStumpRegressor)

@@ -1,0 +1,248 @@
+"""The contract between an ensemble and a weak learner that is faster than a fit in each round.
+
+An ensemble fits its weak learner again and again to the same X. An estimator that can do part of
+that work once (sort the columns, say) offers a *fast path* by one method,
+
+    _prepare_rounds(X, weight, task)
+
+which returns an object with the attributes and the method of `PreparedRounds`, or None where it has
+no fast path for this task. No ensemble knows any weak learner by name: AdaBoost, gradient boosting
+and Frank-Wolfe call `prepare_rounds` and fit clones of the estimator where it returns None.
+
+Adding a weak learner with a fast path
+--------------------------------------
+1. Write the estimator: `fit(X, y, sample_weight=None)` and `predict(X)`.
+2. Write a class with ``is_exact``, ``has_scale`` and ``best(target, weight, scores=None)``.
+3. Give the estimator a `_prepare_rounds` that returns an instance of it for the tasks it can serve;
+   a `task` is recognised by its string `task.kind`.
+4. Optionally give the members `_predict_validated(X)`, the predictions for an X that the ensemble
+   has validated already (and for classifiers `_predict_codes(X)`, as positions in `classes_`).
+
+A subclass does not inherit a fast path, because it may override `fit` or `predict`; one that
+overrides neither declares it again, ``_prepare_rounds = Parent._prepare_rounds``. An estimator may
+also tell by an attribute `_has_scale` what its outputs are where it has no fast path (see
+`outputs_have_scale`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from sklearn.base import is_classifier
+
+__all__ = [
+    "ClassTask",
+    "JointTask",
+    "LeastSquaresTask",
+    "PreparedRounds",
+    "SignTask",
+    "Task",
+    "half_log_odds",
+    "has_fast_path",
+    "outputs_have_scale",
+    "predict_codes",
+    "predict_validated",
+    "prepare_rounds",
+]
+
+# Shares of a class below this count as this: log-odds stay within 4.6 of 0 on a pure side.
+SMALLEST_SHARE = 1e-4
+
+
+def half_log_odds(share):
+    """Half the log-odds of a share of the second class, clipped to +-4.6."""
+    share = np.clip(share, SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+    return 0.5 * (np.log(share) - np.log1p(-share))
+
+
+# --- tasks: what a weak learner is fitted to in each round ----------------------------------------
+
+
+class Task(Protocol):
+    """What a weak learner is fitted to; `kind` identifies it."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class LeastSquaresTask:
+    """Fit real targets under weights, as ``estimator.fit(X, target, weight)`` does.
+
+    The usual criterion is weighted least squares. Gradient boosting sets it, and Frank-Wolfe with
+    regressors.
+    """
+
+    kind: ClassVar[str] = "least_squares"
+
+
+@dataclass(frozen=True)
+class SignTask:
+    """Outputs -1 and +1 with the largest inner product with weight * target.
+
+    Frank-Wolfe with classifiers sets it: the weak learner of [Bach, §10.3.1] for a dictionary of
+    classifiers.
+    """
+
+    kind: ClassVar[str] = "signs"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTask:
+    """Predict classes that stay the same in all rounds, under weights that change.
+
+    AdaBoost sets it. The outputs are *margins*: they are positive where the row's own class is
+    predicted, and `best` is called with a target of ones, or None.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        The class of each row, 0 ... K-1.
+    classes : array of shape (K,)
+        The user's labels.
+    criterion : {"error", "log_odds", "least_squares"}, default="error"
+        - "error": the least weighted error. The member is a classifier with `classes_` equal to
+          `classes`, and the margin is `vote_values`.
+        - "log_odds": half the log-odds of the second of two classes (real AdaBoost).
+        - "least_squares": the least-squares fit to -1 and +1 (gentle AdaBoost).
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+    criterion: str = "error"
+
+    @property
+    def kind(self) -> str:
+        return "class_" + self.criterion
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """-1 for the first class and +1 for the second; +1 for a single class."""
+        return 2.0 * self.codes - 1.0 if self.n_classes > 1 else np.ones(len(self.codes))
+
+    @property
+    def vote_values(self) -> tuple[float, float]:
+        """Margin of a right vote, 1/(K-1), and of a wrong one, -1/(K-1)².
+
+        These are the values of SAMME's coding Y'g/K (Zhu et al. 2009); +1 and -1 for two classes.
+        """
+        others = max(self.n_classes, 2) - 1
+        return 1.0 / others, -1.0 / others**2
+
+
+@dataclass(frozen=True, eq=False)
+class JointTask:
+    """Minimise the risk of ``scores + b * outputs`` over the coefficient b and the member together.
+
+    `best` needs the current `scores`; `weight` holds the normalised sample weights. Outputs are
+    returned with their coefficient multiplied in.
+
+    Parameters
+    ----------
+    loss : Loss
+    y : array of shape (n,)
+    """
+
+    loss: Any
+    y: np.ndarray
+
+    kind: ClassVar[str] = "joint"
+
+
+# --- the fast path -------------------------------------------------------------------------------
+
+
+class PreparedRounds(Protocol):
+    """A weak learner prepared with the rows.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether `best` returns the exact optimum over the class of functions; only then is the
+        first-order gain of a round a bound.
+    has_scale : bool
+        Whether the outputs have a meaningful scale of their own, such as -1 and +1. Where they do
+        not (the function times any number is another member of the class), Frank-Wolfe divides
+        them by their root mean square.
+    """
+
+    is_exact: bool
+    has_scale: bool
+
+    def best(
+        self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray] | None:
+        """The best member of the class for this round.
+
+        Parameters
+        ----------
+        target : float array of shape (n,)
+            Changes in each round; ignored by the tasks that have fixed targets.
+        weight : float array of shape (n,)
+            Positive, of sum 1.
+        scores : float array of shape (n,) or (n, K), default=None
+            The current scores u, for learners that minimise the risk itself. Not to be changed.
+
+        Returns
+        -------
+        member : fitted estimator
+            Its `predict` gives the outputs on any rows.
+        outputs : float array of shape (n,)
+            psi, the outputs on the rows that were prepared; a new array.
+
+        None where there is nothing to offer: boosting then ends.
+        """
+        ...
+
+
+def prepare_rounds(
+    estimator: Any, X: Any, weight: np.ndarray | None, task: Task
+) -> PreparedRounds | None:
+    """The estimator's fast path for a task; None where it has none.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : {array, sparse matrix} of shape (n, p)
+        Validated; kept by reference.
+    weight : array of shape (n,) or None
+        The sample weights, for what is chosen once (quantiles of bins, say). Positive.
+    task : Task
+    """
+    prepare = _own_method(estimator, "_prepare_rounds")
+    return None if prepare is None else prepare(X, weight, task)
+
+
+def has_fast_path(estimator: Any) -> bool:
+    """Whether the estimator has a fast path for some task, and so reads X as numbers."""
+    return _own_method(estimator, "_prepare_rounds") is not None
+
+
+def predict_validated(member: Any, X: Any) -> np.ndarray:
+    """The predictions for an X that the ensemble has validated, without a second check."""
+    predict = _own_method(member, "_predict_validated") or member.predict
+    return predict(X)
+
+
+def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """The predicted classes as positions in `classes`, for an X that the ensemble has validated."""
+    predict = _own_method(member, "_predict_codes")
+    return np.searchsorted(classes, member.predict(X)) if predict is None else predict(X)
+
+
+def outputs_have_scale(estimator: Any) -> bool:
+    """`PreparedRounds.has_scale` for clones of the estimator.
+
+    True for classifiers (-1 and +1) and where the estimator's attribute `_has_scale` is true.
+    """
+    return bool(getattr(estimator, "_has_scale", is_classifier(estimator)))
+
+
+def _own_method(estimator: Any, name: str) -> Callable | None:
+    """A method that the class of the estimator defines itself: inherited ones do not count."""
+    return getattr(estimator, name) if name in vars(type(estimator)) else None

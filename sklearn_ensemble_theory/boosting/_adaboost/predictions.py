@@ -1,0 +1,186 @@
+"""The predictions of a fitted AdaBoost: scores, classes, probabilities, margins, in each round."""
+
+from collections import deque
+
+import numpy as np
+from scipy.special import expit
+from sklearn.metrics import accuracy_score
+from sklearn.utils.extmath import softmax
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_ensemble_theory._numerics.hot_loops import two_valued
+from sklearn_ensemble_theory._weak_learners import has_fast_path, predict_codes, predict_validated
+from sklearn_ensemble_theory.boosting._core.learners import probability_score
+
+
+class VotesMixin:
+    """Predictions by weighted votes (discrete) and by sums of confidences (real, gentle)."""
+
+    def _check_X(self, X):
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._data_checks())
+        # Every stump reads one column.
+        return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
+
+    def _running_scores(self, X):
+        """The sum of the coefficients times the outputs after each round, in one array."""
+        K = self.n_classes_
+        scores = np.zeros(X.shape[0] if K <= 2 else (X.shape[0], K))
+        for member, alpha in zip(self.estimators_, self.estimator_weights_):
+            if self.algorithm == "discrete":
+                codes = predict_codes(member, X, self.classes_)
+                if K <= 2:
+                    scores += two_valued(codes == 1, alpha, -alpha) if K == 2 else 0.0
+                else:
+                    votes = codes[:, None] == np.arange(K)
+                    scores += np.where(votes, alpha, -alpha / (K - 1))
+            else:
+                scores += alpha * self._confidences(member, X)
+            yield scores
+
+    def _confidences(self, member, X):
+        if self.algorithm == "real" and hasattr(member, "predict_proba"):
+            return probability_score(member, X, self.classes_)
+        return predict_validated(member, X)
+
+    def _norms(self):
+        """What the scores are divided by after each round; 1 for confidences.
+
+        scikit-learn adds the scores of two classes up: its votes end in [-2, 2].
+        """
+        if self.algorithm == "discrete":
+            return np.cumsum(self.estimator_weights_) / (2.0 if self.n_classes_ == 2 else 1.0)
+        return np.ones(len(self.estimators_))
+
+    def staged_decision_function(self, X):
+        """The decision function after each round.
+
+        Yields
+        ------
+        score : ndarray, as `decision_function` gives
+        """
+        X = self._check_X(X)
+        if self.n_classes_ == 1:
+            for _ in self.estimators_:
+                yield np.zeros((X.shape[0], 1))
+            return
+        for scores, norm in zip(self._running_scores(X), self._norms()):
+            yield scores / norm
+
+    def decision_function(self, X):
+        """The score of each row; positive is the second class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+            For ``"discrete"`` the weighted mean of the votes, and twice that for two classes, as
+            in scikit-learn; `margins` has the scale of the literature.
+            For ``"real"`` and ``"gentle"`` the sum of the confidences, an estimate of half the
+            log-odds.
+        """
+        X = self._check_X(X)
+        if self.n_classes_ == 1:
+            return np.zeros((X.shape[0], 1))
+        (scores,) = deque(self._running_scores(X), maxlen=1)
+        return scores / self._norms()[-1]
+
+    def _decide(self, score):
+        codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
+        return self.classes_.take(codes, axis=0)
+
+    def predict(self, X):
+        """The class of each row; ties go to the first."""
+        return self._decide(self.decision_function(X))
+
+    def staged_predict(self, X):
+        """The predictions after each round."""
+        for score in self.staged_decision_function(X):
+            yield self._decide(score)
+
+    def _to_proba(self, score):
+        if self.n_classes_ == 1:
+            return np.ones((len(score), 1))
+        if self.algorithm != "discrete":
+            return np.column_stack([expit(-2 * score), expit(2 * score)])
+        if self.n_classes_ == 2:
+            return softmax(np.column_stack([-score, score]) / 2, copy=False)
+        return softmax(score / (self.n_classes_ - 1), copy=False)
+
+    def predict_proba(self, X):
+        """Class probabilities of each row.
+
+        For ``"real"`` and ``"gentle"`` 1 / (1 + exp(-2 F)), the link of the exponential loss. For
+        ``"discrete"`` scikit-learn's softmax of the normalised votes: it ranks rows as the
+        decision function does and is not calibrated.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+        """
+        return self._to_proba(self.decision_function(X))
+
+    def staged_predict_proba(self, X):
+        """The class probabilities after each round."""
+        for score in self.staged_decision_function(X):
+            yield self._to_proba(score)
+
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
+
+    def staged_score(self, X, y, sample_weight=None):
+        """The accuracy after each round."""
+        for prediction in self.staged_predict(X):
+            yield accuracy_score(y, prediction, sample_weight=sample_weight)
+
+    def margins(self, X, y):
+        """The normalised margin of each row, in [-1, 1]; positive where it is classified rightly.
+
+        y f(x) / sum of the coefficients (times the learners' largest outputs, for confidences);
+        for more classes the share of votes for y less that of the strongest other class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True classes, among `classes_`.
+
+        Returns
+        -------
+        margins : ndarray of shape (n_samples,)
+        """
+        score = self.decision_function(X)
+        y = np.asarray(y)
+        codes = np.searchsorted(self.classes_, y)
+        known = codes < len(self.classes_)
+        if len(y) != len(score) or not np.all(known) or np.any(self.classes_[codes] != y):
+            raise ValueError("y must hold one of classes_ for each row of X.")
+        K = self.n_classes_
+        if K == 1:
+            return np.ones(len(score))
+        if K == 2:
+            reach = 2.0
+            if self.algorithm != "discrete":
+                reach = max(np.dot(self.estimator_weights_, self._reaches), np.finfo(float).tiny)
+            return np.clip((2.0 * codes - 1.0) * score / reach, -1.0, 1.0)
+        own = score[np.arange(len(y)), codes]
+        others = np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
+        return np.clip((own - others) * (K - 1) / K, -1.0, 1.0)
+
+    @property
+    def feature_importances_(self):
+        """The learners' importances, averaged by their coefficients."""
+        check_is_fitted(self)
+        total = 0.0
+        try:
+            for member, alpha in zip(self.estimators_, self.estimator_weights_):
+                total = total + alpha * member.feature_importances_
+        except AttributeError as error:
+            raise AttributeError(
+                f"feature_importances_: {type(self.estimator_).__name__} has none."
+            ) from error
+        return total / self.estimator_weights_.sum()

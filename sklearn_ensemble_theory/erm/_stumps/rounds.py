@@ -1,0 +1,272 @@
+"""Stumps as weak learners: columns sorted or binned once, one search in each round.
+
+`StumpRounds` holds the columns and an *objective*, which states for one kind of task which masses
+of the rows a search needs, what the two sides return, and which outputs and member follow. A new
+objective is one class here and one line in `OBJECTIVES`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_ensemble_theory._numerics.hot_loops import inner, two_valued
+from sklearn_ensemble_theory._weak_learners import ClassTask, Task, half_log_odds
+from sklearn_ensemble_theory.erm._stumps.split_criteria import (
+    ClassSquares,
+    LeastSquares,
+    PartitionFunction,
+    SignedZeroOne,
+    ZeroOne,
+)
+from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex, Split
+
+# Deviations from the mean below this share of it are rounding: the target is constant.
+CONSTANT_TO_ROUNDING = 1e-14
+
+
+class StumpClasses(NamedTuple):
+    """The public classes of which members are made."""
+
+    classifier: Any
+    regressor: Any
+
+
+class StumpRounds:
+    """Stumps over columns sorted or binned once (see `_weak_learners.PreparedRounds`).
+
+    Parameters
+    ----------
+    X : float array of shape (n, p)
+    weight : array of shape (n,) or None
+        For the quantiles of the bins.
+    max_bins : int or None
+    objective : one of `OBJECTIVES`
+    """
+
+    is_exact = True
+
+    def __init__(
+        self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None, objective: Any
+    ) -> None:
+        self.objective, self.has_scale = objective, objective.has_scale
+        self.index = ColumnIndex(X, max_bins, weight, objective.codes, objective.n_classes)
+
+    def search(self, target: np.ndarray | None, weight: np.ndarray) -> tuple[Split, Any, Any]:
+        """The best split and what its two sides return (classes as codes)."""
+        return self.objective.search(self.index, target, weight)
+
+    def best(
+        self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        """The best stump and its outputs."""
+        split, left, right = self.objective.search(self.index, target, weight)
+        return self.objective.member(self.index, weight, split, left, right)
+
+
+def prepare_stumps(
+    X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
+) -> StumpRounds | None:
+    """`StumpRounds` for a task; None where there is no objective for it."""
+    objective = OBJECTIVES.get(task.kind)
+    return None if objective is None else StumpRounds(X, weight, max_bins, objective(task, stumps))
+
+
+# --- real targets --------------------------------------------------------------------------------
+
+
+class _RealObjective:
+    """Objectives whose sides return numbers, with targets that change in each round."""
+
+    codes = n_classes = None
+
+    def __init__(self, task: Task, stumps: StumpClasses) -> None:
+        self.regressor = stumps.regressor
+
+    def member(self, index, weight, split, left, right):
+        stump = self.regressor._of_values(index.p, split, left, right)
+        return stump, two_valued(index.is_left(split), stump.left_value_, stump.right_value_)
+
+
+class SignObjective(_RealObjective):
+    """Outputs -1 and +1 with the largest inner product: the dictionary of [Bach, §10.3.4]."""
+
+    has_scale = True
+
+    def search(self, index, target, weight):
+        moment = weight * target
+        size = np.abs(moment).sum()
+        if size > 0:
+            moment = moment / size
+        masses = None
+        if index.exact and index.binned:
+            masses = index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
+        split = index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
+        left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
+        return split, left, right
+
+
+class MeanObjective(_RealObjective):
+    """The least residual sum of squares: each side returns its mean [Shah, eq. (4.6)]."""
+
+    has_scale = False
+
+    def search(self, index, target, weight):
+        mean = float(np.dot(weight, target - target[0]) / weight.sum() + target[0])
+        centred = target - mean
+        scale = np.max(np.abs(centred), initial=0.0)
+        if scale <= CONSTANT_TO_ROUNDING * abs(mean):
+            scale = 0.0
+        t = centred / scale if scale > 0 else np.zeros_like(centred)
+        moment = weight * t
+        columns = np.stack([np.maximum(moment, 0.0), np.maximum(-moment, 0.0), weight])
+        split = index.best(LeastSquares, columns)
+        means = [
+            mean + scale * float(side[0] - side[1]) / float(side[2]) if side[2] > 0 else mean
+            for side in (split.left, split.right)
+        ]
+        return split, *means
+
+
+# --- classes -------------------------------------------------------------------------------------
+
+
+class _ClassObjective:
+    """Objectives for classes that stay the same; outputs are margins."""
+
+    has_scale = True
+
+    def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
+        self.codes, self.n_classes = task.codes, task.n_classes
+        self._class_rows = None
+
+    def by_class(self, weight):
+        """The rows' weights by class: (K, n)."""
+        if self._class_rows is None:
+            self._class_rows = self.codes == np.arange(self.n_classes)[:, None]
+        return np.where(self._class_rows, weight, 0.0)
+
+
+class ErrorObjective(_ClassObjective):
+    """The least weighted 0-1 error, for any number of classes. Sides return classes."""
+
+    def __init__(self, task, stumps):
+        super().__init__(task, stumps)
+        self.classes, self.classifier = task.classes, stumps.classifier
+        self.right, self.wrong = task.vote_values
+
+    def search(self, index, target, weight):
+        masses = index.class_masses(weight) if index.binned else None
+        split = index.best(ZeroOne, self.by_class(weight), masses, size=1.0)
+        left, right = int(split.left.argmax()), int(split.right.argmax())
+        return split, left, left if split.threshold == np.inf else right
+
+    def member(self, index, weight, split, left, right):
+        on_left = index.is_left(split)
+        correct = self.correct(on_left, left, right)
+        stump = self.classifier._of_labels(
+            self.classes,
+            index.p,
+            split,
+            (left, right),
+            self.shares(weight, on_left, split),
+            inner(weight, ~correct),
+        )
+        return stump, two_valued(correct, self.right, self.wrong)
+
+    def correct(self, on_left, left, right):
+        """Which rows are classified correctly."""
+        return np.where(on_left, self.codes == left, self.codes == right)
+
+    def shares(self, weight, on_left, split):
+        """The classes' shares of the weight on each side."""
+        sides = split.left, np.maximum(split.right, 0.0)
+        return [side / side.sum() if side.sum() > 0 else sum(sides) for side in sides]
+
+
+class TwoClassErrorObjective(ErrorObjective):
+    """The same for two classes, from one signed mass for each row."""
+
+    def __init__(self, task, stumps):
+        super().__init__(task, stumps)
+        self.signs, self.second = task.signs, task.codes == 1
+
+    def search(self, index, target, weight):
+        masses = index.class_masses(weight) if index.exact and index.binned else None
+        columns = (self.signs * weight)[None]
+        split = index.best(SignedZeroOne, columns, masses, size=1.0, rough=True)
+        left, right = int(split.left[0] > 0), int(split.right[0] > 0)
+        return split, left, left if split.threshold == np.inf else right
+
+    def correct(self, on_left, left, right):
+        if left == right:
+            return super().correct(on_left, left, right)
+        return np.equal(on_left, self.second if left else ~self.second)
+
+    def shares(self, weight, on_left, split):
+        mass, moments = inner(weight, on_left), (split.left[0], split.right[0])
+        everywhere = 0.5 * (1 + sum(moments))
+        return [
+            _two_shares(0.5 * (m + s) / m if m > 0 else everywhere)
+            for m, s in zip((mass, 1.0 - mass), moments)
+        ]
+
+
+def _two_shares(second):
+    second = min(max(float(second), 0.0), 1.0)
+    return np.array([1.0 - second, second])
+
+
+class _ConfidenceObjective(_ClassObjective):
+    """Objectives for two classes whose sides return numbers."""
+
+    def __init__(self, task, stumps):
+        super().__init__(task, stumps)
+        self.signs, self.regressor = task.signs, stumps.regressor
+        if self.n_classes < 2:  # a single class counts as the second of two
+            self.codes, self.n_classes = np.ones_like(self.codes), 2
+
+    def search(self, index, target, weight):
+        masses = index.class_masses(weight) if index.binned else None
+        split = index.best(self.criterion, self.by_class(weight), masses)
+        values = []
+        for minus, plus in (split.left, np.maximum(split.right, 0.0)):
+            mass = minus + plus
+            values.append(self.value(plus / mass if mass > 0 else 0.5))
+        return split, *values
+
+    def member(self, index, weight, split, left, right):
+        stump = self.regressor._of_values(index.p, split, left, right)
+        outputs = two_valued(index.is_left(split), stump.left_value_, stump.right_value_)
+        return stump, self.signs * outputs
+
+
+class LogOddsObjective(_ConfidenceObjective):
+    """Minimises Z = 2 sum sqrt(W+ W-); sides return half their log-odds (real AdaBoost)."""
+
+    criterion = PartitionFunction
+
+    def value(self, share):
+        return float(half_log_odds(share))
+
+
+class ClassMeanObjective(_ConfidenceObjective):
+    """Least squares to -1 and +1; sides return their mean (gentle AdaBoost)."""
+
+    criterion = ClassSquares
+
+    def value(self, share):
+        return 2 * share - 1
+
+
+def _error_objective(task, stumps):
+    kind = TwoClassErrorObjective if task.n_classes == 2 else ErrorObjective
+    return kind(task, stumps)
+
+
+OBJECTIVES = {
+    "least_squares": MeanObjective,
+    "signs": SignObjective,
+    "class_error": _error_objective,
+    "class_log_odds": LogOddsObjective,
+    "class_least_squares": ClassMeanObjective,
+}
