@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.special import ndtr, ndtri
 from sklearn.base import clone
 
 from sklearn_ensemble_theory._numerics.root_finding import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses import as_loss
+from sklearn_ensemble_theory.boosting.losses.registry import REGISTRY, loss_names, make_loss
 
 CASES = [
     (losses.SquaredLoss(), "real"),
@@ -279,3 +281,91 @@ def test_jumps_of_empty_groups_and_flat_intervals():
     group = np.array([0, 0, 2])
     roots = root_of_jumps(position, jump, np.array([-2.0, 0.0, -0.5]), group, 3)
     np.testing.assert_array_equal(roots, [2.0, 0.0, 5.0])
+
+
+def test_one_registry_answers_for_every_estimator():
+    assert loss_names("real") == {"squared_error", "absolute_error", "huber", "quantile", "poisson"}
+    assert loss_names("real", differentiable=True) == {"squared_error", "huber", "poisson"}
+    assert loss_names("two classes") == {"log_loss", "exponential", "hinge"}
+    assert loss_names("two classes", differentiable=True) == {"log_loss", "exponential"}
+    for name, target, cls in REGISTRY:
+        n_classes = {"real": 0, "two classes": 2, "many classes": 4}[target]
+        assert type(make_loss(name, n_classes)) is cls
+        assert make_loss(name, n_classes).n_scores(n_classes) == max(1, n_classes * (n_classes > 2))
+        given = cls()
+        assert make_loss(given, n_classes) is given
+    with pytest.raises(ValueError, match="not one of"):
+        make_loss("log_loss")
+    with pytest.raises(ValueError, match="two classes, y has 3 classes"):
+        make_loss("exponential", 3)
+    with pytest.raises(ValueError, match="two classes, y has 3 classes"):
+        make_loss(Cosh(), 3)
+    for n_classes in (0, 2):
+        with pytest.raises(ValueError, match="MultinomialLoss has one score for each class"):
+            make_loss(losses.MultinomialLoss(), n_classes)
+
+
+@each_loss
+def test_homogeneous_and_differentiable_losses_are_what_they_say(loss, kind):
+    rng = np.random.default_rng(0)
+    y, u = targets(kind, 200, rng), rng.standard_normal(200)
+    if loss.homogeneous_degree is not None:
+        for c in (0.1, 7.0):
+            np.testing.assert_allclose(
+                loss.value(c * y, c * u), c**loss.homogeneous_degree * loss.value(y, u), rtol=1e-12
+            )
+    assert loss.is_quadratic == np.allclose(loss.value(y, u), (y - u) ** 2 / 2)
+    at, t, h = np.r_[y, u], np.r_[y, y], 1e-9  # kinks are at the targets
+    jumps = np.abs(loss.gradient(t, at + h) - loss.gradient(t, at - h))
+    assert loss.differentiable == (jumps.max() < 0.5)
+
+
+@each_loss
+def test_scores_from_predictions_are_finite_and_inverse(loss, kind):
+    inside = loss.inverse_link(np.linspace(-2, 2, 9))
+    np.testing.assert_allclose(loss.inverse_link(loss.scores_from(inside)), inside, rtol=1e-12)
+    assert np.isfinite(loss.scores_from(np.array([0.0, 1.0]))).all()
+
+
+def test_class_probabilities_and_leaves_of_several_scores():
+    rng = np.random.default_rng(0)
+    u = rng.standard_normal(20)
+    two = losses.LogisticLoss().class_probabilities(u)
+    np.testing.assert_allclose(two, np.column_stack([1 / (1 + np.exp(u)), 1 / (1 + np.exp(-u))]))
+    loss, y, u = losses.MultinomialLoss(), rng.integers(0, 3, 20), rng.standard_normal((20, 3))
+    np.testing.assert_allclose(loss.class_probabilities(u).sum(axis=1), 1)
+    leaf, w = rng.integers(0, 4, 20), rng.uniform(0.5, 2, 20)
+    for k in range(3):
+        g, h = loss.gradient(y, u)[:, k], loss.hessian(y, u)[:, k]
+        by_hand = [-2 / 3 * (w * g)[leaf == j].sum() / (w * h)[leaf == j].sum() for j in range(4)]
+        np.testing.assert_allclose(loss.leaf_values(y, u, w, leaf, 4, score=k), by_hand)
+    with pytest.raises(ValueError, match="index of a class"):
+        loss.leaf_values(y, u, w, leaf, 4)
+
+
+def test_what_a_user_s_object_has_is_used():
+    class Probit(Cosh):
+        probability = margin = True
+        differentiable = False
+        smoothness = 3.0
+
+        def inverse_link(self, u):
+            return ndtr(u)
+
+        def check_target(self, y):
+            raise ValueError("mine")
+
+    loss = as_loss(Probit())
+    assert (loss.probability, loss.margin, loss.differentiable) == (True, True, False)
+    assert (loss.smoothness, loss.lipschitz, loss.homogeneous_degree) == (3.0, np.inf, None)
+    np.testing.assert_allclose(loss.class_probabilities(np.zeros(2)), 0.5)
+    with pytest.raises(ValueError, match="mine"):
+        loss.check_target(np.zeros(2))
+    with pytest.raises(ValueError, match="needs a method link"):
+        loss.scores_from(np.array([0.5]))
+    Probit.link = staticmethod(ndtri)
+    np.testing.assert_allclose(loss.scores_from(np.array([0.5])), 0)
+    assert as_loss(Cosh()).differentiable
+    Probit.inverse_link = None
+    with pytest.raises(TypeError, match="needs a method inverse_link"):
+        as_loss(Probit())

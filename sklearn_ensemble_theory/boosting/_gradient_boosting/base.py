@@ -32,7 +32,6 @@ from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._trees import is_tree, single_precision
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
 from sklearn_ensemble_theory._weights import positive_rows
-from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._core.learners import (
     CloneOptions,
     check_takes_weights,
@@ -42,6 +41,7 @@ from sklearn_ensemble_theory.boosting._core.learners import (
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES
+from sklearn_ensemble_theory.boosting.losses.registry import make_loss
 
 
 class _Rows(NamedTuple):
@@ -84,10 +84,6 @@ class BaseGradientBoosting(
     @abstractmethod
     def _decode(self, y, description):
         """The user's targets from those that the loss knows."""
-
-    @abstractmethod
-    def _make_loss(self, description):
-        """The loss object for targets of this description."""
 
     # --- fit --------------------------------------------------------------------------------
 
@@ -144,7 +140,7 @@ class BaseGradientBoosting(
         y, description = self._encode(y)
         if continued and not self._same_description(description):
             raise ValueError("warm_start: y has other classes than in the fit that is continued.")
-        loss = self._make_loss(description)
+        loss = make_loss(self.loss, _n_classes(description))
         if sample_weight is not None:
             check_takes_weights(estimator, "estimator")
             sample_weight = check_sample_weight(
@@ -169,7 +165,11 @@ class BaseGradientBoosting(
         if continued:
             state = _State.of(self)
         else:
-            state = _State(self._start(loss, train, rng, description), _n_scores(loss, description))
+            state = _State(
+                loss,
+                self._start(loss, train, rng, description),
+                loss.n_scores(_n_classes(description)),
+            )
         if continued and self.n_estimators < len(state.members):
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {len(state.members)} rounds "
@@ -247,10 +247,7 @@ class BaseGradientBoosting(
     def _start(self, loss, train, rng, description):
         """What the scores start from: a constant, or a fitted estimator."""
         if self.init is None:
-            if isinstance(loss, losses.MultinomialLoss):
-                K = len(description["classes_"])
-                return loss.optimal_constant(train.y, train.weight, n_classes=K)
-            return loss.optimal_constant(train.y, train.weight)
+            return loss.initial_scores(train.y, train.weight, _n_classes(description))
         if isinstance(self.init, str):
             return 0.0
         init = seeded_clone(self.init, rng)
@@ -311,13 +308,13 @@ class BaseGradientBoosting(
 
     def _initial_scores(self, state, X):
         if hasattr(state.init, "predict"):
-            return np.array(self._init_scores(state.init, X), dtype=float)
+            return state.loss.scores_from(self._init_predictions(state.init, state.loss, X))
         shape = (X.shape[0],) if state.n_scores == 1 else (X.shape[0], state.n_scores)
         return np.broadcast_to(state.init, shape).copy()
 
     @abstractmethod
-    def _init_scores(self, init, X):
-        """The scores that belong to the predictions of a fitted `init`."""
+    def _init_predictions(self, init, loss, X):
+        """What a fitted `init` predicts, as the loss's link takes it."""
 
     def _scores(self, state, X):
         """u after all rounds so far."""
@@ -390,15 +387,15 @@ def _takes_sparse(estimator):
     return is_tree(estimator) or (known and get_tags(estimator).input_tags.sparse)
 
 
-def _n_scores(loss, description):
-    return len(description["classes_"]) if isinstance(loss, losses.MultinomialLoss) else 1
+def _n_classes(description):
+    return len(description.get("classes_", ()))
 
 
 class _State:
     """What has been boosted so far."""
 
-    def __init__(self, init, n_scores):
-        self.init, self.n_scores = init, n_scores
+    def __init__(self, loss, init, n_scores):
+        self.loss, self.init, self.n_scores = loss, init, n_scores
         self.members, self.steps = [], []
         self.train_scores, self.validation_scores = [], []
         self.ended = None
@@ -406,7 +403,7 @@ class _State:
     @classmethod
     def of(cls, model):
         """The state of a fitted model, to predict from or to continue."""
-        state = cls(model.init_, model.estimators_.shape[1])
+        state = cls(model.loss_, model.init_, model.estimators_.shape[1])
         state.members = [list(row) for row in model.estimators_]
         state.steps = list(model.steps_)
         state.train_scores = list(model.train_scores_)

@@ -6,24 +6,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._core.probabilities import (
+    ProbabilitiesMixin,
+    loss_gives_probabilities,
+)
 from sklearn_ensemble_theory.boosting._gradient_boosting.base import BaseGradientBoosting
+from sklearn_ensemble_theory.boosting.losses.registry import loss_names
 
 # A larger target cannot be squared and summed.
 LARGEST_TARGET = 1e150
-
-REGRESSION_LOSSES = {
-    "squared_error": losses.SquaredLoss,
-    "absolute_error": losses.AbsoluteLoss,
-    "huber": losses.HuberLoss,
-    "quantile": losses.QuantileLoss,
-    "poisson": losses.PoissonLoss,
-}
-CLASSIFICATION_LOSSES = {
-    "log_loss": losses.LogisticLoss,
-    "exponential": losses.ExponentialLoss,
-    "hinge": losses.HingeLoss,
-}
 
 
 class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
@@ -122,7 +113,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
     _parameter_constraints: dict = {
         **BaseGradientBoosting._parameter_constraints,
-        "loss": [StrOptions(set(REGRESSION_LOSSES)), HasMethods(["value", "gradient"])],
+        "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
     }
 
     def __init__(
@@ -156,11 +147,6 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _make_loss(self, description):
-        if isinstance(self.loss, str):
-            return REGRESSION_LOSSES[self.loss]()
-        return losses.as_loss(self.loss)
-
     def _encode(self, y):
         return self._encode_known(y, {}), {}
 
@@ -173,12 +159,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     def _decode(self, y, description):
         return y
 
-    def _init_scores(self, init, X):
-        # Clipped where the link has a domain: a mean of 0 has no logarithm.
-        prediction = np.asarray(init.predict(X), dtype=float).ravel()
-        if isinstance(self._make_loss({}), losses.PoissonLoss):
-            prediction = np.maximum(prediction, np.finfo(float).eps)
-        return self._make_loss({}).link(prediction)
+    def _init_predictions(self, init, loss, X):
+        return np.ravel(init.predict(X))
 
     def predict(self, X):
         """The prediction of each row: the score through the loss's inverse link.
@@ -200,14 +182,7 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
             yield np.array(self.loss_.inverse_link(u))
 
 
-def _has_probabilities(model):
-    loss = getattr(model, "loss_", None) or model._make_loss({"classes_": [0, 1]})
-    if not loss.probability:
-        raise AttributeError(f"predict_proba: {type(loss).__name__} gives no probabilities.")
-    return True
-
-
-class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
+class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradientBoosting):
     """Gradient boosting of any regressor for classification, with any step rule.
 
     Two classes are boosted in one score (targets -1 and +1 inside, +1 the second of `classes_`);
@@ -301,7 +276,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
 
     _parameter_constraints: dict = {
         **BaseGradientBoosting._parameter_constraints,
-        "loss": [StrOptions(set(CLASSIFICATION_LOSSES)), HasMethods(["value", "gradient"])],
+        "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],
     }
 
     def __init__(
@@ -335,18 +310,6 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _make_loss(self, description):
-        if len(description["classes_"]) > 2:
-            if self.loss == "log_loss":
-                return losses.MultinomialLoss()
-            raise ValueError(
-                f"loss={self.loss!r} is for two classes, y has {len(description['classes_'])} "
-                "classes; use loss='log_loss', or OneVsRestClassifier around this one."
-            )
-        if isinstance(self.loss, str):
-            return CLASSIFICATION_LOSSES[self.loss]()
-        return losses.as_loss(self.loss)
-
     def _encode(self, y):
         check_classification_targets(y)
         classes = np.unique(y)
@@ -366,17 +329,16 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         classes = description["classes_"]
         return classes[(y > 0).astype(int) if len(classes) == 2 else y]
 
-    def _init_scores(self, init, X):
+    def _init_predictions(self, init, loss, X):
         if not hasattr(init, "predict_proba"):
             raise ValueError(f"init: {type(init).__name__} has no predict_proba.")
-        proba = np.clip(init.predict_proba(X), np.finfo(float).eps, 1 - np.finfo(float).eps)
-        loss = self._make_loss({"classes_": init.classes_})
         if not loss.probability:
             raise ValueError(
                 f"init: {type(loss).__name__} gives no probabilities, so it cannot start from "
                 f"those of {type(init).__name__}; use init=None or 'zero'."
             )
-        return loss.link(proba[:, 1] if proba.shape[1] == 2 else proba)
+        proba = init.predict_proba(X)
+        return proba[:, 1] if proba.shape[1] == 2 else proba
 
     def decision_function(self, X):
         """The scores of each row: positive is the second class, the largest the predicted one.
@@ -408,25 +370,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         for u in self._staged_raw(X):
             yield self._decide(u)
 
-    def _to_proba(self, u):
-        p = self.loss_.inverse_link(u)
-        return np.column_stack([1 - p, p]) if p.ndim == 1 else p
-
-    @available_if(_has_probabilities)
-    def predict_proba(self, X):
-        """Class probabilities by the loss's inverse link: shape (n_samples, n_classes).
-
-        Not for losses without one (hinge).
-        """
-        return self._to_proba(self._raw(X))
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`."""
-        return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
-
-    @available_if(_has_probabilities)
+    @available_if(loss_gives_probabilities)
     def staged_predict_proba(self, X):
         """The class probabilities after each round."""
         for u in self._staged_raw(X):
-            yield self._to_proba(u)
+            yield self.loss_.class_probabilities(u)

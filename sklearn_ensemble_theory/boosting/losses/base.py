@@ -1,0 +1,439 @@
+"""What a loss answers: the base class with numerical defaults, and losses of the user's own."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_increasing
+
+Array = NDArray[Any]
+
+# exp(700) = 1e304: a weighted mean of such numbers is still finite.
+MAX_EXPONENT = 700.0
+# Probabilities are kept this far from 0 and 1, where links are infinite.
+SMALLEST_PROBABILITY = float(np.finfo(float).eps)
+
+
+def bounded_exp(z: Array) -> Array:
+    """exp(z), kept finite."""
+    return np.exp(np.minimum(z, MAX_EXPONENT))
+
+
+class ValueAndGradient(Protocol):
+    """The least that a loss must have."""
+
+    def value(self, y: Array, u: Array) -> Array: ...
+
+    def gradient(self, y: Array, u: Array) -> Array: ...
+
+
+class Loss(BaseEstimator):
+    """Base class of the losses, with a numerical default for everything but value and gradient.
+
+    Subclassing `BaseEstimator` gives parameters by name (``loss__delta`` in a grid search),
+    `clone` and a readable representation.
+
+    Attributes
+    ----------
+    smoothness : float
+        G2, the largest second derivative in u; inf where there is none.
+    lipschitz : float
+        G1, the largest absolute (Euclidean, for several scores) derivative in u; inf where there
+        is none.
+    margin : bool
+        Whether the targets are -1 and +1, and the sign of the score is the decision.
+    probability : bool
+        Whether `inverse_link` gives probabilities: P(y = +1), or those of all classes.
+    differentiable : bool
+        Whether the gradient exists everywhere, as Frank-Wolfe needs.
+    homogeneous_degree : float or None
+        The k for which l(c y, c u) = c^k l(y, u) for every c > 0; None where there is none. The
+        targets of such a loss can be brought to any unit before they are fitted.
+    is_quadratic : bool
+        Whether the loss is (y - u)²/2, so that the inner products of the columns determine the
+        risk.
+    link_domain : tuple of two floats
+        Predictions are clipped to this interval before `link` is applied to them.
+    """
+
+    smoothness: float = np.inf
+    lipschitz: float = np.inf
+    margin: bool = False
+    probability: bool = False
+    differentiable: bool = True
+    homogeneous_degree: float | None = None
+    is_quadratic: bool = False
+    link_domain: tuple[float, float] = (-np.inf, np.inf)
+
+    def value(self, y: Array, u: Array) -> Array:
+        """The loss of each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs a method value(y, u).")
+
+    def gradient(self, y: Array, u: Array) -> Array:
+        """Derivative in u of the loss of each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        u : ndarray of shape (n,) or (n, K)
+
+        Returns
+        -------
+        ndarray of the shape of u
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs a method gradient(y, u).")
+
+    def hessian(self, y: Array, u: Array) -> Array | None:
+        """Second derivative in u of the loss of each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        u : ndarray of shape (n,) or (n, K)
+
+        Returns
+        -------
+        ndarray of the shape of u, or None
+            The diagonal for several scores; None where the loss has no second derivative.
+        """
+        return None
+
+    def check_target(self, y: Array) -> None:
+        """Raise a ValueError if a target or a parameter is outside the loss's domain.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        """
+        return
+
+    def n_scores(self, n_classes: int) -> int:
+        """The number of scores of a row.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes; 0 for a real target.
+
+        Returns
+        -------
+        int
+        """
+        return 1
+
+    def inverse_link(self, u: Array) -> Array:
+        """The prediction that belongs to a score: a mean, or P(y = +1).
+
+        Parameters
+        ----------
+        u : ndarray of shape (n,) or (n, K)
+
+        Returns
+        -------
+        ndarray of the shape of u
+        """
+        return u
+
+    def link(self, mean: Array) -> Array:
+        """The score that belongs to a prediction: the inverse of `inverse_link`.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (n,) or (n, K)
+
+        Returns
+        -------
+        ndarray of the shape of `mean`
+        """
+        return mean
+
+    def scores_from(self, prediction: ArrayLike) -> Array:
+        """The scores that belong to the predictions of another estimator.
+
+        Parameters
+        ----------
+        prediction : array-like of shape (n,) or (n, K)
+            What `inverse_link` would return: means, or probabilities. They are clipped to the
+            domain of the link: a mean of 0 has no logarithm.
+
+        Returns
+        -------
+        ndarray of the shape of `prediction`
+        """
+        low, high = self.link_domain
+        prediction = np.asarray(prediction, dtype=float)
+        if low > -np.inf or high < np.inf:
+            prediction = np.clip(prediction, low, high)
+        return np.array(self.link(prediction), dtype=float)
+
+    def class_probabilities(self, u: Array) -> Array:
+        """The probabilities of all classes, for a loss with `probability`.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n,) or (n, K)
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, K)
+        """
+        p = self.inverse_link(u)
+        return np.column_stack([1 - p, p]) if p.ndim == 1 else p
+
+    def risk(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
+        """F(u): the weighted mean of the values.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        u : ndarray of shape (n,) or (n, K)
+        sample_weight : ndarray of shape (n,), default=None
+
+        Returns
+        -------
+        float
+        """
+        return float(np.average(self.value(y, u), weights=sample_weight))
+
+    def line_search(
+        self,
+        y: Array,
+        u: Array,
+        psi: Array,
+        weight: Array,
+        group: Array | None = None,
+        n_groups: int = 1,
+    ) -> Array:
+        """The b that minimises the sum of weight * l(y, u + b psi), in each group of rows.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        u, psi : ndarrays of shape (n,) or (n, K)
+        weight : ndarray of shape (n,)
+        group : int ndarray of shape (n,), default=None
+            None is one group of all the rows.
+        n_groups : int, default=1
+
+        Returns
+        -------
+        b : ndarray of shape (n_groups,)
+            Where the infimum is at infinity, the point where the slope has fallen to 1e-8 of its
+            value at 0.
+        """
+        direction = psi if psi.ndim == 1 else None
+
+        def slope(b: Array) -> Array:
+            at = b[0] if group is None else b[group]
+            if direction is None:
+                at = np.asarray(at).reshape(-1, 1)
+            each = self.gradient(y, u + at * psi) * psi
+            each = each if direction is not None else each.sum(axis=1)
+            return group_sums(weight * each, group, n_groups)
+
+        size = np.max(np.abs(psi), initial=0.0)
+        if size == 0:
+            return np.zeros(n_groups)
+        # The first length that is tried moves the largest score by 1, or as far as the targets
+        # themselves reach, whichever is smaller: y of 1e-150 must not be searched from 1 down.
+        reach = np.max(np.abs(self.gradient(y, u)), initial=0.0)
+        first = min(1.0, reach) / size if reach > 0 else 1.0 / size
+        return root_of_increasing(slope, n_groups, first=first)
+
+    def optimal_constant(self, y: Array, sample_weight: Array | None = None) -> Any:
+        """The constant score with the least risk.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        sample_weight : ndarray of shape (n,), default=None
+
+        Returns
+        -------
+        float, or ndarray of shape (K,) for several scores
+        """
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return float(self.line_search(y, np.zeros(len(y)), np.ones(len(y)), weight)[0])
+
+    def initial_scores(self, y: Array, sample_weight: Array | None, n_classes: int) -> Any:
+        """`optimal_constant`, for a target of which some classes may be absent.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        sample_weight : ndarray of shape (n,) or None
+        n_classes : int
+            0 for a real target.
+
+        Returns
+        -------
+        float, or ndarray of shape (K,) for several scores
+        """
+        return self.optimal_constant(y, sample_weight)
+
+    def leaf_values(
+        self,
+        y: Array,
+        u: Array,
+        weight: Array,
+        leaf: Array,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> Array:
+        """What to add to the scores of each leaf: one Newton step, or the exact minimum.
+
+        One Newton step where there is a second derivative (Friedman 2001, TreeBoost): exact
+        minima of pure leaves are infinite for the logistic loss. The exact minimum in the leaf
+        otherwise.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+        u : ndarray of shape (n,) or (n, K)
+        weight : ndarray of shape (n,)
+        leaf : int ndarray of shape (n,)
+            The leaf of each row.
+        n_leaves : int
+        score : int, default=None
+            The score that the leaves belong to, for a loss with several.
+
+        Returns
+        -------
+        ndarray of shape (n_leaves,)
+        """
+        second = self.hessian(y, u)
+        if second is None:
+            return self.line_search(y, u, np.ones(len(u)), weight, leaf, n_leaves)
+        return newton_leaves(self.gradient(y, u), second, weight, leaf, n_leaves)
+
+
+def newton_leaves(
+    gradient: Array, hessian: Array, weight: Array, leaf: Array, n_leaves: int
+) -> Array:
+    """-sum(w g) / sum(w h) in each leaf, 0 where the curvature has vanished."""
+    first = group_sums(weight * gradient, leaf, n_leaves)
+    second = group_sums(weight * hessian, leaf, n_leaves)
+    total = group_sums(weight, leaf, n_leaves)
+    flat = second <= 1e-150 * total
+    return np.where(flat, 0.0, -first / np.where(flat, 1.0, second))
+
+
+class UserLoss(Loss):
+    """Any object with `value` and `gradient`, completed by the numerical defaults.
+
+    What else the object has under the names of `Loss` is used.
+
+    Parameters
+    ----------
+    loss : object with ``value(y, u)`` and ``gradient(y, u)``
+    """
+
+    def __init__(self, loss: ValueAndGradient):
+        self.loss = loss
+
+    def _of_loss(self, name: str) -> Any:
+        """The object's own attribute or method; the default of `Loss` where it has none."""
+        found = getattr(self.loss, name, None)
+        return getattr(super(), name) if found is None else found
+
+    def _checked(self, name: str, y: Array, u: Array, shape: tuple[int, ...]) -> Array:
+        result = np.asarray(getattr(self.loss, name)(y, u), dtype=float)
+        if result.shape != shape:
+            raise ValueError(
+                f"loss: {type(self.loss).__name__}.{name}(y, u) must have shape "
+                f"{shape}, got {result.shape}."
+            )
+        return result
+
+    def value(self, y, u):
+        return self._checked("value", y, u, (len(y),))
+
+    def gradient(self, y, u):
+        return self._checked("gradient", y, u, np.shape(u))
+
+    def hessian(self, y, u):
+        if getattr(self.loss, "hessian", None) is None:
+            return None
+        return self._checked("hessian", y, u, np.shape(u))
+
+    def check_target(self, y):
+        self._of_loss("check_target")(y)
+
+    def n_scores(self, n_classes):
+        return self._of_loss("n_scores")(n_classes)
+
+    def optimal_constant(self, y, sample_weight=None):
+        constant = self._of_loss("optimal_constant")(y, sample_weight)
+        return float(constant) if np.ndim(constant) == 0 else np.asarray(constant, dtype=float)
+
+    def inverse_link(self, u):
+        return np.asarray(self._of_loss("inverse_link")(u))
+
+    def link(self, mean):
+        own = getattr(self.loss, "link", None)
+        if own is None and getattr(self.loss, "inverse_link", None) is not None:
+            raise ValueError(
+                f"loss: {type(self.loss).__name__} needs a method link(mean), the inverse of its "
+                "inverse_link(u), to start from the predictions of an estimator."
+            )
+        return mean if own is None else own(mean)
+
+    @property
+    def smoothness(self):
+        return self._of_loss("smoothness")
+
+    @property
+    def lipschitz(self):
+        return self._of_loss("lipschitz")
+
+    @property
+    def margin(self):
+        return self._of_loss("margin")
+
+    @property
+    def probability(self):
+        return self._of_loss("probability")
+
+    @property
+    def differentiable(self):
+        return self._of_loss("differentiable")
+
+    @property
+    def homogeneous_degree(self):
+        return self._of_loss("homogeneous_degree")
+
+    @property
+    def link_domain(self):
+        inside = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+        return inside if self.probability else self._of_loss("link_domain")
+
+
+def as_loss(loss: Any) -> Loss:
+    """A `Loss`: itself, or any object with `value` and `gradient` completed to one."""
+    if isinstance(loss, Loss):
+        return loss
+    if not all(callable(getattr(loss, name, None)) for name in ("value", "gradient")):
+        raise TypeError(f"loss must have the methods value(y, u) and gradient(y, u), got {loss!r}.")
+    wrapped = UserLoss(loss)
+    if wrapped.probability and not callable(getattr(loss, "inverse_link", None)):
+        raise TypeError(
+            f"loss: {type(loss).__name__} has probability=True and needs a method inverse_link(u), "
+            "which gives the probability of the second class."
+        )
+    return wrapped

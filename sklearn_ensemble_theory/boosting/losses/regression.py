@@ -1,0 +1,189 @@
+"""Losses of real targets: squared, absolute, quantile, Huber and Poisson."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_jumps
+from sklearn_ensemble_theory.boosting.losses.base import Array, Loss, bounded_exp
+
+
+class SquaredLoss(Loss):
+    """l(y, u) = (y - u)² / 2, with G2 = 1 [Bach, §10.3.1].
+
+    The factor 1/2 makes the negative gradient the residual.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.boosting.losses import SquaredLoss
+    >>> loss = SquaredLoss()
+    >>> loss.value(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
+    array([0.5, 2. ])
+    >>> loss.smoothness, loss.lipschitz
+    (1.0, inf)
+    """
+
+    smoothness = 1.0
+    homogeneous_degree = 2.0
+    is_quadratic = True
+
+    def value(self, y, u):
+        return 0.5 * (y - u) ** 2
+
+    def gradient(self, y, u):
+        return u - y
+
+    def hessian(self, y, u):
+        return np.ones_like(u)
+
+    def line_search(self, y, u, psi, weight, group=None, n_groups=1):
+        size = np.max(np.abs(psi), initial=0.0)
+        if size == 0:
+            return np.zeros(n_groups)
+        psi = psi / size  # so that the squares neither overflow nor vanish
+        num = group_sums(weight * (y - u) * psi, group, n_groups)
+        den = group_sums(weight * psi**2, group, n_groups)
+        return np.where(den > 0, num / np.where(den > 0, den, 1.0), 0.0) / size
+
+    def optimal_constant(self, y, sample_weight=None):
+        # The mean of offsets from one row: exact for constant y, whatever its size.
+        return float(y[0] + np.average(y - y[0], weights=sample_weight))
+
+
+class PiecewiseLinearLoss(Loss):
+    """Losses with one kink, linear on both sides: every line search is a weighted quantile."""
+
+    differentiable = False
+
+    def kinks(self, y: Array) -> tuple[Array, Any, Any]:
+        """Position of the kink of each row and the slopes on its left and right."""
+        raise NotImplementedError
+
+    def value(self, y, u):
+        at, left, right = self.kinks(y)
+        return np.where(u < at, left, right) * (u - at)
+
+    def gradient(self, y, u):
+        # A subgradient: the middle of the two slopes at the kink itself.
+        at, left, right = self.kinks(y)
+        return np.where(u < at, left, np.where(u > at, right, (left + right) / 2))
+
+    def line_search(self, y, u, psi, weight, group=None, n_groups=1):
+        at, left, right = (np.broadcast_to(part, np.shape(u)) for part in self.kinks(y))
+        moving = psi != 0
+        position = (at - u) / np.where(moving, psi, 1.0)
+        jump = np.where(moving, weight * np.abs(psi) * (right - left), 0.0)
+        # At b = -inf a row with psi > 0 is left of its kink, one with psi < 0 right of it.
+        start = group_sums(weight * psi * np.where(psi > 0, left, right), group, n_groups)
+        return root_of_jumps(position, jump, start, group, n_groups)
+
+
+class AbsoluteLoss(PiecewiseLinearLoss):
+    """l(y, u) = |y - u|, with G1 = 1; the optimal constant is the weighted median."""
+
+    lipschitz = 1.0
+    homogeneous_degree = 1.0
+
+    def kinks(self, y):
+        return y, -1.0, 1.0
+
+
+class QuantileLoss(PiecewiseLinearLoss):
+    """l(y, u) = q (y - u)+ + (1 - q) (u - y)+; the optimal constant is the weighted q-quantile.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        q, strictly between 0 and 1.
+    """
+
+    homogeneous_degree = 1.0
+
+    def __init__(self, quantile: float = 0.5):
+        self.quantile = quantile
+
+    def check_target(self, y):
+        if not (isinstance(self.quantile, Real) and 0 < self.quantile < 1):
+            raise ValueError(f"quantile must lie strictly between 0 and 1, got {self.quantile!r}.")
+
+    @property
+    def lipschitz(self):
+        return max(self.quantile, 1 - self.quantile)
+
+    def kinks(self, y):
+        return y, -self.quantile, 1 - self.quantile
+
+
+class HuberLoss(Loss):
+    """Half the square up to `delta`, linear beyond: G2 = 1, G1 = delta.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Residual, in units of y, at which the square turns into a line.
+    """
+
+    smoothness = 1.0
+
+    def __init__(self, delta: float = 1.0):
+        self.delta = delta
+
+    def check_target(self, y):
+        if not (isinstance(self.delta, Real) and 0 < self.delta < np.inf):
+            raise ValueError(f"delta must be a positive number, got {self.delta!r}.")
+
+    @property
+    def lipschitz(self):
+        return self.delta
+
+    def value(self, y, u):
+        r = np.abs(y - u)
+        near = np.minimum(r, self.delta)
+        return near * (r - near / 2)
+
+    def gradient(self, y, u):
+        return np.clip(u - y, -self.delta, self.delta)
+
+
+class PoissonLoss(Loss):
+    """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
+
+    link_domain = (float(np.finfo(float).eps), np.inf)
+
+    def check_target(self, y):
+        if np.min(y, initial=0) < 0 or not np.sum(y) > 0:
+            raise ValueError("PoissonLoss needs targets y that are not negative and not all zero.")
+
+    def value(self, y, u):
+        return bounded_exp(u) - y * u
+
+    def gradient(self, y, u):
+        return bounded_exp(u) - y
+
+    def hessian(self, y, u):
+        return bounded_exp(u)
+
+    def inverse_link(self, u):
+        return bounded_exp(u)
+
+    def link(self, mean):
+        return np.log(mean)
+
+    def optimal_constant(self, y, sample_weight=None):
+        return float(np.log(np.average(y, weights=sample_weight)))
+
+    def leaf_values(self, y, u, weight, leaf, n_leaves, score=None):
+        # log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1.
+        events = group_sums(weight * y, leaf, n_leaves)
+        expected = group_sums(weight * bounded_exp(u), leaf, n_leaves)
+        known = (events > 0) & (expected > 0)
+        ratio = np.where(known, events, 1.0) / np.where(known, expected, 1.0)
+        return np.where(known, np.log(ratio), np.where(expected > 0, -1.0, 0.0))
