@@ -23,7 +23,6 @@ from sklearn_ensemble_theory._weak_learners import (
     prepare_rounds,
 )
 from sklearn_ensemble_theory.boosting._core.loop import WeakLearner
-from sklearn_ensemble_theory.boosting.losses import MultinomialLoss, newton_leaves
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,12 +209,9 @@ class TreeClones(RegressorClones):
 
     def _leaves(self, leaf, weight, u, seen, n_nodes, k):
         loss, y = self.risk.loss, self.risk.y[seen]
-        if not isinstance(loss, MultinomialLoss):
-            return loss.leaf_values(y, u, weight, leaf, n_nodes)
-        # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
-        K = u.shape[1]
-        gradient, hessian = loss.gradient(y, u)[:, k], loss.hessian(y, u)[:, k]
-        return (K - 1) / K * newton_leaves(gradient, hessian, weight, leaf, n_nodes)
+        # A loss with one score need not know of the argument `score`.
+        which = {} if k is None else {"score": k}
+        return loss.leaf_values(y, u, weight, leaf, n_nodes, **which)
 
 
 class SignClones(Clones):

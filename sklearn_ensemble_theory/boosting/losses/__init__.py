@@ -17,7 +17,6 @@ F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
 from sklearn_ensemble_theory.boosting.losses.base import Loss
 from sklearn_ensemble_theory.boosting.losses.base import as_loss as as_loss
-from sklearn_ensemble_theory.boosting.losses.base import newton_leaves as newton_leaves
 from sklearn_ensemble_theory.boosting.losses.classification import (
     ExponentialLoss,
     HingeLoss,
