@@ -48,7 +48,17 @@ class TargetScale:
         """
         weight = weight / weight.sum()
         # The mean of differences from one row: exact for constant y, whatever its size.
-        mean = y[0] + weight @ (y - y[0]) if centre else np.zeros(y.shape[1:])
+        return cls.about(y, y[0] + weight @ (y - y[0]) if centre else np.zeros(y.shape[1:]))
+
+    @classmethod
+    def about(cls, y, mean):
+        """About a given mean, in units of the largest deviation.
+
+        Parameters
+        ----------
+        y : float array of shape (n,) or (n, n_targets)
+        mean : float or array of shape (n_targets,)
+        """
         size = np.abs(y - mean).max(axis=0)
         constant = size <= CONSTANT_TO_ROUNDING * np.abs(mean)
         scale = np.where(constant, 1.0, size)

@@ -120,7 +120,8 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         """The dictionary, the scales of the targets and the path of each."""
         dictionary = ColumnDictionary(X, weight, self.fit_intercept)
         rows = GramRows(dictionary, self.n_iterations)
-        target = TargetScale.about_mean(Y, weight, centre=self.fit_intercept)
+        mean = Y[0] + weight @ (Y - Y[0]) if self.fit_intercept else np.zeros(Y.shape[1])
+        target = TargetScale.about(Y, mean)
         scaled = target(Y)
         correlations = dictionary.products(scaled.T)
         squares = weight @ scaled**2
