@@ -11,11 +11,12 @@ from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import (
     EmpiricalRisk,
     ExponentialRisk,
-    empirical_risk,
 )
 from sklearn_ensemble_theory.boosting._core.steps import (
     FixedStep,
+    JointStep,
     LineSearchStep,
+    QuadraticBoundStep,
     SmoothStep,
     StepResult,
 )
@@ -88,7 +89,6 @@ def test_exponential_risk_in_logarithms_equals_the_plain_one():
     assert logs.value(u) == pytest.approx(plain.value(u), rel=1e-13)
     a, b = plain.at(u), logs.at(u)
     np.testing.assert_allclose(b.scale * b.weight * b.target, a.weight * a.target, rtol=1e-12)
-    assert isinstance(empirical_risk(losses.ExponentialLoss(), y), ExponentialRisk)
     far = logs.at(y * 5000)
     assert np.isfinite(far.weight).all()
     assert far.weight.sum() == pytest.approx(1)
@@ -106,17 +106,18 @@ def test_smooth_step_descends_by_the_bound_of_10_8(loss):
     for radius in (None, np.abs(psi).max()):
         risk = EmpiricalRisk(loss, y, w)
         u, before = np.zeros(len(y)), risk.value(np.zeros(len(y)))
-        for record in islice(boost(risk, Columns(psi), SmoothStep(radius=radius), u), 50):
+        rule = QuadraticBoundStep() if radius is None else SmoothStep(output_bound=radius)
+        for record in islice(boost(risk, Columns(psi), rule, u), 50):
             reach = record.outputs if radius is None else np.full(len(y), radius)
             bound = loss.smoothness * np.sum(w * reach**2)
             assert record.risk <= before - record.first_order_gain**2 / (2 * bound) + 1e-15
             before = record.risk
 
 
-def test_smooth_step_is_the_exact_one_for_the_squared_loss():
+def test_quadratic_bound_step_is_the_exact_one_for_the_squared_loss():
     psi, y = problem()
     paths = []
-    for rule in (SmoothStep(), LineSearchStep()):
+    for rule in (QuadraticBoundStep(), LineSearchStep()):
         u = np.zeros(len(y))
         rounds = boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, u)
         paths.append([record.step for record in islice(rounds, 20)])
@@ -125,8 +126,24 @@ def test_smooth_step_is_the_exact_one_for_the_squared_loss():
 
 def test_smooth_step_refuses_a_loss_without_the_constant():
     risk = ExponentialRisk(np.array([-1.0, 1.0]))
-    with pytest.raises(ValueError, match=r"step='smooth'.*ExponentialLoss"):
-        SmoothStep().check(risk)
+    for rule, name in ((SmoothStep(), "smooth"), (QuadraticBoundStep(), "quadratic_bound")):
+        with pytest.raises(ValueError, match=rf"step='{name}'.*ExponentialLoss"):
+            rule.check(risk)
+
+
+def test_smooth_step_needs_a_bound_that_holds():
+    psi, y = problem()
+    with pytest.raises(ValueError, match="step='smooth' needs output_bound"):
+        SmoothStep().prepare(Columns(psi))
+    rule = SmoothStep(output_bound=0.5)  # the columns' root mean square is 1
+    with pytest.raises(ValueError, match=r"output_bound=0.5, but .* root mean square of 1"):
+        next(boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y))))
+
+
+def test_joint_step_needs_one_score():
+    risk = EmpiricalRisk(losses.MultinomialLoss(), np.array([0, 1, 2]))
+    with pytest.raises(ValueError, match="step='joint' needs a loss with one score"):
+        JointStep().check(risk, n_scores=3)
 
 
 def test_learning_rate_may_depend_on_the_round():

@@ -39,7 +39,7 @@ def greedy_run(loss, psi, y, rounds, radius=None):
     risk, u = EmpiricalRisk(loss, y), np.zeros(len(y))
     R = np.abs(psi).max() if radius is None else radius
     risks, scores = [risk.value(u)], [u.copy()]
-    for record in islice(boost(risk, Columns(psi), SmoothStep(radius=R), u), rounds):
+    for record in islice(boost(risk, Columns(psi), SmoothStep(output_bound=R), u), rounds):
         risks.append(record.risk)
         scores.append(u.copy())
     return np.array(risks), np.array(scores), loss.smoothness * R**2
@@ -98,7 +98,9 @@ def test_exercise_10_6_holds_along_runs(seed):
     y = psi @ (rng.standard_normal(40) * (rng.random(40) < 0.2))
     risk, u = EmpiricalRisk(SquaredLoss(), y), np.zeros(15)
     # The columns have mean square 1: the step 1/(L C²) is matching pursuit's.
-    risks = [r.risk for r in islice(boost(risk, Columns(psi), SmoothStep(), u), 400)]
+    risks = [
+        r.risk for r in islice(boost(risk, Columns(psi), SmoothStep(output_bound=1.0), u), 400)
+    ]
     right = bounds.quadratic_boosting_bound(np.arange(1, 401), 1.0, gauge(psi, y))
     assert (np.array(risks) <= right).all()
     # Halved it still holds: at t = 0, where it would be tight, it says nothing, and the first step
@@ -238,7 +240,7 @@ def test_proposition_10_2_holds_on_average():
     for _ in range(runs):
         X, y = sample(n)
         u, coef = np.zeros(n), np.zeros(d)
-        steps = boost(EmpiricalRisk(loss, y), Columns(X), SmoothStep(radius=1.0), u)
+        steps = boost(EmpiricalRisk(loss, y), Columns(X), SmoothStep(output_bound=1.0), u)
         for t, record in enumerate(islice(steps, max(rounds)), start=1):
             sign = np.sign(record.outputs @ X[:, record.predictor])
             coef[record.predictor] += sign * record.step

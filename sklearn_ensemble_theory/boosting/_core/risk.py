@@ -1,14 +1,23 @@
-"""The empirical risk F(u) of a vector of scores, as the boosting loop needs it."""
+"""The empirical risk F(u) of a vector of scores, as the boosting loop needs it.
+
+`EmpiricalRisk` serves every loss. AdaBoost uses `ExponentialRisk` and `MarginRisk`, which hold the
+exponential loss as a logarithm.
+"""
+
+from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from sklearn_ensemble_theory._numerics.hot_loops import inner
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
+
+Array = NDArray[np.float64]
 
 
 class RiskState(NamedTuple):
@@ -28,11 +37,11 @@ class RiskState(NamedTuple):
     """
 
     value: float
-    target: np.ndarray
-    weight: np.ndarray
+    target: Array
+    weight: Array
     scale: float = 1.0
 
-    def first_order_gain(self, psi: np.ndarray) -> float:
+    def first_order_gain(self, psi: Array) -> float:
         """-F'(u)' psi / scale: the first-order gain of a step along psi."""
         if psi.ndim == 1:
             return inner(self.weight * self.target, psi)
@@ -49,30 +58,35 @@ class EmpiricalRisk:
     sample_weight : array of shape (n,), default=None
     """
 
-    def __init__(self, loss, y, sample_weight=None):
+    def __init__(self, loss: Any, y: NDArray[Any], sample_weight: Array | None = None) -> None:
         self.loss = as_loss(loss)
         self.y = y
         self.weight = normalised_weights(sample_weight, len(y))
 
-    def at(self, u):
+    def at(self, u: Array) -> RiskState:
         """The `RiskState` at the scores u."""
         value = inner(self.weight, self.loss.value(self.y, u))
         return RiskState(value, -self.loss.gradient(self.y, u), self.weight)
 
-    def value(self, u):
+    def value(self, u: Array) -> float:
+        """F(u)."""
         return inner(self.weight, self.loss.value(self.y, u))
 
-    def line_search(self, u, psi, state):
+    def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""
         return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
 
-    def curvature(self, psi):
-        """L C²: F(u + b psi) <= F(u) + b F'(u)'psi + b² (L C²) / 2 for every u and b.
-
-        In [Bach, eq. (10.8)] L = G2/n and C² bounds |psi|²; with weights it is G2 sum w_i psi_i².
-        """
+    def mean_square(self, psi: Array) -> float:
+        """The weighted mean of psi_i², or of |psi_i|² for several scores; |psi|²/n unweighted."""
         weight = self.weight if psi.ndim == 1 else self.weight[:, None]
-        return self.loss.smoothness * float(np.sum(weight * psi**2))
+        return float(np.sum(weight * psi**2))
+
+    def curvature(self, psi: Array) -> float:
+        """L |psi|²: F(u + b psi) <= F(u) + b F'(u)'psi + b² (L |psi|²) / 2 for every u and b.
+
+        In [Bach, eq. (10.8)] L = G2/n; with weights L |psi|² is G2 sum w_i psi_i².
+        """
+        return self.loss.smoothness * self.mean_square(psi)
 
 
 class ExponentialRisk(EmpiricalRisk):
@@ -82,23 +96,23 @@ class ExponentialRisk(EmpiricalRisk):
     the normaliser [Bach, §10.3.4].
     """
 
-    def __init__(self, y, sample_weight=None):
+    def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
         super().__init__(ExponentialLoss(), y, sample_weight)
         with np.errstate(divide="ignore"):
             self._log_start = np.log(self.weight)
 
-    def log_weight(self, u):
+    def log_weight(self, u: Array) -> Array:
         """log w_i - y_i u_i: the logarithms of the weights before they are normalised."""
         return self._log_start - self.y * u
 
-    def log_value(self, u):
+    def log_value(self, u: Array) -> float:
         """log F(u), finite however far the risk has fallen."""
         return float(logsumexp(self.log_weight(u)))
 
-    def value(self, u):
+    def value(self, u: Array) -> float:
         return _exp(self.log_value(u))
 
-    def at(self, u):
+    def at(self, u: Array) -> RiskState:
         logs = self.log_weight(u)
         top = logs.max()
         logs -= top
@@ -112,27 +126,20 @@ class ExponentialRisk(EmpiricalRisk):
 class MarginRisk(ExponentialRisk):
     """The exponential risk of margins: u_i is y_i times the score, every target is +1."""
 
-    def __init__(self, sample_weight):
+    def __init__(self, sample_weight: Array) -> None:
         super().__init__(np.ones(len(sample_weight)), sample_weight)
 
-    def log_weight(self, u):
+    def log_weight(self, u: Array) -> Array:
         return self._log_start - u
 
-    def at(self, u):
+    def at(self, u: Array) -> RiskState:
         return _MarginState(*super().at(u))
 
 
 class _MarginState(RiskState):
-    def first_order_gain(self, psi: np.ndarray) -> float:
+    def first_order_gain(self, psi: Array) -> float:
         return inner(self.weight, psi)
 
 
-def _exp(x):
+def _exp(x: float) -> float:
     return math.exp(x) if x < 709 else math.inf
-
-
-def empirical_risk(loss, y, sample_weight=None):
-    """The risk of a loss: the exponential one in the log domain, any other as it is."""
-    if isinstance(loss, ExponentialLoss):
-        return ExponentialRisk(y, sample_weight)
-    return EmpiricalRisk(loss, y, sample_weight)

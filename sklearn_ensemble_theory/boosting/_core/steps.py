@@ -11,9 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_ensemble_theory._weak_learners import JointTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
 
 LearningRate = float | Callable[[int], float]
+# Outputs may exceed a given bound by rounding.
+OUTPUT_TOLERANCE = 1e-9
 
 
 class StepResult(NamedTuple):
@@ -35,13 +38,40 @@ class Step:
     """Base of the step rules: b = learning_rate * length.
 
     A subclass overrides `length`; one that ends the loop or has details overrides `__call__`.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default=1.0
+
+    Attributes
+    ----------
+    reoptimizes_leaves : bool
+        Whether the leaf values of trees may be changed before the step, to lower the risk itself.
+    fits_some_rows : bool
+        Whether the weak learner may be fitted to a part of the rows.
     """
+
+    reoptimizes_leaves = False
+    fits_some_rows = True
 
     def __init__(self, learning_rate: LearningRate = 1.0) -> None:
         self.learning_rate = learning_rate
 
-    def check(self, risk: EmpiricalRisk) -> None:
+    @classmethod
+    def of(cls, estimator: Any) -> "Step":
+        """The rule with the parameters of an estimator."""
+        return cls(estimator.learning_rate)
+
+    def check(self, risk: EmpiricalRisk, n_scores: int = 1) -> None:
         """Raise a ValueError where the rule cannot be used with this risk."""
+        return
+
+    def task(self, risk: EmpiricalRisk) -> Task:
+        """What the weak learner is fitted to."""
+        return LeastSquaresTask()
+
+    def prepare(self, learner: Any) -> None:
+        """Take what the rule needs to know of the weak learner, before the first round."""
         return
 
     def rate(self, t: int) -> float:
@@ -81,46 +111,120 @@ class Step:
 
 
 class FixedStep(Step):
-    """b = learning_rate: plain gradient boosting [Shah, §4.3]."""
+    """b = learning_rate: plain gradient boosting [Shah, algorithm 3]."""
+
+    reoptimizes_leaves = True
 
     def length(self, risk, u, psi, state, gain):
         return 1.0
 
 
 class LineSearchStep(Step):
-    """b minimises F(u + b psi), for the psi that the weak learner has chosen before."""
+    """b minimises F(u + b psi), for the psi that was fitted to the negative gradient before."""
+
+    reoptimizes_leaves = True
 
     def length(self, risk, u, psi, state, gain):
         return risk.line_search(u, psi, state)
 
 
-class SmoothStep(Step):
-    """b = -F'(u)'psi / (L C²), the minimum of the quadratic upper bound [Bach, eq. (10.8)].
+class JointStep(FixedStep):
+    """b and psi minimise F(u + b psi) together [Bach, eq. (10.6)].
 
-    The source prints (10.9) without the factor psi at its end; see the errata. With `radius=None`
-    C² is |psi|² of the round itself, the tightest that (10.8) allows; a number is a bound R on
-    the weak learner's outputs, and C² = n R² as in [Bach, §10.3.1].
+    This is forward stagewise additive modelling. The minimum is the weak learner's work; it
+    multiplies its coefficient into the outputs.
     """
 
-    def __init__(self, learning_rate: LearningRate = 1.0, radius: float | None = None) -> None:
-        super().__init__(learning_rate)
-        self.radius = radius
+    reoptimizes_leaves = False
+    fits_some_rows = False
 
-    def check(self, risk):
+    def check(self, risk, n_scores=1):
+        if n_scores > 1:
+            raise ValueError(
+                f"step='joint' needs a loss with one score, {type(risk.loss).__name__} has "
+                f"{n_scores}; use OneVsRestClassifier around this estimator."
+            )
+
+    def task(self, risk):
+        return JointTask(risk.loss, risk.y)
+
+
+class _QuadraticStep(Step):
+    """Steps that minimise a quadratic upper bound of the risk [Bach, eq. (10.8)]."""
+
+    name: str
+
+    def check(self, risk, n_scores=1):
         if not np.isfinite(risk.loss.smoothness):
             raise ValueError(
-                f"step='smooth' needs a loss with a finite smoothness constant; "
+                f"step={self.name!r} needs a loss with a finite smoothness constant; "
                 f"{type(risk.loss).__name__} has none. Use step='line_search' or step='fixed'."
             )
 
+
+class QuadraticBoundStep(_QuadraticStep):
+    """b = -F'(u)'psi / (L |psi|²), the minimum of the second line of [Bach, eq. (10.8)].
+
+    The outputs of the round determine the curvature. For a weak learner whose outputs have no
+    scale of their own it is (10.9) over the dictionary of outputs divided by their root mean
+    square, of which C²/n = 1.
+    """
+
+    name = "quadratic_bound"
+
     def length(self, risk, u, psi, state, gain):
-        reach = psi if self.radius is None else np.full_like(psi, self.radius)
-        bound = risk.curvature(reach)
-        return 0.0 if bound == 0 else state.scale * gain / bound
+        curvature = risk.curvature(psi)
+        return 0.0 if curvature == 0 else state.scale * gain / curvature
+
+
+class SmoothStep(_QuadraticStep):
+    """b = -F'(u)'psi / (L C²) with one C for all weak learners [Bach, eq. (10.9)].
+
+    The source prints (10.9) without the factor psi at its end; see the errata.
+
+    Parameters
+    ----------
+    learning_rate : float or callable, default=1.0
+    output_bound : float, default=None
+        R, a bound on the root mean square of every weak learner's outputs: C² = n R². None takes
+        the `outputs_bound` of the weak learner.
+    """
+
+    name = "smooth"
+
+    def __init__(
+        self, learning_rate: LearningRate = 1.0, output_bound: float | None = None
+    ) -> None:
+        super().__init__(learning_rate)
+        self.output_bound = output_bound
+
+    @classmethod
+    def of(cls, estimator):
+        return cls(estimator.learning_rate, estimator.output_bound)
+
+    def prepare(self, learner):
+        if self.output_bound is None:
+            self.output_bound = getattr(learner, "outputs_bound", None)
+        if self.output_bound is None:
+            raise ValueError(
+                "step='smooth' needs output_bound, a bound on the root mean square of the outputs "
+                "of every weak learner. step='quadratic_bound' uses that of each round instead."
+            )
+
+    def length(self, risk, u, psi, state, gain):
+        mean_square, bound = risk.mean_square(psi), self.output_bound
+        if mean_square > bound**2 * (1 + OUTPUT_TOLERANCE):
+            raise ValueError(
+                f"output_bound={bound:g}, but a weak learner's outputs have a root mean square of "
+                f"{np.sqrt(mean_square):g}."
+            )
+        return state.scale * gain / (risk.loss.smoothness * bound**2)
 
 
 STEP_RULES: dict[str, type[Step]] = {
     "fixed": FixedStep,
+    "joint": JointStep,
     "line_search": LineSearchStep,
+    "quadratic_bound": QuadraticBoundStep,
     "smooth": SmoothStep,
 }

@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
 from sklearn_ensemble_theory.boosting._core.probabilities import (
@@ -11,66 +10,71 @@ from sklearn_ensemble_theory.boosting._core.probabilities import (
     loss_gives_probabilities,
 )
 from sklearn_ensemble_theory.boosting._gradient_boosting.base import BaseGradientBoosting
+from sklearn_ensemble_theory.boosting._gradient_boosting.targets import ClassTargets, RealTargets
 from sklearn_ensemble_theory.boosting.losses.registry import loss_names
 
-# A larger target cannot be squared and summed.
-LARGEST_TARGET = 1e150
 
-
-class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
+class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoosting):
     """Gradient boosting of any regressor, for any loss, with any step rule.
 
     Each round fits the base learner to the negative gradient of the loss at the current scores by
-    least squares and takes a step along its outputs (003 section 4.3, 004). With the squared loss
-    and ``step="line_search"`` it is forward stagewise additive modelling.
+    least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
 
     Parameters
     ----------
     estimator : regressor, default=None
-        The base learner; None is ``DecisionTreeRegressor(max_depth=3)``. For
-        `DecisionStumpRegressor` the columns are sorted once for all rounds.
-
+        The base learner; None is ``DecisionTreeRegressor(max_depth=3)``. The columns of
+        `DecisionStumpRegressor` are sorted once for all rounds.
     loss : str or object, default="squared_error"
         ``"squared_error"``, ``"absolute_error"``, ``"huber"`` (with ``delta=1``), ``"quantile"``
         (the median) or ``"poisson"`` (logarithmic link); an instance of a class in
-        `boosting.losses` with parameters of your choice; or any object with methods
-        ``value(y, u)`` and ``gradient(y, u)``.
-
+        `boosting.losses`; or any object with methods ``value(y, u)`` and ``gradient(y, u)``.
     n_estimators : int, default=100
         The largest number of rounds.
-
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is given the round t = 0, 1, ...
+    step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
+        The coefficient b of the round's outputs psi, before `learning_rate`.
 
-    step : {"fixed", "line_search", "smooth"}, default="fixed"
-        The step before `learning_rate`: 1; the minimum of the risk along the outputs; or
-        1/(L C²) of (10.9) in 000, for losses with a finite `smoothness`. Before the first two the
-        leaves of scikit-learn's trees are set anew to lower the risk itself (Friedman 2001).
+        - "fixed": 1.
+        - "line_search": minimises the risk along the outputs, exactly.
+        - "joint": b and the learner minimise the risk together: forward stagewise additive
+          modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. For base learners that have such
+          a search: `DecisionStumpRegressor`, with any loss that has one score. Use
+          ``learning_rate=1`` for the algorithm of the sources.
+        - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
+          b = -F'(u)'psi / (L |psi|²). For losses with a finite `smoothness`.
+        - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
+          [Bach, eq. (10.9)]; see `output_bound`. With ``init="zero"``, ``learning_rate=1`` and a
+          base learner that maximises -F'(u)'psi over a fixed set of outputs, the risk and the
+          variation norm obey `bounds.greedy_boosting_bound` and
+          `bounds.greedy_boosting_gauge_bound`.
 
+    output_bound : float, default=None
+        For ``step="smooth"``: R, a bound on the root mean square over the training rows of the
+        outputs of every base learner (any bound on their absolute values is one); C² is n R².
+        None uses what the base learner knows of its outputs, if it does.
+    reoptimize_leaves : bool, default=True
+        Before a "fixed" or "line_search" step, re-optimise the leaf values of scikit-learn's trees
+        for the loss (Friedman 2001). False, and every other step, leaves the trees as they were
+        fitted to the negative gradient, as in [Shah, algorithm 3].
     init : estimator, "zero" or None, default=None
-        What the scores start from: the optimal constant, 0, or the predictions of an estimator,
-        which is fitted first.
-
+        What the scores start from: the predictions of an estimator, which is fitted first, 0, or
+        the optimal constant (None).
     subsample : float, default=1.0
-        Share of the rows that each round sees, drawn without replacement.
-
+        Share of the rows that each round is fitted to, drawn without replacement.
     n_iter_no_change : int, default=None
-        End when the validation risk has not fallen by more than `tol` for so many rounds. All
+        Stop when the validation risk has not improved by more than `tol` for so many rounds. All
         rounds are kept.
-
     validation_fraction : float, default=0.1
-        Held out where `n_iter_no_change` is given and `X_val` is not.
-
+        Share of the rows held out if `n_iter_no_change` is given and `X_val` is not.
     tol : float, default=1e-4
-        In units of the loss.
-
+        Tolerance of `n_iter_no_change`, in units of the loss.
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
-
     verbose : int, default=0
-        Progress on standard error: 1 now and then, 2 at every round. Callbacks of
+        Progress on standard error: 1 now and then, 2 in every round. Callbacks of
         `sklearn.callback` (1.9) are set by `set_callbacks`.
-
     random_state : int, RandomState instance or None, default=None
         Seeds the base learners, the draws of `subsample` and the validation split.
 
@@ -81,13 +85,15 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     steps_ : ndarray of shape (n_rounds,)
         The coefficients b_t, learning rate included.
     train_scores_ : ndarray of shape (n_rounds,)
-        The risk F(u_t): weighted mean of the loss on the rows that were fitted.
+        The risk F(u_t): the weighted mean of the loss on the training rows.
     validation_scores_ : ndarray of shape (n_rounds,)
-        The same on the validation rows, where there are any.
+        The same on the validation rows, if there are any.
     n_estimators_ : int
         Number of rounds.
-    stop_reason_ : {"n_estimators", "early stopping", "callback"}
+    stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
+        "weak learner": it found no member to add.
     init_ : float or fitted estimator
+        What the scores start from.
     loss_ : Loss
     estimator_ : estimator
         The base learner that was cloned in each round.
@@ -95,10 +101,24 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
+    See Also
+    --------
+    L2BoostingRegressor : The squared loss with binned stumps, faster for many rows.
+    sklearn.ensemble.GradientBoostingRegressor : The same with trees and fixed steps.
+
     Notes
     -----
-    One fit of the base learner a round, and O(n) beside it; O(n) memory beside the data. Given
-    `sample_weight`, a base learner must take weights. Rows of weight 0 are left out.
+    One fit of the base learner in each round, and O(n) beside it; O(n) memory beside the data. A
+    base learner must support `sample_weight` if weights are given. Rows of weight 0 are left out.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
 
     Examples
     --------
@@ -124,6 +144,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         n_estimators=100,
         learning_rate=0.1,
         step="fixed",
+        output_bound=None,
+        reoptimize_leaves=True,
         init=None,
         subsample=1.0,
         n_iter_no_change=None,
@@ -138,6 +160,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.step = step
+        self.output_bound = output_bound
+        self.reoptimize_leaves = reoptimize_leaves
         self.init = init
         self.subsample = subsample
         self.n_iter_no_change = n_iter_no_change
@@ -147,23 +171,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         self.verbose = verbose
         self.random_state = random_state
 
-    def _encode(self, y):
-        return self._encode_known(y, {}), {}
-
-    def _encode_known(self, y, description):
-        y = np.asarray(y, dtype=np.float64)
-        if np.max(np.abs(y), initial=0.0) > LARGEST_TARGET:
-            raise ValueError(f"y has values above {LARGEST_TARGET:g}, which cannot be squared.")
-        return y
-
-    def _decode(self, y, description):
-        return y
-
-    def _init_predictions(self, init, loss, X):
-        return np.ravel(init.predict(X))
-
     def predict(self, X):
-        """The prediction of each row: the score through the loss's inverse link.
+        """Predict the target: the score through the loss's inverse link.
 
         Parameters
         ----------
@@ -173,67 +182,88 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         -------
         y : ndarray of shape (n_samples,)
         """
-        u = self._raw(X)
-        return self.loss_.inverse_link(u)
+        return self.loss_.inverse_link(self._raw(X))
 
     def staged_predict(self, X):
-        """The predictions after each round."""
+        """Predict the target after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
         for u in self._staged_raw(X):
             yield np.array(self.loss_.inverse_link(u))
 
 
-class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradientBoosting):
+class GradientBoostingClassifier(
+    ProbabilitiesMixin, ClassTargets, ClassifierMixin, BaseGradientBoosting
+):
     """Gradient boosting of any regressor for classification, with any step rule.
 
-    Two classes are boosted in one score (targets -1 and +1 inside, +1 the second of `classes_`);
-    more in one score a class with the multinomial loss, one base learner a class and round.
+    Each round fits the base learner to the negative gradient of the loss at the current scores by
+    least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
+    Two classes are boosted in one score, with targets -1 and +1, +1 for the second of `classes_`;
+    more in one score for each class, with a base learner for each class and round.
 
     Parameters
     ----------
     estimator : regressor, default=None
-        The base learner; None is ``DecisionTreeRegressor(max_depth=3)``. For
-        `DecisionStumpRegressor` the columns are sorted once for all rounds.
-
+        The base learner; None is ``DecisionTreeRegressor(max_depth=3)``. The columns of
+        `DecisionStumpRegressor` are sorted once for all rounds.
     loss : str or object, default="log_loss"
         ``"log_loss"`` (logistic, or multinomial for more than two classes); for two classes also
-        ``"exponential"``, ``"hinge"``, or any object with methods ``value(y, u)`` and
-        ``gradient(y, u)`` for y in -1 and +1.
-
+        ``"exponential"``, ``"hinge"``, an instance of a class in `boosting.losses`, or any object
+        with methods ``value(y, u)`` and ``gradient(y, u)`` for y in -1 and +1.
     n_estimators : int, default=100
         The largest number of rounds.
-
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is given the round t = 0, 1, ...
+    step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
+        The coefficient b of the round's outputs psi, before `learning_rate`.
 
-    step : {"fixed", "line_search", "smooth"}, default="fixed"
-        The step before `learning_rate`: 1; the minimum of the risk along the outputs; or
-        1/(L C²) of (10.9) in 000, for losses with a finite `smoothness`. Before the first two the
-        leaves of scikit-learn's trees are set anew to lower the risk itself (Friedman 2001).
+        - "fixed": 1.
+        - "line_search": minimises the risk along the outputs, exactly.
+        - "joint": b and the learner minimise the risk together: forward stagewise additive
+          modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. For base learners that have such
+          a search: `DecisionStumpRegressor`, with any loss that has one score. Use
+          ``learning_rate=1`` for the algorithm of the sources.
+        - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
+          b = -F'(u)'psi / (L |psi|²). For losses with a finite `smoothness`.
+        - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
+          [Bach, eq. (10.9)]; see `output_bound`. With ``init="zero"``, ``learning_rate=1`` and a
+          base learner that maximises -F'(u)'psi over a fixed set of outputs, the risk and the
+          variation norm obey `bounds.greedy_boosting_bound` and
+          `bounds.greedy_boosting_gauge_bound`.
 
+    output_bound : float, default=None
+        For ``step="smooth"``: R, a bound on the root mean square over the training rows of the
+        outputs of every base learner (any bound on their absolute values is one); C² is n R².
+        None uses what the base learner knows of its outputs, if it does.
+    reoptimize_leaves : bool, default=True
+        Before a "fixed" or "line_search" step, re-optimise the leaf values of scikit-learn's trees
+        for the loss (Friedman 2001). False, and every other step, leaves the trees as they were
+        fitted to the negative gradient, as in [Shah, algorithm 3].
     init : estimator, "zero" or None, default=None
-        What the scores start from: the optimal constant, 0, or the probabilities of a classifier,
-        which is fitted first.
-
+        What the scores start from: the probabilities of a classifier, which is fitted first, 0, or
+        the optimal constant (None).
     subsample : float, default=1.0
-        Share of the rows that each round sees, drawn without replacement.
-
+        Share of the rows that each round is fitted to, drawn without replacement.
     n_iter_no_change : int, default=None
-        End when the validation risk has not fallen by more than `tol` for so many rounds. All
+        Stop when the validation risk has not improved by more than `tol` for so many rounds. All
         rounds are kept.
-
     validation_fraction : float, default=0.1
-        Held out, by class, where `n_iter_no_change` is given and `X_val` is not.
-
+        Share of the rows of each class held out if `n_iter_no_change` is given and `X_val` is not.
     tol : float, default=1e-4
-        In units of the loss.
-
+        Tolerance of `n_iter_no_change`, in units of the loss.
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
-
     verbose : int, default=0
-        Progress on standard error: 1 now and then, 2 at every round. Callbacks of
+        Progress on standard error: 1 now and then, 2 in every round. Callbacks of
         `sklearn.callback` (1.9) are set by `set_callbacks`.
-
     random_state : int, RandomState instance or None, default=None
         Seeds the base learners, the draws of `subsample` and the validation split.
 
@@ -246,13 +276,15 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
     steps_ : ndarray of shape (n_rounds,)
         The coefficients b_t, learning rate included.
     train_scores_ : ndarray of shape (n_rounds,)
-        The risk F(u_t): weighted mean of the loss on the rows that were fitted.
+        The risk F(u_t): the weighted mean of the loss on the training rows.
     validation_scores_ : ndarray of shape (n_rounds,)
-        The same on the validation rows, where there are any.
+        The same on the validation rows, if there are any.
     n_estimators_ : int
         Number of rounds.
-    stop_reason_ : {"n_estimators", "early stopping", "callback"}
+    stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
+        "weak learner": it found no member to add.
     init_ : float, ndarray of shape (n_classes,) or fitted estimator
+        What the scores start from.
     loss_ : Loss
     estimator_ : estimator
         The base learner that was cloned in each round.
@@ -260,9 +292,25 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
 
+    See Also
+    --------
+    AdaBoostClassifier : The exponential loss with classifiers as weak learners.
+    sklearn.ensemble.GradientBoostingClassifier : The same with trees and fixed steps.
+
     Notes
     -----
-    One fit of the base learner a round (a class), and O(n) beside it; O(n) memory beside the data.
+    One fit of the base learner in each round (for each
+    of more than two classes), and O(n) beside it; O(n) memory beside the data. A
+    base learner must support `sample_weight` if weights are given. Rows of weight 0 are left out.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
 
     Examples
     --------
@@ -287,6 +335,8 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
         n_estimators=100,
         learning_rate=0.1,
         step="fixed",
+        output_bound=None,
+        reoptimize_leaves=True,
         init=None,
         subsample=1.0,
         n_iter_no_change=None,
@@ -301,6 +351,8 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.step = step
+        self.output_bound = output_bound
+        self.reoptimize_leaves = reoptimize_leaves
         self.init = init
         self.subsample = subsample
         self.n_iter_no_change = n_iter_no_change
@@ -310,38 +362,10 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
         self.verbose = verbose
         self.random_state = random_state
 
-    def _encode(self, y):
-        check_classification_targets(y)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}; at least 2 classes are needed.")
-        description = {"classes_": classes, "n_classes_": len(classes)}
-        return self._encode_known(y, description), description
-
-    def _encode_known(self, y, description):
-        classes = description["classes_"]
-        codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
-        if np.any(classes[codes] != y):
-            raise ValueError("y_val has classes that y does not have.")
-        return 2.0 * codes - 1.0 if len(classes) == 2 else codes
-
-    def _decode(self, y, description):
-        classes = description["classes_"]
-        return classes[(y > 0).astype(int) if len(classes) == 2 else y]
-
-    def _init_predictions(self, init, loss, X):
-        if not hasattr(init, "predict_proba"):
-            raise ValueError(f"init: {type(init).__name__} has no predict_proba.")
-        if not loss.probability:
-            raise ValueError(
-                f"init: {type(loss).__name__} gives no probabilities, so it cannot start from "
-                f"those of {type(init).__name__}; use init=None or 'zero'."
-            )
-        proba = init.predict_proba(X)
-        return proba[:, 1] if proba.shape[1] == 2 else proba
-
     def decision_function(self, X):
-        """The scores of each row: positive is the second class, the largest the predicted one.
+        """Compute the scores.
+
+        A positive score stands for the second class, the largest of several for its class.
 
         Parameters
         ----------
@@ -354,7 +378,16 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
         return self._raw(X)
 
     def staged_decision_function(self, X):
-        """The scores after each round."""
+        """Compute the scores after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
         for u in self._staged_raw(X):
             yield u.copy()
 
@@ -362,16 +395,43 @@ class GradientBoostingClassifier(ProbabilitiesMixin, ClassifierMixin, BaseGradie
         return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
 
     def predict(self, X):
-        """The class of each row; ties go to the first."""
+        """Predict the class with the largest score; ties go to the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         return self._decide(self._raw(X))
 
     def staged_predict(self, X):
-        """The predictions after each round."""
+        """Predict the class after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
         for u in self._staged_raw(X):
             yield self._decide(u)
 
     @available_if(loss_gives_probabilities)
     def staged_predict_proba(self, X):
-        """The class probabilities after each round."""
+        """Class probabilities after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+        """
         for u in self._staged_raw(X):
             yield self.loss_.class_probabilities(u)

@@ -29,6 +29,13 @@ class ReLURounds:
         self.has_scale = criterion == "inner_product"
         self.index = HingeIndex(X)
 
+    @property
+    def outputs_bound(self) -> float | None:
+        """The largest output of units with coefficients -1 and +1; None for other coefficients."""
+        if not self.has_scale:
+            return None
+        return max(1.0, float(np.ptp(self.X, axis=0).max()))  # the constant 1 is a unit as well
+
     def best(
         self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:

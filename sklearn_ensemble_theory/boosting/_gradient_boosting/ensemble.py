@@ -1,0 +1,108 @@
+"""The additive model of gradient boosting: initial scores, members and coefficients."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._trees import is_tree
+from sklearn_ensemble_theory._weak_learners import predict_validated
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting.losses import Loss
+
+
+class AdditiveModel:
+    """What has been boosted so far, with its history.
+
+    Parameters
+    ----------
+    loss : Loss
+    init : float, ndarray of shape (K,) or fitted estimator
+        What the scores start from.
+    n_scores : int
+        K, the number of scores of a row.
+    predict_init : callable
+        ``predict_init(init, loss, X)``, the predictions of an `init` that is an estimator, as the
+        loss's link takes them.
+
+    Attributes
+    ----------
+    members : list of lists of K fitted estimators
+    steps, train_scores, validation_scores : lists of float
+    stop_reason : str
+    """
+
+    def __init__(
+        self, loss: Loss, init: Any, n_scores: int, predict_init: Callable[[Any, Loss, Any], Any]
+    ) -> None:
+        self.loss, self.init, self.n_scores = loss, init, n_scores
+        self.predict_init = predict_init
+        self.members: list[list[Any]] = []
+        self.steps: list[float] = []
+        self.train_scores: list[float] = []
+        self.validation_scores: list[float] = []
+        self.stop_reason = "n_estimators"
+
+    @classmethod
+    def of(cls, estimator: Any) -> AdditiveModel:
+        """The model of a fitted estimator, to predict from or to continue."""
+        model = cls(
+            estimator.loss_,
+            estimator.init_,
+            estimator.estimators_.shape[1],
+            estimator._predict_init,
+        )
+        model.members = [list(row) for row in estimator.estimators_]
+        model.steps = list(estimator.steps_)
+        model.train_scores = list(estimator.train_scores_)
+        model.validation_scores = list(getattr(estimator, "validation_scores_", []))
+        return model
+
+    def initial_scores(self, X: Any) -> np.ndarray:
+        """u_0."""
+        if hasattr(self.init, "predict"):
+            return self.loss.scores_from(self.predict_init(self.init, self.loss, X))
+        shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
+        return np.broadcast_to(self.init, shape).copy()
+
+    def staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores before the first round and after each, in one array that changes."""
+        u = self.initial_scores(X)
+        yield u
+        for members, b in zip(self.members, self.steps):
+            u += b * outputs(members, X)
+            yield u
+
+    def scores(self, X: Any) -> np.ndarray:
+        """The scores after all rounds so far."""
+        (u,) = deque(self.staged_scores(X), maxlen=1)
+        return u
+
+
+class HeldOut:
+    """The validation rows and their scores, which follow the rounds."""
+
+    def __init__(self, model: AdditiveModel, X: Any, y: np.ndarray, weight: Any) -> None:
+        self.X = X
+        self.risk = EmpiricalRisk(model.loss, y, weight)
+        self.scores = model.scores(X)
+
+    def risk_after(self, members: list[Any], step: float) -> float:
+        """The validation risk once a round has been added to the scores."""
+        self.scores += step * outputs(members, self.X)
+        return self.risk.value(self.scores)
+
+
+def outputs(members: list[Any], X: Any) -> np.ndarray:
+    """psi of one round, for an X that is validated: (n,), or (n, K) for several scores."""
+    columns = [np.asarray(_predict(member, X), dtype=float).ravel() for member in members]
+    return columns[0] if len(members) == 1 else np.column_stack(columns)
+
+
+def _predict(member: Any, X: Any) -> Any:
+    if is_tree(member) and isinstance(X, np.ndarray):
+        return member.predict(X, check_input=False)  # X is what a tree stores
+    return predict_validated(member, X)
