@@ -51,7 +51,8 @@ class ProbabilitiesMixin:
         proba : ndarray of shape (n_samples, n_classes)
             The columns are in the order of `classes_`.
         """
-        return self.loss_.class_probabilities(self.decision_function(X))
+        scores = self.decision_function(X)  # raises NotFittedError before a fit
+        return self.loss_.class_probabilities(scores)
 
     @available_if(loss_gives_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -192,7 +192,8 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         -------
         ndarray of shape (n_samples,)
         """
-        return self.loss_.inverse_link(self._scores(X))
+        scores = self._scores(X)  # raises NotFittedError before a fit
+        return self.loss_.inverse_link(scores)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
