@@ -169,6 +169,9 @@ class PreparedRounds(Protocol):
         Whether the outputs have a meaningful scale of their own, such as -1 and +1. Where they do
         not (the function times any number is another member of the class), Frank-Wolfe divides
         them by their root mean square.
+
+    An object with a scale may also have the attribute `outputs_bound`, a number that no root mean
+    square of outputs exceeds: the constant R of [Bach, §10.3.1].
     """
 
     is_exact: bool

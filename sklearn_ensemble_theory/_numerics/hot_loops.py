@@ -85,7 +85,7 @@ def signed_sums(codes, values, n_bins, all_rows, rough=False):
         At most 1 in absolute value.
     n_bins : int
     all_rows : uint32 array
-        0 ... n-1, so that it is not made anew in every round.
+        0 ... n-1; given, so that it is not allocated in every round.
     rough : bool, default=False
         Leave out what the rounding lost: half the time, and sums that are wrong by at most 2^-24
         of the sum of the absolute values.
@@ -96,13 +96,13 @@ def signed_sums(codes, values, n_bins, all_rows, rough=False):
 
     Notes
     -----
-    One thread: two that wait for each other on a busy machine take longer than one.
+    One thread: on a busy machine two that wait for each other take longer than one.
     """
     high = values.astype(np.float32)
     low = np.zeros(1, np.float32) if rough else (values - high).astype(np.float32)
     builder = HistogramBuilder(codes, _BUILDER_BINS, high, low, rough, 1)
     found = builder.compute_histograms_brute(all_rows)
-    # The type told again: NumPy needs a fifth of a millisecond to read it off the buffer.
+    # With its type: NumPy needs a fifth of a millisecond to read it from the buffer.
     found = np.frombuffer(found, dtype=_BUILDER_CELL).reshape(codes.shape[1], _BUILDER_BINS)
     sums = found["sum_gradients"]
     return (sums if rough else sums + found["sum_hessians"])[:, :n_bins]
@@ -111,8 +111,8 @@ def signed_sums(codes, values, n_bins, all_rows, rough=False):
 def two_valued(mask, yes, no):
     """`yes` where the mask is true, `no` elsewhere, for two finite numbers.
 
-    The same as np.where, which takes three times as long where the mask is as good as random: a
-    processor cannot foretell its branches.
+    The same as np.where, which takes three times as long for a mask without a pattern, whose
+    branches the processor cannot predict.
     """
     chosen = np.multiply(mask, float(yes))
     chosen += np.multiply(~mask, float(no))

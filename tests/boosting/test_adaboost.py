@@ -48,7 +48,7 @@ def test_identities_of_every_round():
     F = np.concatenate([[1.0], model.training_error_bounds_])
     e = 2 * model.edges_
     np.testing.assert_allclose(F[1:], F[:-1] * np.sqrt(1 - e**2), rtol=1e-12)
-    assert np.abs(F[1:] - F[:-1] * (1 - e**2)).min() > 1e-5  # as printed in 000 section 10.3.4
+    assert np.abs(F[1:] - F[:-1] * (1 - e**2)).min() > 1e-5  # as printed in [Bach, §10.3.4]
     eps = model.estimator_errors_
     np.testing.assert_allclose(F[1:], np.cumprod(2 * np.sqrt(eps * (1 - eps))), rtol=1e-12)
     np.testing.assert_allclose(model.estimator_weights_, np.log((1 - eps) / eps), rtol=1e-12)
@@ -60,7 +60,10 @@ def test_identities_of_every_round():
 
 
 def test_training_error_stays_below_the_bounds_and_reaches_zero():
-    """Theorem En.4 of 001: error <= product <= exp(-2 gamma² T), 0 within ln n / (2 gamma²)."""
+    """Error <= product <= exp(-2 gamma² T), 0 from ln n / (2 gamma²) rounds on.
+
+    [Ghoshdastidar, theorem En.4]
+    """
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.uniform(-1, 1, (150, 2))
@@ -89,7 +92,7 @@ def test_the_bound_needs_its_constant():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_intervals_are_weakly_learned_by_stumps(seed):
-    """Some stump errs on at most one of three intervals: every edge is >= 1/2 - 1/3 (001)."""
+    """Some stump errs on at most one of three intervals: every edge is >= 1/6 [Ghoshdastidar]."""
     rng = np.random.default_rng(seed)
     x = np.sort(rng.uniform(0, 1, 300))
     s, t = np.sort(rng.uniform(0.1, 0.9, 2))
@@ -323,6 +326,18 @@ def test_errors_too_small_for_a_float_have_finite_coefficients():
     model.fit(X, y, [1.0, 1.0, 1e-300])
     assert model.estimator_weights_[0] == pytest.approx(np.log(2) + 300 * np.log(10))
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "algorithm"),
+    [(GaussianNB(), "discrete"), (GaussianNB(), "real"), (Ridge(), "gentle"), (None, "real")],
+)
+def test_one_class(estimator, algorithm):
+    X, _ = noisy(20)
+    model = AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, np.full(20, "only"))
+    assert model.predict(X).tolist() == ["only"] * 20
+    assert model.predict_proba(X).tolist() == [[1.0]] * 20
+    assert model.stop_reason_ == "perfect"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -23,7 +23,7 @@ from sklearn_ensemble_theory.boosting._core.steps import (
 
 
 class Columns:
-    """The columns of a matrix, normalised or of signs: the best inner product (section 10.3.1)."""
+    """The columns of a matrix, normalised or of signs: the best inner product [Bach, §10.3.1]."""
 
     def __init__(self, psi):
         self.psi = psi
@@ -43,7 +43,7 @@ def problem(n=40, d=12, seed=0):
 
 
 def test_squared_loss_over_normalised_columns_is_matching_pursuit():
-    """Against the update of 000 section 10.3.3, without the printed absolute value."""
+    """Against the update of [Bach, §10.3.3], without the printed absolute value."""
     psi, y = problem()
     n = len(y)
     rounds = boost(
@@ -66,7 +66,7 @@ def test_squared_loss_over_normalised_columns_is_matching_pursuit():
 
 
 def test_exponential_loss_over_signs_is_adaboost():
-    """F(u_t) = F(u_{t-1}) sqrt(1 - e²); the printed 1 - e² fails (000 section 10.3.4)."""
+    """F(u_t) = F(u_{t-1}) sqrt(1 - e²); the printed 1 - e² fails [Bach, §10.3.4]."""
     rng = np.random.default_rng(0)
     psi, y = rng.choice([-1.0, 1.0], (60, 15)), rng.choice([-1.0, 1.0], 60)
     u, before = np.zeros(60), 1.0
@@ -163,9 +163,47 @@ def test_the_loop_ends_with_its_parts():
     psi, y = problem()
     risk = EmpiricalRisk(losses.SquaredLoss(), y)
     u = np.zeros(len(y))
-    assert list(boost(risk, Nothing(), FixedStep(), u)) == []
-    assert list(boost(risk, Columns(psi), lambda *a: StepResult(None), u)) == []
+    rounds = boost(risk, Nothing(), FixedStep(), u)
+    assert list(rounds) == []
+    assert rounds.stop_details is None
+    rounds = boost(risk, Columns(psi), lambda *a: StepResult(None, "why"), u)
+    assert list(rounds) == list(rounds) == []
+    assert rounds.stop_details == "why"
     assert (u == 0).all()
+
+
+def test_the_details_of_a_step_come_with_its_round_and_with_the_end():
+    class Thrice(FixedStep):
+        def __call__(self, t, risk, u, psi, state, gain):
+            if t == 3:
+                return StepResult(None, "the end")
+            return StepResult(super().__call__(t, risk, u, psi, state, gain).coefficient, gain)
+
+    psi, y = problem()
+    rounds = boost(
+        EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), Thrice(), u := np.zeros(40)
+    )
+    assert rounds.state is rounds.stop_details is None
+    records = list(rounds)
+    assert [record.index for record in records] == [0, 1, 2]
+    assert [record.details for record in records] == [r.first_order_gain for r in records]
+    assert rounds.stop_details == "the end"
+    np.testing.assert_array_equal(rounds.state.target, y - u)
+
+
+def test_learners_are_given_the_current_scores():
+    """Not an array that the loop changes afterwards: what a learner sees is u of its round."""
+
+    class Residuals:
+        def best(self, target, weight, scores=None):
+            np.testing.assert_array_equal(target, y - scores)
+            return None, target.copy()
+
+    _, y = problem()
+    risk = EmpiricalRisk(losses.SquaredLoss(), y)
+    rounds = boost(risk, Residuals(), FixedStep(0.5), u := np.zeros(40))
+    assert len(list(islice(rounds, 4))) == 4
+    np.testing.assert_allclose(u, y * (1 - 0.5**4))
 
 
 def test_several_scores_a_row():

@@ -2,9 +2,10 @@
 
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -30,7 +31,7 @@ from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
 from sklearn_ensemble_theory.boosting._adaboost.steps import ConfidenceStep, VotingStep
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
-from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
@@ -54,26 +55,31 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         "random_state": ["random_state"],
     }
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Boost the weak learner.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse where the weak learner takes it; stumps do not.
+            The training rows. Sparse matrices are accepted if the weak learner accepts them;
+            decision stumps do not.
         y : array-like of shape (n_samples,)
+            Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights to start from; only their ratios matter.
+            Initial weights; only their ratios matter.
         **fit_params : dict
-            Routed to the weak learners' `fit` where metadata routing is enabled.
+            Passed to the `fit` of the weak learners if metadata routing is enabled.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
 
         Raises
         ------
@@ -123,12 +129,12 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         return self
 
     @property
-    def _criterion(self):
+    def _criterion(self) -> str:
         """What the weak learner minimises, as `ClassTask` names it."""
         names = {"discrete": "error", "real": "log_odds", "gentle": "least_squares"}
         return names[self.algorithm]
 
-    def _take(self, rounds):
+    def _take(self, rounds: BoostingRounds) -> tuple[list[_KeptRound], str]:
         """The rounds to keep, and why there were no more."""
         kept = []
         votes = self.algorithm == "discrete"
@@ -142,8 +148,8 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             )
         return kept, "n_estimators" if len(kept) == self.n_estimators else "no edge"
 
-    def _without_edge(self, learner, weight, stopped):
-        """Without any round: the best constant alone, if the learner was the best of its class."""
+    def _without_edge(self, learner: Any, weight: np.ndarray, stopped: Any) -> _KeptRound:
+        """No round at all: only the constant is kept, if the learner was the best of its class."""
         if stopped is None or not learner.is_exact:
             name = type(self.estimator).__name__
             error = "" if stopped is None else f" (weighted error {stopped.error:.3g})"
@@ -154,7 +160,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         member, _ = learner.best(None, weight)
         return _KeptRound(member, 1.0, stopped.error, 1.0, 1.0)
 
-    def _check_estimator(self, estimator):
+    def _check_estimator(self, estimator: Any) -> None:
         """Raise a ValueError where clones of the estimator cannot be used with the algorithm."""
         name = type(estimator).__name__
         if not has_fit_parameter(estimator, "sample_weight"):
@@ -173,17 +179,17 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 f"estimator: algorithm='real' needs predict_proba, which {name} does not have."
             )
 
-    def _data_checks(self):
+    def _data_checks(self) -> dict:
         if self.estimator is None or has_fast_path(self.estimator):
             return {"dtype": [np.float64, np.float32], "accept_sparse": self._takes_sparse()}
         # Any other learner validates X itself, as in scikit-learn.
         return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
 
-    def _takes_sparse(self):
+    def _takes_sparse(self) -> bool:
         learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
         return learner is not None and get_tags(learner).input_tags.sparse
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing of this estimator and of its weak learner."""
         estimator = DecisionStumpClassifier() if self.estimator is None else self.estimator
         return (
@@ -195,7 +201,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             )
         )
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse()
         tags.classifier_tags.multi_class = self.algorithm == "discrete"

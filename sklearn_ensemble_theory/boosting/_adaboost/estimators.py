@@ -1,40 +1,45 @@
 """The public AdaBoost estimator [Bach, §10.3.4]."""
 
+from typing import Any
+
+import numpy as np
+
 from sklearn_ensemble_theory.boosting._adaboost.base import BaseAdaBoost
 
 
 class AdaBoostClassifier(BaseAdaBoost):
-    """AdaBoost with exact stumps, or any classifier, in three algorithms.
+    """AdaBoost with decision stumps or any classifier: discrete, real and gentle.
 
-    Each round fits a weak learner to the rows under weights proportional to exp(-margin) and adds
-    it with the coefficient that minimises the exponential risk. A drop-in for
-    :class:`sklearn.ensemble.AdaBoostClassifier`, whose parameters and attributes keep their
-    meaning; the default weak learner differs: the stump with the least weighted error instead of
-    the tree of depth one with the least Gini index.
+    Each round fits a weak learner to the training rows under weights proportional to exp(-margin)
+    and adds it with the coefficient that minimises the exponential risk. This is a drop-in
+    replacement for :class:`sklearn.ensemble.AdaBoostClassifier`: parameters and attributes keep
+    their meaning. Only the default weak learner differs: it is the stump with the least weighted
+    error instead of the tree of depth one with the least Gini index.
 
     Parameters
     ----------
     estimator : object, default=None
-        The weak learner; its `fit` must take `sample_weight`. None is
-        ``DecisionStumpClassifier()``, sorted once for all rounds; with
-        ``DecisionStumpClassifier(max_bins=255)`` binned once. A classifier for
-        ``algorithm="discrete"``, one with `predict_proba` for ``"real"``, a regressor (of -1 and
-        +1) for ``"gentle"``; stumps serve all three.
+        The weak learner; its `fit` must support `sample_weight`. If None, it is
+        ``DecisionStumpClassifier()``, which sorts the features once for all rounds;
+        ``DecisionStumpClassifier(max_bins=255)`` bins them once. It must be a classifier for
+        ``algorithm="discrete"``, a classifier with `predict_proba` for ``"real"``, and a regressor
+        (of -1 and +1) for ``"gentle"``. Decision stumps can be used with all three.
 
     n_estimators : int, default=50
-        The largest number of rounds.
+        The maximum number of rounds.
 
     learning_rate : float, default=1.0
-        Each coefficient is multiplied by it.
+        Factor of each coefficient.
 
     algorithm : {"discrete", "real", "gentle"}, default="discrete"
-        - ``"discrete"``: learners vote, with the exact line search
-          alpha = log((1 - eps) / eps) (001, 003 section 4.2, 000 section 10.3.4); for K > 2
-          classes SAMME, alpha + log(K - 1).
-        - ``"real"``: confidence-rated stumps that minimise Z = 2 sum sqrt(W+ W-) and answer half
-          the log-odds of each side (Schapire and Singer 1999); two classes.
-        - ``"gentle"``: least squares to -1 and +1, Newton steps of the exponential loss
-          (Friedman, Hastie and Tibshirani 2000); two classes. The least sensitive to wrong labels.
+        - ``"discrete"``: a weighted vote; the exact line search gives the coefficient
+          alpha = log((1 - eps) / eps) [Ghoshdastidar, theorem En.4; Shah, §4.2; Bach, §10.3.4].
+          For K > 2 classes this is SAMME, with coefficient alpha + log(K - 1).
+        - ``"real"``: a sum of confidences. Stumps minimise Z = 2 sum sqrt(W+ W-) and return half
+          the log-odds of each side (Schapire and Singer 1999). For two classes.
+        - ``"gentle"``: a sum of least-squares fits to -1 and +1, which are Newton steps of the
+          exponential loss (Friedman, Hastie and Tibshirani 2000). For two classes. This algorithm
+          is the least sensitive to wrong labels.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the weak learners that have a `random_state`.
@@ -42,43 +47,72 @@ class AdaBoostClassifier(BaseAdaBoost):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     n_classes_ : int
+        The number of classes.
     estimator_ : estimator
         The weak learner that was cloned in each round.
     estimators_ : list of estimators
-        One a round; fitted stumps are `DecisionStumpClassifier` (discrete) or
-        `DecisionStumpRegressor` (real, gentle).
+        The fitted weak learner of each round. Stumps are `DecisionStumpClassifier` objects for
+        ``"discrete"`` and `DecisionStumpRegressor` objects for ``"real"`` and ``"gentle"``.
     estimator_weights_ : ndarray of shape (n_rounds,)
-        Coefficients alpha_t in scikit-learn's scale (twice the b_t of the literature for two
-        classes); the learning rate for real and gentle.
+        The coefficients alpha_t in scikit-learn's scale (for two classes twice the b_t of the
+        literature); the learning rate for ``"real"`` and ``"gentle"``.
     estimator_errors_ : ndarray of shape (n_rounds,)
-        eps_t: error under the weights of the round.
+        eps_t, the error of each weak learner under the weights of its round.
     edges_ : ndarray of shape (n_rounds,)
         gamma_t = 1/2 - eps_t.
     training_error_bounds_ : ndarray of shape (n_rounds,)
-        The exponential risk F(u_t) after each round, at least the (weighted) training error for
-        two classes. For ``"discrete"`` with ``learning_rate=1`` it is the running product of
-        2 sqrt(eps_t (1 - eps_t)) of theorem En.4 of 001.
+        The exponential risk F(u_t) after each round, an upper bound on the (weighted) training
+        error for two classes. For ``"discrete"`` with ``learning_rate=1`` it is the running
+        product of 2 sqrt(eps_t (1 - eps_t)) [Ghoshdastidar, theorem En.4].
     stop_reason_ : {"n_estimators", "perfect", "no edge"}
-        Why there were no more rounds. ``"perfect"``: a learner without any error, which then
-        decides alone. ``"no edge"``: no learner better than guessing; the earlier ones are kept.
+        Why there were no more rounds. ``"perfect"``: a weak learner made no error, and only that
+        learner is kept. ``"no edge"``: the weak learner was no better than guessing; the earlier
+        ones are kept.
     feature_importances_ : ndarray of shape (n_features,)
-        Mean of the learners' importances, by their coefficients.
+        Mean of the weak learners' importances, weighted by their coefficients.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    DecisionStumpClassifier : The default weak learner.
+    GradientBoostingClassifier : Boosting for other losses, with any regressor.
 
     Notes
     -----
-    Weights are kept as logarithms: no number of rounds makes them overflow or all vanish. Rows of
-    weight 0 are left out before anything else.
+    Weights are computed from their logarithms, so that they neither overflow nor all vanish after
+    many rounds. Rows of weight 0 are ignored.
 
-    With stumps O(n p log n) once and O(n p) a round at most; a prediction is O(n_rounds) a row.
+    Decision stumps need O(n p log n) operations once and at most O(n p) in each round. A prediction
+    costs O(n_rounds) for each row.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28, 337-407.
+
+    R. E. Schapire and Y. Singer (1999). "Improved boosting algorithms using confidence-rated
+    predictions". *Machine Learning* 37, 297-336.
+
+    J. Zhu, H. Zou, S. Rosset and T. Hastie (2009). "Multi-class AdaBoost". *Statistics and Its
+    Interface* 2, 349-360.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn_ensemble_theory import AdaBoostClassifier
-    >>> X = np.arange(9.0)[:, None]  # an interval on the line: no stump has it, three have
+    >>> X = np.arange(9.0)[:, None]  # an interval: three stumps are needed
     >>> y = np.array([0, 0, 0, 1, 1, 1, 0, 0, 0])
     >>> model = AdaBoostClassifier(n_estimators=3).fit(X, y)
     >>> model.score(X, y)
@@ -89,13 +123,13 @@ class AdaBoostClassifier(BaseAdaBoost):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: Any = None,
         *,
-        n_estimators=50,
-        learning_rate=1.0,
-        algorithm="discrete",
-        random_state=None,
-    ):
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        algorithm: str = "discrete",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate

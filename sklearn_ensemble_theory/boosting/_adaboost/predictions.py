@@ -1,8 +1,11 @@
 """The predictions of a fitted AdaBoost: scores, classes, probabilities, margins, in each round."""
 
 from collections import deque
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit
 from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import softmax
@@ -16,13 +19,13 @@ from sklearn_ensemble_theory.boosting._core.learners import probability_score
 class VotesMixin:
     """Predictions by weighted votes (discrete) and by sums of confidences (real, gentle)."""
 
-    def _check_X(self, X):
+    def _check_X(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, **self._data_checks())
         # Every stump reads one column.
         return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
 
-    def _running_scores(self, X):
+    def _running_scores(self, X: Any) -> Iterator[np.ndarray]:
         """The sum of the coefficients times the outputs after each round, in one array."""
         K = self.n_classes_
         scores = np.zeros(X.shape[0] if K <= 2 else (X.shape[0], K))
@@ -38,26 +41,31 @@ class VotesMixin:
                 scores += alpha * self._confidences(member, X)
             yield scores
 
-    def _confidences(self, member, X):
+    def _confidences(self, member: Any, X: Any) -> np.ndarray:
         if self.algorithm == "real" and hasattr(member, "predict_proba"):
             return probability_score(member, X, self.classes_)
         return predict_validated(member, X)
 
-    def _norms(self):
-        """What the scores are divided by after each round; 1 for confidences.
+    def _norms(self) -> np.ndarray:
+        """The divisors of the scores after each round; 1 for confidences.
 
-        scikit-learn adds the scores of two classes up: its votes end in [-2, 2].
+        As in scikit-learn, the scores of two classes are added up and lie in [-2, 2].
         """
         if self.algorithm == "discrete":
             return np.cumsum(self.estimator_weights_) / (2.0 if self.n_classes_ == 2 else 1.0)
         return np.ones(len(self.estimators_))
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
         """The decision function after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Yields
         ------
-        score : ndarray, as `decision_function` gives
+        score : ndarray
+            As returned by `decision_function`.
         """
         X = self._check_X(X)
         if self.n_classes_ == 1:
@@ -67,7 +75,7 @@ class VotesMixin:
         for scores, norm in zip(self._running_scores(X), self._norms()):
             yield scores / norm
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """The score of each row; positive is the second class.
 
         Parameters
@@ -78,9 +86,8 @@ class VotesMixin:
         -------
         score : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
             For ``"discrete"`` the weighted mean of the votes, and twice that for two classes, as
-            in scikit-learn; `margins` has the scale of the literature.
-            For ``"real"`` and ``"gentle"`` the sum of the confidences, an estimate of half the
-            log-odds.
+            in scikit-learn; `margins` uses the scale of the literature. For ``"real"`` and
+            ``"gentle"`` the sum of the confidences, an estimate of half the log-odds.
         """
         X = self._check_X(X)
         if self.n_classes_ == 1:
@@ -88,20 +95,38 @@ class VotesMixin:
         (scores,) = deque(self._running_scores(X), maxlen=1)
         return scores / self._norms()[-1]
 
-    def _decide(self, score):
+    def _decide(self, score: np.ndarray) -> np.ndarray:
         codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
         return self.classes_.take(codes, axis=0)
 
-    def predict(self, X):
-        """The class of each row; ties go to the first."""
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row; ties go to the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         return self._decide(self.decision_function(X))
 
-    def staged_predict(self, X):
-        """The predictions after each round."""
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """The predictions after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
         for score in self.staged_decision_function(X):
             yield self._decide(score)
 
-    def _to_proba(self, score):
+    def _to_proba(self, score: np.ndarray) -> np.ndarray:
         if self.n_classes_ == 1:
             return np.ones((len(score), 1))
         if self.algorithm != "discrete":
@@ -110,12 +135,16 @@ class VotesMixin:
             return softmax(np.column_stack([-score, score]) / 2, copy=False)
         return softmax(score / (self.n_classes_ - 1), copy=False)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of each row.
 
-        For ``"real"`` and ``"gentle"`` 1 / (1 + exp(-2 F)), the link of the exponential loss. For
-        ``"discrete"`` scikit-learn's softmax of the normalised votes: it ranks rows as the
-        decision function does and is not calibrated.
+        For ``"real"`` and ``"gentle"`` these are 1 / (1 + exp(-2 F)), the inverse link of the
+        exponential loss. For ``"discrete"`` they are scikit-learn's softmax of the normalised
+        votes, which ranks rows as the decision function does and is not calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -123,25 +152,58 @@ class VotesMixin:
         """
         return self._to_proba(self.decision_function(X))
 
-    def staged_predict_proba(self, X):
-        """The class probabilities after each round."""
+    def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
+        """The class probabilities after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+        """
         for score in self.staged_decision_function(X):
             yield self._to_proba(score)
 
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`."""
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+        """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
 
-    def staged_score(self, X, y, sample_weight=None):
-        """The accuracy after each round."""
+    def staged_score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Iterator[float]:
+        """The accuracy after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            True classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Yields
+        ------
+        score : float
+        """
         for prediction in self.staged_predict(X):
             yield accuracy_score(y, prediction, sample_weight=sample_weight)
 
-    def margins(self, X, y):
-        """The normalised margin of each row, in [-1, 1]; positive where it is classified rightly.
+    def margins(self, X: Any, y: ArrayLike) -> np.ndarray:
+        """The normalised margin of each row, in [-1, 1]; positive where it is classified correctly.
 
-        y f(x) / sum of the coefficients (times the learners' largest outputs, for confidences);
-        for more classes the share of votes for y less that of the strongest other class.
+        For two classes y f(x) over the sum of the coefficients (times the learners' largest
+        outputs, for confidences); for more classes the share of votes for y less the largest share
+        of another class.
 
         Parameters
         ----------
@@ -158,7 +220,7 @@ class VotesMixin:
         codes = np.searchsorted(self.classes_, y)
         known = codes < len(self.classes_)
         if len(y) != len(score) or not np.all(known) or np.any(self.classes_[codes] != y):
-            raise ValueError("y must hold one of classes_ for each row of X.")
+            raise ValueError("y must contain one of `classes_` for each row of X.")
         K = self.n_classes_
         if K == 1:
             return np.ones(len(score))
@@ -172,8 +234,8 @@ class VotesMixin:
         return np.clip((own - others) * (K - 1) / K, -1.0, 1.0)
 
     @property
-    def feature_importances_(self):
-        """The learners' importances, averaged by their coefficients."""
+    def feature_importances_(self) -> np.ndarray:
+        """The weak learners' importances, averaged with their coefficients as weights."""
         check_is_fitted(self)
         total = 0.0
         try:
@@ -181,6 +243,6 @@ class VotesMixin:
                 total = total + alpha * member.feature_importances_
         except AttributeError as error:
             raise AttributeError(
-                f"feature_importances_: {type(self.estimator_).__name__} has none."
+                f"{type(self.estimator_).__name__} does not have `feature_importances_`."
             ) from error
         return total / self.estimator_weights_.sum()

@@ -1,17 +1,20 @@
-"""Rectified linear units as empirical risk minimisers, neuron by neuron (000 section 10.3.1)."""
+"""Rectified linear units as empirical risk minimisers [Bach, §10.3.1]."""
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex, hinge_values
+from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, HingeIndex, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
 from sklearn_ensemble_theory.erm._relu.rounds import ReLURounds
 
@@ -24,9 +27,13 @@ class ReLUNetwork(NamedTuple):
     Attributes
     ----------
     hidden_weights : ndarray of shape (n_units, n_features)
+        Weights of the inputs of each unit.
     hidden_biases : ndarray of shape (n_units,)
+        Biases of the units.
     output_weights : ndarray of shape (n_units,)
+        Weights of the units in the output.
     output_bias : float
+        Bias of the output.
     """
 
     hidden_weights: np.ndarray
@@ -34,21 +41,27 @@ class ReLUNetwork(NamedTuple):
     output_weights: np.ndarray
     output_bias: float
 
-    def __call__(self, X):
+    def __call__(self, X: ArrayLike) -> np.ndarray:
         """The network's output: array of shape (n_samples,)."""
         hidden = np.maximum(np.asarray(X) @ self.hidden_weights.T + self.hidden_biases, 0.0)
         return hidden @ self.output_weights + self.output_bias
 
     @classmethod
-    def of_units(cls, units, steps=None, bias=0.0):
+    def of_units(
+        cls,
+        units: Sequence["ReLUUnitRegressor"],
+        steps: ArrayLike | None = None,
+        bias: float = 0.0,
+    ) -> Self:
         """The network of a weighted sum of fitted units, ``bias + sum steps[k] units[k](x)``.
 
         Parameters
         ----------
         units : sequence of fitted `ReLUUnitRegressor`
         steps : array-like of shape (n_units,), default=None
-            None for 1 each.
+            The coefficients of the units. If None, each is 1.
         bias : float, default=0.0
+            The bias of the output.
 
         Returns
         -------
@@ -66,43 +79,46 @@ class ReLUNetwork(NamedTuple):
 class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     """The rectified linear unit a (±(x_j - c))+ that fits a target best.
 
-    Over all features j, both signs, all knots c and all coefficients a, this is the weighted least
-    squares fit, found exactly; the constant belongs to the class (it is the unit with weights 0
-    and bias 1) and is chosen where no other is better. As the weak learner of boosting it grows a
-    network with one hidden layer unit by unit, without gradient descent on its weights.
+    The fit is the exact weighted least-squares fit over all features j, both signs, all knots c
+    and all coefficients a. The constant is the unit with weights 0 and bias 1, and is chosen if no
+    other unit is better. As the weak learner of boosting, the unit builds a network with one
+    hidden layer one unit at a time, without gradient descent on its weights.
 
     Parameters
     ----------
     criterion : {"squared_error", "inner_product"}, default="squared_error"
-        "inner_product" is the weak learner of the theory: the unit ±(±(x_j - c))+, with coefficient
-        -1 or +1, whose inner product with the targets is largest. It depends on the units of the
-        features: scale them first.
+        "inner_product" is the weak learner of the theory [Bach, §10.3.1]: the unit
+        ±(±(x_j - c))+, with coefficient -1 or +1, that has the largest inner product with the
+        targets. It depends on the units of the features, which should be scaled first.
     direction : {"axis", "oblique"}, default="axis"
-        "oblique" looks for ±(w'x + b)+ with any direction w of Euclidean norm 1. This problem is
-        not convex: gradient ascent on the sphere starts from the best axis, from the direction of
-        X'y and from `n_starts` random ones, with the best knot along each direction found
-        exactly. The result is no worse than the best axis, and approximate.
+        "oblique" searches for ±(w'x + b)+ over all directions w of Euclidean norm 1. This problem
+        is not convex: gradient ascent on the sphere starts from the best axis, from the direction
+        of X'y and from `n_starts` random directions; along each direction the best knot is found
+        exactly. The result is approximate, and at least as good as the best axis.
     n_starts : int, default=3
-        Random starts of the oblique search.
+        Number of random starts of the oblique search.
     max_steps : int, default=30
-        Ascent steps a start of the oblique search.
+        Maximum number of ascent steps from each start of the oblique search.
     random_state : int, RandomState instance or None, default=None
-        Draws the random starts.
+        Controls the random starts of the oblique search.
 
     Attributes
     ----------
     hidden_weights_ : ndarray of shape (n_features,)
-        w of the unit a (w'x + b)+: 0 but for ±1 at one feature, 0 for a constant.
+        w of the unit a (w'x + b)+. For an axis unit, ±1 at one feature and 0 elsewhere; for a
+        constant, 0.
     hidden_bias_ : float
-        b.
+        b of the unit.
     output_weight_ : float
-        a, in units of y over units of the feature.
+        a of the unit, in units of y over units of the feature.
     feature_ : int or None
         The feature of an axis unit; None for a constant and for an oblique unit.
     knot_ : float or None
-        Where the unit begins to rise, in units of the feature; None without `feature_`.
+        The value of the feature from which on the unit is not 0; None where `feature_` is None.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -111,17 +127,17 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Knots lie between the least and the largest value of a feature (weighted rows only). A unit
-    that rises from the least value on is a straight line on the data.
+    Knots lie between the smallest and the largest value of a feature among rows of positive
+    weight. A unit whose knot is the smallest value is a straight line on the data.
 
-    O(n p log n) for the sort, which boosting does once, and O(n p) for a search: sums over bins by
-    one pass, then a row-by-row look into the few bins that can hold the best knot. The knot need
-    not be a value of the data: between two neighbours the best one is known in closed form. Ties
-    go to (x_j - c)+ before (c - x_j)+, then to the first feature.
+    Sorting takes O(n p log n) operations, and boosting does it once; a search takes O(n p): sums
+    over bins in one pass, then a search of the rows in the few bins that can contain the best
+    knot. The knot need not be a value of the data: between two neighbours the best one is known in
+    closed form. Ties go to (x_j - c)+ before (c - x_j)+, then to the first feature.
 
     References
     ----------
-    000 section 10.3.1: the weak learners ±(w'x + b)+ "along a single coordinate".
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -143,31 +159,31 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        criterion="squared_error",
+        criterion: str = "squared_error",
         *,
-        direction="axis",
-        n_starts=3,
-        max_steps=30,
-        random_state=None,
-    ):
+        direction: str = "axis",
+        n_starts: int = 3,
+        max_steps: int = 30,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.criterion = criterion
         self.direction = direction
         self.n_starts = n_starts
         self.max_steps = max_steps
         self.random_state = random_state
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "output_weight_")
 
     @classmethod
-    def _of_hinge(cls, n_features, hinge):
+    def _of_hinge(cls, n_features: int, hinge: Hinge) -> Self:
         """A fitted unit from a search that is already done."""
         unit = cls()
         unit.n_features_in_ = n_features
         unit._set_hinge(hinge)
         return unit
 
-    def _set_hinge(self, hinge):
+    def _set_hinge(self, hinge: Hinge) -> None:
         weights = np.zeros(self.n_features_in_)
         if hinge.sign == 0:
             self.feature_, self.knot_, self.hidden_bias_ = None, None, 1.0
@@ -178,19 +194,22 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         self.hidden_weights_, self.output_weight_ = weights, float(hinge.coef)
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best unit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            The training rows.
         y : array-like of shape (n_samples,)
+            The targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -220,8 +239,17 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         self.feature_ = self.knot_ = None
         return self
 
-    def predict(self, X):
-        """The unit's output: array of shape (n_samples,)."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The output of the unit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if self.feature_ is not None:
@@ -232,28 +260,35 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         return self.output_weight_ * np.maximum(hidden, 0.0)
 
     @property
-    def _has_scale(self):
+    def _has_scale(self) -> bool:
         return self.criterion == "inner_product"
 
-    def _prepare_rounds(self, X, weight, task):
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> ReLURounds | None:
         """Units along the axes, for real targets; an oblique search begins anew in each round."""
         if task.kind != "least_squares" or self.direction != "axis":
             return None
         return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)
 
-    def to_network(self):
-        """The unit as a `ReLUNetwork` with one hidden unit."""
+    def to_network(self) -> ReLUNetwork:
+        """The fitted unit as a network with one hidden unit.
+
+        Returns
+        -------
+        ReLUNetwork
+        """
         check_is_fitted(self)
         return ReLUNetwork.of_units([self])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # One unit does not reach the scores that scikit-learn's checks ask for.
+        # One unit does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
 
 
-def _finite(coef, factor):
+def _finite(coef: float, factor: float) -> float:
     """coef * factor; a ValueError where X is too small for it to be a number."""
     value = float(coef) * float(factor)  # Python's floats overflow without a warning
     if not np.isfinite(value):

@@ -8,8 +8,8 @@ value of x.
 
 Each column is cut into bins once. A round needs the sums over the bins only: they give N and D at
 every edge. Inside a bin, N is the difference of two convex functions, each at most mass * width/4
-below its chord, and D is monotone; so most bins can be seen to hold nothing better than the best
-edge, and only the few that may are searched row by row, the most promising first.
+below its chord, and D is monotone; so most bins are known to contain nothing better than the
+best edge, and only the few others are searched row by row, the most promising first.
 """
 
 from typing import NamedTuple
@@ -236,7 +236,7 @@ class HingeIndex:
 
 
 class _Search:
-    """Edges first, then the insides that may hold better, best bound first."""
+    """Edges first, then the insides of bins that can contain a better knot, best bound first."""
 
     def __init__(self, index, sums, deviation):
         self.index, self.sums, self.deviation = index, sums, deviation

@@ -31,10 +31,8 @@ class ReLURounds:
 
     @property
     def outputs_bound(self) -> float | None:
-        """The largest output of units with coefficients -1 and +1; None for other coefficients."""
-        if not self.has_scale:
-            return None
-        return max(1.0, float(np.ptp(self.X, axis=0).max()))  # the constant 1 is a unit as well
+        """No unit with coefficient 1 exceeds the largest span of a feature, nor the constant 1."""
+        return max(1.0, float(2 * self.index.half_span.max())) if self.has_scale else None
 
     def best(
         self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None

@@ -1,42 +1,41 @@
 """Decision stumps as exact empirical risk minimisers, and as weak learners of the boosting loop."""
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, fit_context
 from sklearn_ensemble_theory._numerics.hot_loops import two_valued
-from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask
+from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, prepare_stumps
+from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, StumpRounds, prepare_stumps
+from sklearn_ensemble_theory.erm._stumps.split_search import Split
 
 MAX_BINS = 2**16 - 1
 
 
 class _Stump(BaseEstimator):
-    """What the two stumps share: the split, its index, the side of a row."""
+    """Base of the two stumps: the parameter, and the side of a row."""
 
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both"), None],
     }
 
-    def __init__(self, max_bins=None):
+    def __init__(self, max_bins: int | None = None) -> None:
         self.max_bins = max_bins
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "threshold_")
 
-    def _set_split(self, split, n_features):
-        self.feature_, self.threshold_ = split.feature, split.threshold
-        self.n_features_in_ = n_features
-
     @property
-    def feature_importances_(self):
-        """1 for the feature that the stump asks about; all 0 for a constant stump."""
+    def feature_importances_(self) -> np.ndarray:
+        """1 for the feature of the threshold and 0 for others; all 0 for a constant stump."""
         check_is_fitted(self)
         return np.where(
             (np.arange(self.n_features_in_) == self.feature_) & np.isfinite(self.threshold_),
@@ -44,55 +43,71 @@ class _Stump(BaseEstimator):
             0.0,
         )
 
-    def _left(self, X):
+    def _left(self, X: ArrayLike) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return self._left_of(X)
 
-    def _left_of(self, X):
-        """Rows of a validated X that answer yes; the threshold is compared in double precision."""
+    def _left_of(self, X: np.ndarray) -> np.ndarray:
+        """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
 
 
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """The stump with the least weighted 0-1 error over all features and thresholds.
 
-    A stump answers one question, ``x[feature] <= threshold``, with one class on each side. Unlike
-    a tree of depth one, which splits where the Gini index falls most, it minimises the
-    (weighted) number of errors itself, as the theory of AdaBoost asks of a weak learner. Constant
-    stumps belong to the class: one is chosen where no question has fewer errors.
+    A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.
+    A tree of depth one chooses the split with the largest decrease of the Gini index; the stump
+    minimises the (weighted) number of errors itself, as the theory of AdaBoost assumes of a weak
+    learner. A constant prediction is chosen if no threshold has fewer errors.
 
     Parameters
     ----------
     max_bins : int, default=None
-        None looks at every threshold between two distinct values. An integer cuts each feature
-        into at most so many bins of equal weight first and looks at their edges only.
+        If None, all thresholds between two distinct values are considered. If an integer, each
+        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
+        of the bins are considered.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels.
     n_classes_ : int
+        The number of classes.
     feature_ : int
-        The feature that the question is about.
+        The feature of the threshold.
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_class_, right_class_ : int
-        Index in `classes_` of the answer where the feature is <= threshold, and where it is above.
+        Index in `classes_` of the prediction where the feature is at most the threshold, and where
+        it is above.
     left_proba_, right_proba_ : ndarray of shape (n_classes,)
         Weighted shares of the classes on the two sides.
     training_error_ : float
         Weighted share of errors on the training rows.
     feature_importances_ : ndarray of shape (n_features,)
+        1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    AdaBoostClassifier : Boosting of decision stumps.
+    DecisionStumpRegressor : The stump with the least residual sum of squares.
 
     Notes
     -----
-    O(n p log n) for the sort, O(n p) for the search (003 section 4.2). Ties go to the first
-    feature, the lowest threshold and the first class. For ``n > 2048`` the exact search counts
-    coarse bins first and looks inside those that can still hold the best threshold; the result is
-    the same. With `max_bins` and many rows the counts are of weights in single precision:
-    thresholds whose errors differ by less than 2^-22 count as equally good.
+    Sorting takes O(n p log n) operations, the search O(n p) [Shah, §4.2]. Ties go to the first
+    feature, the lowest threshold and the first class. For ``n > 2048`` the exact search sums the
+    weights over coarse bins first and searches only those bins that can contain the best
+    threshold; the result is the same. With `max_bins` and many rows the sums are of weights in
+    single precision: thresholds whose errors differ by less than 2^-22 count as equally good.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     Examples
     --------
@@ -103,7 +118,15 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """
 
     @classmethod
-    def _of_labels(cls, classes, n_features, split, sides, shares, error):
+    def _of_labels(
+        cls,
+        classes: np.ndarray,
+        n_features: int,
+        split: Split,
+        sides: tuple[int, int],
+        shares: Sequence[np.ndarray],
+        error: float,
+    ) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -122,7 +145,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return stump
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
         Parameters
@@ -131,11 +154,12 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out, and their values are no thresholds.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
@@ -163,57 +187,93 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         )
         return self
 
-    def predict(self, X):
-        """The class of each row: array of shape (n_samples,)."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
-    def _predict_codes(self, X):
+    def _predict_codes(self, X: np.ndarray) -> np.ndarray:
         return np.where(self._left_of(X), self.left_class_, self.right_class_)
 
-    def _prepare_rounds(self, X, weight, task):
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> StumpRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
-    def predict_proba(self, X):
-        """The class shares on the row's side: array of shape (n_samples, n_classes).
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """The class shares on each row's side; the predicted class has the largest.
 
-        The largest share belongs to the predicted class.
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # One question does not reach the scores that scikit-learn's checks ask for.
+        # One threshold does not reach the scores that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
         return tags
 
 
 class DecisionStumpRegressor(RegressorMixin, _Stump):
-    """The stump with the least weighted residual sum of squares (004, 003 equation 4.6).
+    """The stump with the least weighted residual sum of squares.
 
-    h(x) = a where x[feature] <= threshold and b elsewhere, over all features, thresholds, a and b.
+    A decision stump predicts one value where ``x[feature] <= threshold`` and another elsewhere.
+    Among all features, thresholds and values, the fit is the one with the least weighted residual
+    sum of squares [DS-GA 1003, lecture 8; Shah, eq. (4.6)].
 
     Parameters
     ----------
     max_bins : int, default=None
-        None looks at every threshold between two distinct values. An integer cuts each feature
-        into at most so many bins of equal weight first and looks at their edges only.
+        If None, all thresholds between two distinct values are considered. If an integer, each
+        feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
+        of the bins are considered.
 
     Attributes
     ----------
     feature_ : int
+        The feature of the threshold.
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_value_, right_value_ : float
         Weighted means of the targets on the two sides, in units of y.
     feature_importances_ : ndarray of shape (n_features,)
+        1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    DecisionStumpClassifier : The stump with the least weighted error.
+    GradientBoostingRegressor : Boosting of any regressor.
 
     Notes
     -----
-    O(n p log n) for the sort, O(n p) for the search. In gradient boosting the sort is done once
-    for all rounds. Ties go to the first feature and the lowest threshold.
+    Sorting takes O(n p log n) operations, the search O(n p). Gradient boosting sorts once for all
+    rounds. Ties go to the first feature and the lowest threshold.
+
+    References
+    ----------
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     Examples
     --------
@@ -224,7 +284,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     """
 
     @classmethod
-    def _of_values(cls, n_features, split, left, right):
+    def _of_values(cls, n_features: int, split: Split, left: float, right: float) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -238,7 +298,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         return stump
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Find the best stump.
 
         Parameters
@@ -246,11 +306,12 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out, and their values are no thresholds.
+            Not negative. Rows of weight 0 are ignored.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
@@ -262,19 +323,30 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
         return self
 
-    def predict(self, X):
-        """The value of the row's side: array of shape (n_samples,)."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """The value on each row's side of the threshold.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
         return two_valued(self._left(X), self.left_value_, self.right_value_)
 
-    def _predict_validated(self, X):
+    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return two_valued(self._left_of(X), self.left_value_, self.right_value_)
 
-    def _prepare_rounds(self, X, weight, task):
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> StumpRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # One question does not reach the scores that scikit-learn's checks ask for.
+        # One threshold does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
 

@@ -1,10 +1,11 @@
 """Stumps as weak learners: columns sorted or binned once, one search in each round.
 
-`StumpRounds` holds the columns and an *objective*, which states for one kind of task which masses
+`StumpRounds` holds the columns and an `Objective`, which states for one kind of task which masses
 of the rows a search needs, what the two sides return, and which outputs and member follow. A new
-objective is one class here and one line in `OBJECTIVES`.
+objective is one class and one line in `OBJECTIVES`.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,26 +41,27 @@ class StumpRounds:
     weight : array of shape (n,) or None
         For the quantiles of the bins.
     max_bins : int or None
-    objective : one of `OBJECTIVES`
+    objective : Objective
     """
 
     is_exact = True
 
     def __init__(
-        self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None, objective: Any
+        self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None, objective: "Objective"
     ) -> None:
-        self.objective, self.has_scale = objective, objective.has_scale
+        self.objective = objective
+        self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
         self.index = ColumnIndex(X, max_bins, weight, objective.codes, objective.n_classes)
 
     def search(self, target: np.ndarray | None, weight: np.ndarray) -> tuple[Split, Any, Any]:
         """The best split and what its two sides return (classes as codes)."""
-        return self.objective.search(self.index, target, weight)
+        return self.objective.search(self.index, target, weight, None)
 
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
         """The best stump and its outputs."""
-        split, left, right = self.objective.search(self.index, target, weight)
+        split, left, right = self.objective.search(self.index, target, weight, scores)
         return self.objective.member(self.index, weight, split, left, right)
 
 
@@ -71,13 +73,46 @@ def prepare_stumps(
     return None if objective is None else StumpRounds(X, weight, max_bins, objective(task, stumps))
 
 
+class Objective:
+    """What a search for a stump optimises; base of the objectives.
+
+    Attributes
+    ----------
+    codes : int array of shape (n,) or None
+        The class of each row where classes stay the same in all rounds (see `ColumnIndex`).
+    n_classes : int or None
+    has_scale : bool
+    outputs_bound : float or None
+        See `_weak_learners.PreparedRounds`.
+    """
+
+    codes: np.ndarray | None = None
+    n_classes: int | None = None
+    has_scale = True
+    outputs_bound: float | None = None
+
+    def search(
+        self,
+        index: ColumnIndex,
+        target: np.ndarray | None,
+        weight: np.ndarray,
+        scores: np.ndarray | None,
+    ) -> tuple[Split, Any, Any]:
+        """The best split and what its two sides return."""
+        raise NotImplementedError
+
+    def member(
+        self, index: ColumnIndex, weight: np.ndarray, split: Split, left: Any, right: Any
+    ) -> tuple[Any, np.ndarray]:
+        """The fitted stump and its outputs on the rows."""
+        raise NotImplementedError
+
+
 # --- real targets --------------------------------------------------------------------------------
 
 
-class _RealObjective:
+class RealObjective(Objective):
     """Objectives whose sides return numbers, with targets that change in each round."""
-
-    codes = n_classes = None
 
     def __init__(self, task: Task, stumps: StumpClasses) -> None:
         self.regressor = stumps.regressor
@@ -87,12 +122,12 @@ class _RealObjective:
         return stump, two_valued(index.is_left(split), stump.left_value_, stump.right_value_)
 
 
-class SignObjective(_RealObjective):
+class SignObjective(RealObjective):
     """Outputs -1 and +1 with the largest inner product: the dictionary of [Bach, §10.3.4]."""
 
-    has_scale = True
+    outputs_bound = 1.0
 
-    def search(self, index, target, weight):
+    def search(self, index, target, weight, scores):
         moment = weight * target
         size = np.abs(moment).sum()
         if size > 0:
@@ -105,12 +140,12 @@ class SignObjective(_RealObjective):
         return split, left, right
 
 
-class MeanObjective(_RealObjective):
+class MeanObjective(RealObjective):
     """The least residual sum of squares: each side returns its mean [Shah, eq. (4.6)]."""
 
     has_scale = False
 
-    def search(self, index, target, weight):
+    def search(self, index, target, weight, scores):
         mean = float(np.dot(weight, target - target[0]) / weight.sum() + target[0])
         centred = target - mean
         scale = np.max(np.abs(centred), initial=0.0)
@@ -130,31 +165,31 @@ class MeanObjective(_RealObjective):
 # --- classes -------------------------------------------------------------------------------------
 
 
-class _ClassObjective:
+class ClassObjective(Objective):
     """Objectives for classes that stay the same; outputs are margins."""
-
-    has_scale = True
 
     def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         self.codes, self.n_classes = task.codes, task.n_classes
         self._class_rows = None
 
-    def by_class(self, weight):
+    def by_class(self, weight: np.ndarray) -> np.ndarray:
         """The rows' weights by class: (K, n)."""
         if self._class_rows is None:
             self._class_rows = self.codes == np.arange(self.n_classes)[:, None]
         return np.where(self._class_rows, weight, 0.0)
 
 
-class ErrorObjective(_ClassObjective):
+class ErrorObjective(ClassObjective):
     """The least weighted 0-1 error, for any number of classes. Sides return classes."""
 
-    def __init__(self, task, stumps):
+    outputs_bound = 1.0
+
+    def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
         self.classes, self.classifier = task.classes, stumps.classifier
         self.right, self.wrong = task.vote_values
 
-    def search(self, index, target, weight):
+    def search(self, index, target, weight, scores):
         masses = index.class_masses(weight) if index.binned else None
         split = index.best(ZeroOne, self.by_class(weight), masses, size=1.0)
         left, right = int(split.left.argmax()), int(split.right.argmax())
@@ -173,11 +208,11 @@ class ErrorObjective(_ClassObjective):
         )
         return stump, two_valued(correct, self.right, self.wrong)
 
-    def correct(self, on_left, left, right):
+    def correct(self, on_left: np.ndarray, left: int, right: int) -> np.ndarray:
         """Which rows are classified correctly."""
         return np.where(on_left, self.codes == left, self.codes == right)
 
-    def shares(self, weight, on_left, split):
+    def shares(self, weight: np.ndarray, on_left: np.ndarray, split: Split) -> list:
         """The classes' shares of the weight on each side."""
         sides = split.left, np.maximum(split.right, 0.0)
         return [side / side.sum() if side.sum() > 0 else sum(sides) for side in sides]
@@ -186,23 +221,23 @@ class ErrorObjective(_ClassObjective):
 class TwoClassErrorObjective(ErrorObjective):
     """The same for two classes, from one signed mass for each row."""
 
-    def __init__(self, task, stumps):
+    def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
         self.signs, self.second = task.signs, task.codes == 1
 
-    def search(self, index, target, weight):
+    def search(self, index, target, weight, scores):
         masses = index.class_masses(weight) if index.exact and index.binned else None
         columns = (self.signs * weight)[None]
         split = index.best(SignedZeroOne, columns, masses, size=1.0, rough=True)
         left, right = int(split.left[0] > 0), int(split.right[0] > 0)
         return split, left, left if split.threshold == np.inf else right
 
-    def correct(self, on_left, left, right):
+    def correct(self, on_left: np.ndarray, left: int, right: int) -> np.ndarray:
         if left == right:
             return super().correct(on_left, left, right)
         return np.equal(on_left, self.second if left else ~self.second)
 
-    def shares(self, weight, on_left, split):
+    def shares(self, weight: np.ndarray, on_left: np.ndarray, split: Split) -> list:
         mass, moments = inner(weight, on_left), (split.left[0], split.right[0])
         everywhere = 0.5 * (1 + sum(moments))
         return [
@@ -211,21 +246,21 @@ class TwoClassErrorObjective(ErrorObjective):
         ]
 
 
-def _two_shares(second):
+def _two_shares(second: float) -> np.ndarray:
     second = min(max(float(second), 0.0), 1.0)
     return np.array([1.0 - second, second])
 
 
-class _ConfidenceObjective(_ClassObjective):
-    """Objectives for two classes whose sides return numbers."""
+class ConfidenceObjective(ClassObjective):
+    """Objectives for two classes whose sides return numbers, by `criterion` and `value`."""
 
-    def __init__(self, task, stumps):
+    def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
         self.signs, self.regressor = task.signs, stumps.regressor
         if self.n_classes < 2:  # a single class counts as the second of two
             self.codes, self.n_classes = np.ones_like(self.codes), 2
 
-    def search(self, index, target, weight):
+    def search(self, index, target, weight, scores):
         masses = index.class_masses(weight) if index.binned else None
         split = index.best(self.criterion, self.by_class(weight), masses)
         values = []
@@ -240,30 +275,30 @@ class _ConfidenceObjective(_ClassObjective):
         return stump, self.signs * outputs
 
 
-class LogOddsObjective(_ConfidenceObjective):
+class LogOddsObjective(ConfidenceObjective):
     """Minimises Z = 2 sum sqrt(W+ W-); sides return half their log-odds (real AdaBoost)."""
 
     criterion = PartitionFunction
 
-    def value(self, share):
+    def value(self, share: float) -> float:
         return float(half_log_odds(share))
 
 
-class ClassMeanObjective(_ConfidenceObjective):
+class ClassMeanObjective(ConfidenceObjective):
     """Least squares to -1 and +1; sides return their mean (gentle AdaBoost)."""
 
     criterion = ClassSquares
 
-    def value(self, share):
+    def value(self, share: float) -> float:
         return 2 * share - 1
 
 
-def _error_objective(task, stumps):
+def _error_objective(task: ClassTask, stumps: StumpClasses) -> Objective:
     kind = TwoClassErrorObjective if task.n_classes == 2 else ErrorObjective
     return kind(task, stumps)
 
 
-OBJECTIVES = {
+OBJECTIVES: dict[str, Callable[[Any, StumpClasses], Objective]] = {
     "least_squares": MeanObjective,
     "signs": SignObjective,
     "class_error": _error_objective,

@@ -1,10 +1,10 @@
-"""What the best stump is best at: three criteria of the masses on the two sides of a threshold.
+"""Criteria of a threshold: functions of the masses on its two sides, to be maximised.
 
-A criterion is given the masses left of a threshold and in all, one row per kind of mass (the
-weight of each class, say), and gives a gain to be maximised. Each gain is a sum of one convex
-function of the masses on each side; so, while the threshold moves through a bin and each mass left
-of it grows from `low` to `high`, the gain stays below its largest value on the corners of that
-box. A bin whose bound is below the best gain found elsewhere need not be looked into.
+A criterion takes the masses left of a threshold and in total, one row for each kind of mass (the
+weight of each class, say), and returns a gain. Each gain is a sum of one convex function of the
+masses on each side; so, while the threshold moves through a bin and each mass left of it grows
+from `low` to `high`, the gain stays below its largest value on the corners of that box. A bin whose
+bound is below the best gain found elsewhere need not be searched.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ class _Criterion:
 
 
 class ZeroOne(_Criterion):
-    """Mass classified rightly when each side names its heaviest class (003 section 4.2).
+    """Mass classified correctly when each side predicts its heaviest class [Shah, §4.2].
 
     Masses: the weight of each class, shape (K, ...).
     """
@@ -38,7 +38,7 @@ class ZeroOne(_Criterion):
 class SignedZeroOne(_Criterion):
     """The same for two classes, from the one mass S = W+ - W-: |S_left| + |S_right|.
 
-    Twice the mass classified rightly, less the whole mass.
+    Twice the mass classified correctly, less the total mass.
     """
 
     @staticmethod
@@ -94,9 +94,9 @@ def _squares(moment, mass):
 
 
 class LeastSquares(_Criterion):
-    """Reduction of the residual sum of squares (4.6), for targets in [-1, 1] of weighted mean 0.
+    """Reduction of the residual sum of squares [Shah, eq. (4.6)].
 
-    Masses: sum w t+, sum w t-, sum w.
+    For targets t in [-1, 1] of weighted mean 0. Masses: sum w t+, sum w t-, sum w.
     """
 
     @staticmethod

@@ -1,14 +1,14 @@
 """The best threshold over all features: sort or bin once, then search in O(n p) a round.
 
-Three searches give the same answer where they apply.
+Three searches give the same result where more than one applies.
 
-- *plain*: masses in sorted order, cumulative sums, every threshold looked at.
+- *plain*: masses in sorted order, cumulative sums, every threshold considered.
 - *binned* (`max_bins`): thresholds at the bins' edges only; one histogram a round.
-- *bound and search*: histograms of coarse bins, then only the bins that can still hold the best
-  threshold are searched row by row (see `_criteria`).
+- *bound and search*: histograms of coarse bins, then only the bins that can still contain the best
+  threshold are searched row by row (see `split_criteria`).
 
-Among thresholds within rounding of the best the first wins, by feature and then from the left, so
-that a weight of 2 and a row written twice choose alike.
+Among thresholds within rounding of the best the first is taken, by feature and then from the left,
+so that integer weights are equivalent to repeating rows.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ ROUGH_TOLERANCE = 2.0**-22
 
 
 class Split(NamedTuple):
-    """A stump's question, ``x[feature] <= threshold``, and the masses on the two sides.
+    """A threshold, ``x[feature] <= threshold``, and the masses on its two sides.
 
     The constant stump is feature 0 with threshold inf: everything is on the left.
     """
@@ -49,7 +49,7 @@ class Split(NamedTuple):
     position: int
 
 
-class _Task(NamedTuple):
+class _SplitSearch(NamedTuple):
     """One search: the criterion, the rows' masses and their sums, the gain of the constant."""
 
     criterion: object
@@ -101,7 +101,7 @@ class ColumnIndex:
         self.n, self.p = X.shape
         self.classes, self.n_classes = classes, n_classes
         self.exact = max_bins is None
-        self.packs = self.rows = self.blocks = self.all_rows = None  # made when first asked for
+        self.packs = self.rows = self.blocks = self.all_rows = None  # made when first needed
         if self.exact:
             self._sort(SEARCH_BINS if search_bins is None and self.n > PLAIN_ROWS else search_bins)
         else:
@@ -185,7 +185,7 @@ class ColumnIndex:
 
         Parameters
         ----------
-        criterion : one of `_criteria`
+        criterion : one of `split_criteria`
         columns : float array of shape (m, n)
             The masses of each row that the gain needs.
         masses : float array of shape (m', p, B), default=None
@@ -204,14 +204,14 @@ class ColumnIndex:
         if size is None:
             size = np.abs(columns).sum()
         if not self.binned:
-            return self._plain(_Task.of(criterion, columns, columns.sum(axis=1), size))
+            return self._plain(_SplitSearch.of(criterion, columns, columns.sum(axis=1), size))
         merged = masses is None
         if merged:
             masses = self.column_masses(columns, rough and not self.exact)
         high = np.cumsum(masses, axis=2)
         left = high if merged else criterion.merge(high)
         tolerance = ROUGH_TOLERANCE if rough and not self.exact else TIE_TOLERANCE
-        task = _Task.of(criterion, columns, left[:, 0, -1], size, tolerance)
+        task = _SplitSearch.of(criterion, columns, left[:, 0, -1], size, tolerance)
         gains = criterion.gain(left[:, :, :-1], task.total[:, None, None])
         gains[~self.is_edge] = -np.inf
         if not self.exact:
@@ -235,7 +235,7 @@ class ColumnIndex:
         return self._split(task, j, position, left[:, j, position], gains[j, position])
 
     def _search(self, task, low, feature, code, bounds):
-        """Look at the rows of bins that may win, some at a time, and at fewer as the best rises."""
+        """Search the rows of bins that can contain the best, some at a time, fewer as it rises."""
         best = task.base
         found = []  # (gains, flat positions, masses left) that were within rounding of the best
         sizes = self.starts[feature, code + 1] - self.starts[feature, code]
@@ -292,7 +292,7 @@ class ColumnIndex:
         return Split(j, threshold, left, task.total - left, float(gain), -1, position)
 
     def is_left(self, split):
-        """Which rows answer yes: bool array of shape (n,)."""
+        """Which rows are at or below the threshold: bool array of shape (n,)."""
         if not np.isfinite(split.threshold):
             return np.ones(self.n, dtype=bool)
         if split.code >= 0:
