@@ -302,7 +302,7 @@ def test_stumps_against_the_ball_of_all_stumps_as_columns(margin, corrective):
 @pytest.mark.parametrize("params", [{}, {"fully_corrective": True}], ids=str)
 @pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
 def test_any_weak_learner(estimator, params, loss):
-    """Inside the ball, monotone, and the risk that is told is the model's own."""
+    """Inside the ball, monotone, and the risk reported is that of the model."""
     X, y, weight = problem(n=80, d=3)
     y = labels(y) if loss.margin else y
     cls = FrankWolfeClassifier if loss.margin else FrankWolfeRegressor
@@ -528,8 +528,8 @@ def test_wrong_combinations_are_named(params, match):
         FrankWolfeRegressor(**params).fit(X, np.abs(y))
 
 
-class Hears(RegressorMixin, BaseEstimator):
-    """Wants to be told a note."""
+class NoteTaker(RegressorMixin, BaseEstimator):
+    """A regressor whose fit needs a note."""
 
     def fit(self, X, y, sample_weight=None, note=None):
         self.note_ = note
@@ -543,9 +543,9 @@ class Hears(RegressorMixin, BaseEstimator):
 def test_metadata_is_routed_to_the_weak_learner():
     X, y, _ = problem()
     with config_context(enable_metadata_routing=True):
-        base = Hears().set_fit_request(note=True, sample_weight=True)
+        base = NoteTaker().set_fit_request(note=True, sample_weight=True)
         model = FrankWolfeRegressor(base, n_estimators=3).fit(X, y, note="heard")
         FrankWolfeRegressor(n_estimators=3).fit(X, y)
     assert {member.note_ for member in model.estimators_} == {"heard"}
     with pytest.raises(ValueError, match="note"):
-        FrankWolfeRegressor(Hears()).fit(X, y, note="heard")
+        FrankWolfeRegressor(NoteTaker()).fit(X, y, note="heard")

@@ -29,7 +29,7 @@ def problem(n=60, d=30, k=5, noise=0.3, seed=0):
 
 
 def textbook(X, y, weight, n_rounds, learning_rate=1.0, weakness=1.0):
-    """Residuals over all rows, every product anew [Bach, §10.3.3]."""
+    """Residuals over all rows, every product computed in each round [Bach, §10.3.3]."""
     psi = X - weight @ X
     psi = psi / np.sqrt(weight @ psi**2)
     r, coef, path, active = y - weight @ y, np.zeros(X.shape[1]), [], set()

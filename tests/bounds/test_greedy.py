@@ -103,8 +103,8 @@ def test_exercise_10_6_holds_along_runs(seed):
     ]
     right = bounds.quadratic_boosting_bound(np.arange(1, 401), 1.0, gauge(psi, y))
     assert (np.array(risks) <= right).all()
-    # Halved it still holds: at t = 0, where it would be tight, it says nothing, and the first step
-    # already takes a good part of the risk away.
+    # Halved it still holds: at t = 0, where it would be tight, it is infinite, and the first step
+    # already lowers the risk considerably.
     assert (np.array(risks) <= right / 2).all()
     model = MatchingPursuitRegressor(400, fit_intercept=False).fit(psi, y)
     np.testing.assert_allclose(2 * np.array(risks)[:50], model.residual_norms_[1:51] ** 2)
