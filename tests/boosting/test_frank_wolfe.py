@@ -180,6 +180,33 @@ def test_columns_are_the_boosting_loop_in_other_coordinates(step, loss):
     np.testing.assert_allclose(u + risk.intercept, scores, atol=1e-6)
 
 
+def test_a_step_reports_in_its_records_and_keeps_no_result():
+    X, y, weight = problem(n=40, d=3)
+    u = np.zeros(len(y))
+    step = FrankWolfeStep(0.5, "line_search", 0.01)
+    rounds = boost(
+        ProfiledRisk(losses.SquaredLoss(), y, weight), Atoms(ColumnLearner(X), True), step, u
+    )
+    known = set(vars(step))
+    records = list(rounds)
+    assert all(record.details.gap > 0.01 for record in records)
+    assert all(record.step == 0.5 * record.details.eta for record in records)
+    assert rounds.stop_details.stop_reason == "tol"
+    assert rounds.stop_details.gap <= 0.01
+    assert rounds.stop_details.risk == pytest.approx(records[-1].risk)
+    assert set(vars(step)) == known
+
+
+@pytest.mark.parametrize("estimator", [DecisionStumpRegressor(), ReLUUnitRegressor()], ids=str)
+def test_nothing_to_learn_from_weak_learners(estimator):
+    X, _, _ = problem(n=40, d=3)
+    model = FrankWolfeRegressor(estimator, fully_corrective=True).fit(X, np.full(40, 3.25))
+    assert model.stop_reason_ == "tol"
+    assert model.n_iter_ == 0
+    assert model.dual_gap_ == 0
+    np.testing.assert_array_equal(model.predict(X), 3.25)
+
+
 def test_away_steps_converge_where_plain_steps_zigzag():
     X, y, _ = problem()
     gaps = [

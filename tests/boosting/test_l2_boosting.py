@@ -642,3 +642,6 @@ def test_verbose_reports_progress_on_standard_error(capsys):
     assert out == ""  # standard output belongs to the user's program
     assert "L2BoostingRegressor, fold 2 of 2: 20/20 rounds" in err
     assert "rounds have the least mean error over the folds" in err
+    X = np.arange(6.0)[:, None]
+    L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
+    assert "1/50 rounds" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn_ensemble_theory import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._core import gram_rows
 from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
@@ -154,6 +154,23 @@ def test_rows_of_the_gram_matrix_by_any_plan(monkeypatch):
             assert [row is not None for row in rows.views] == rows.is_kept.tolist()
         model = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_rows_used_least_recently_are_dropped_first():
+    cache = RowCache(8, most=4)
+    views = cache.views
+    for group, members in enumerate([[0, 1], [2, 3]]):
+        cache.make_room(2)
+        cache.keep(group, members, np.full((2, 3), group))
+    cache.make_room(2, recent=[3, 2, 0])  # the last row used is of the first group
+    assert [j for j, row in enumerate(views) if row is not None] == [0, 1]
+    cache.keep(2, [4, 7], np.full((2, 3), 2))
+    assert cache.is_kept.tolist() == [row is not None for row in views]
+    assert views is cache.views  # inner loops hold it
+    assert views[7].tolist() == [2, 2, 2]
+    cache.make_room(4)
+    assert not cache.is_kept.any()
+    assert not cache.groups
 
 
 def test_held_out_paths_are_those_of_refits():

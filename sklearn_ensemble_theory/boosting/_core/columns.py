@@ -1,5 +1,7 @@
 """The columns of X as a dictionary psi_1 ... psi_d: centred, scaled, and their products."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -29,7 +31,9 @@ class ColumnDictionary:
         False for columns that are zero, or constant when centred: their psi is 0.
     """
 
-    def __init__(self, X, weight, centre, scale=None):
+    def __init__(
+        self, X: Any, weight: np.ndarray, centre: bool, scale: np.ndarray | None = None
+    ) -> None:
         self.sparse = sp.issparse(X)
         self.X = X.tocsc() if self.sparse else X
         self.weight = weight
@@ -78,8 +82,8 @@ class ColumnDictionary:
             squares += self.weight[rows] @ block
         return squares
 
-    def columns(self, chosen, X=None):
-        """psi of the chosen columns, as rows: (k, n); of other rows where X is given."""
+    def columns(self, chosen: np.ndarray, X: Any = None) -> np.ndarray:
+        """psi of the chosen columns, as an array of shape (k, n); on the rows of X if given."""
         X = self.X if X is None else X
         block = X[:, chosen].toarray().T if sp.issparse(X) else X[:, chosen].T
         block = block - self.offset[chosen, None]
@@ -87,14 +91,14 @@ class ColumnDictionary:
         block[~self.usable[chosen]] = 0.0
         return block
 
-    def products(self, values):
+    def products(self, values: np.ndarray) -> np.ndarray:
         """psi_j'W v for all j: (d,) for v of shape (n,), (k, d) for shape (k, n)."""
         weighted = values * self.weight
         sums = weighted.sum(axis=-1)
         products = np.asarray(self.X.T @ weighted.T).T - np.multiply.outer(sums, self.offset)
         return np.where(self.usable, products / self.scale, 0.0)
 
-    def gram(self):
+    def gram(self) -> np.ndarray:
         """Psi'W Psi: (d, d). O(n d²), a chunk of rows at a time."""
         if self.sparse:
             blocks = np.array_split(np.arange(self.d), max(1, self.d // BLOCK))
@@ -110,8 +114,8 @@ class ColumnDictionary:
         return gram
 
 
-def coefficients_in_units(coefficients, scale):
-    """coefficients / scale, or a ValueError where that has no finite value."""
+def coefficients_in_units(coefficients: np.ndarray, scale: float | np.ndarray) -> np.ndarray:
+    """coefficients / scale; a ValueError where the quotient is not finite."""
     with np.errstate(over="ignore", invalid="ignore"):
         found = coefficients / scale
     if not np.isfinite(found).all():
