@@ -6,14 +6,14 @@ that work once (sort the columns, say) offers a *fast path* by one method,
     _prepare_rounds(X, weight, task)
 
 which returns an object with the attributes and the method of `PreparedRounds`, or None where it has
-no fast path for this task. No ensemble knows any weak learner by name: AdaBoost, gradient boosting
-and Frank-Wolfe call `prepare_rounds` and fit clones of the estimator where it returns None.
+no fast path for this task. No ensemble refers to a weak learner by name: AdaBoost, gradient
+boosting and Frank-Wolfe call `prepare_rounds`, and fit clones where it returns None.
 
 Adding a weak learner with a fast path
 --------------------------------------
 1. Write the estimator: `fit(X, y, sample_weight=None)` and `predict(X)`.
 2. Write a class with ``is_exact``, ``has_scale`` and ``best(target, weight, scores=None)``.
-3. Give the estimator a `_prepare_rounds` that returns an instance of it for the tasks it can serve;
+3. Give the estimator a `_prepare_rounds` that returns an instance of it for the tasks it has;
    a `task` is recognised by its string `task.kind`.
 4. Optionally give the members `_predict_validated(X)`, the predictions for an X that the ensemble
    has validated already (and for classifiers `_predict_codes(X)`, as positions in `classes_`).

@@ -104,11 +104,11 @@ def test_several_scores_take_a_member_each():
     X, y, w = data()
     labels = np.searchsorted([0.3, 1.5], y)
     Column.fits = SlowColumn.fits = 0
-    model = GradientBoostingClassifier(Column(), n_estimators=4, step="smooth", random_state=0)
+    model = GradientBoostingClassifier(Column(), n_estimators=4, random_state=0)
     fast = model.fit(X, labels, w)
     assert Column.fits == 0
     assert fast.estimators_.shape == (4, 3)
-    slow = GradientBoostingClassifier(SlowColumn(), n_estimators=4, step="smooth", random_state=0)
+    slow = GradientBoostingClassifier(SlowColumn(), n_estimators=4, random_state=0)
     np.testing.assert_allclose(
         fast.decision_function(X), slow.fit(X, labels, w).decision_function(X), rtol=1e-10
     )

@@ -26,13 +26,19 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path, prepare_rounds
+from sklearn_ensemble_theory._weak_learners import (
+    ClassTask,
+    PreparedRounds,
+    has_fast_path,
+    prepare_rounds,
+)
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
 from sklearn_ensemble_theory.boosting._adaboost.steps import ConfidenceStep, VotingStep
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
+from sklearn_ensemble_theory.boosting._core.steps import Step
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
 
@@ -108,6 +114,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             self._check_estimator(estimator)
             options = CloneOptions(self.random_state, routed)
             learner = clone_learner(estimator, X, None, task, options)
+        step: Step
         if self.algorithm == "discrete":
             step = VotingStep(self.learning_rate, task)
         else:
@@ -148,17 +155,19 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             )
         return kept, "n_estimators" if len(kept) == self.n_estimators else "no edge"
 
-    def _without_edge(self, learner: Any, weight: np.ndarray, stopped: Any) -> _KeptRound:
+    def _without_edge(
+        self, learner: PreparedRounds, weight: np.ndarray, stopped: Any
+    ) -> _KeptRound:
         """No round at all: only the constant is kept, if the learner was the best of its class."""
-        if stopped is None or not learner.is_exact:
+        found = learner.best(None, weight) if learner.is_exact else None
+        if stopped is None or found is None:
             name = type(self.estimator).__name__
             error = "" if stopped is None else f" (weighted error {stopped.error:.3g})"
             raise ValueError(
                 f"estimator: in the first round {name} is as bad as or worse than random "
                 f"guessing{error}, so there is nothing to boost."
             )
-        member, _ = learner.best(None, weight)
-        return _KeptRound(member, 1.0, stopped.error, 1.0, 1.0)
+        return _KeptRound(found[0], 1.0, stopped.error, 1.0, 1.0)
 
     def _check_estimator(self, estimator: Any) -> None:
         """Raise a ValueError where clones of the estimator cannot be used with the algorithm."""

@@ -16,7 +16,7 @@ SMALLEST_EDGE = 1e-12
 
 
 class VoteDetails(NamedTuple):
-    """What a step of AdaBoost knows of its round.
+    """Details of a round of AdaBoost.
 
     Attributes
     ----------

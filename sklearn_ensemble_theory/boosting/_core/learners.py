@@ -1,9 +1,10 @@
 """Weak learners of all ensembles: an estimator's fast path, or clones fitted in each round.
 
-`weak_learner` asks the estimator for its fast path (`_weak_learners.prepare_rounds`) and falls back
-to clones. There is one class of clones for each kind of task, in `CLONES`.
+`weak_learner` takes the estimator's fast path (`_weak_learners.prepare_rounds`), or else clones.
+There is one class of clones for each kind of task, in `CLONES`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +18,12 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._trees import is_tree, on_grid
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
+    PreparedRounds,
     Task,
     half_log_odds,
     outputs_have_scale,
     prepare_rounds,
 )
-from sklearn_ensemble_theory.boosting._core.loop import WeakLearner
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ def weak_learner(
     sample_weight: np.ndarray | None,
     task: Task,
     options: CloneOptions,
-) -> WeakLearner:
+) -> PreparedRounds:
     """The fastest learner that does what fitting `estimator` in each round does.
 
     Parameters
@@ -85,7 +86,7 @@ def weak_learner(
     Raises
     ------
     ValueError
-        If the estimator has no fast path for a task that clones cannot serve.
+        If the estimator has no fast path for a task for which there are no clones.
     """
     rounds = prepare_rounds(estimator, X, sample_weight, task) if options.subsample == 1 else None
     if rounds is not None:
@@ -99,7 +100,7 @@ def clone_learner(
     sample_weight: np.ndarray | None,
     task: Task,
     options: CloneOptions,
-) -> WeakLearner:
+) -> PreparedRounds:
     """The same without the fast path: clones fitted in each round."""
     if task.kind not in CLONES:
         raise ValueError(
@@ -115,13 +116,17 @@ def clone_learner(
 class MemberPerScore:
     """Prepared rounds for several scores: a member for each column of the target."""
 
-    def __init__(self, rounds):
+    def __init__(self, rounds: PreparedRounds) -> None:
         self.rounds = rounds
         self.is_exact, self.has_scale = rounds.is_exact, rounds.has_scale
 
-    def best(self, target, weight, scores=None):
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[list, np.ndarray] | None:
         found = [self.rounds.best(column, weight, scores) for column in target.T]
-        return [member for member, _ in found], np.column_stack([psi for _, psi in found])
+        members = [one[0] for one in found if one is not None]
+        outputs = [one[1] for one in found if one is not None]
+        return (members, np.column_stack(outputs)) if len(members) == len(found) else None
 
 
 # --- clones --------------------------------------------------------------------------------------
@@ -141,13 +146,20 @@ class Clones:
 
     is_exact = False
 
-    def __init__(self, estimator, X, sample_weight, task, options):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: np.ndarray | None,
+        task: Task,
+        options: CloneOptions,
+    ) -> None:
         self.estimator, self.X, self.sample_weight = estimator, X, sample_weight
         self.random_state = check_random_state(options.random_state)
         self.fit_params = options.fit_params
         self.has_scale = outputs_have_scale(estimator)
 
-    def fitted(self, X, y, **options):
+    def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
         """A new clone, fitted."""
         member = seeded_clone(self.estimator, self.random_state)
         return member.fit(X, y, **options, **self.fit_params)
@@ -156,13 +168,22 @@ class Clones:
 class RegressorClones(Clones):
     """Regressors of real targets, one for each column of the target."""
 
-    def __init__(self, estimator, X, sample_weight, task, options):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: np.ndarray | None,
+        task: Task,
+        options: CloneOptions,
+    ) -> None:
         super().__init__(estimator, X, sample_weight, task, options)
         self.n = X.shape[0]
         share = options.subsample
         self.n_drawn = self.n if share == 1 else max(1, int(share * self.n))
 
-    def best(self, target, weight, scores=None):
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
         rows = None
         if self.n_drawn < self.n:
             rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
@@ -173,12 +194,19 @@ class RegressorClones(Clones):
         ]
         return [member for member, _ in found], np.column_stack([psi for _, psi in found])
 
-    def fit_one(self, target, weight, scores, rows, k):
+    def fit_one(
+        self,
+        target: np.ndarray,
+        weight: np.ndarray,
+        scores: Any,
+        rows: np.ndarray | None,
+        k: int | None,
+    ) -> tuple[Any, np.ndarray]:
         """One member and its outputs on all rows; `k` is the column of several scores."""
         member = self.fitted_to(target, rows)
         return member, np.asarray(member.predict(self.X), dtype=float).reshape(self.n)
 
-    def fitted_to(self, target, rows, **options):
+    def fitted_to(self, target: np.ndarray, rows: np.ndarray | None, **options: Any) -> Any:
         """A clone fitted to the drawn rows, or to all of them (None)."""
         X, w = self.X, self.sample_weight
         if rows is not None:
@@ -191,23 +219,45 @@ class RegressorClones(Clones):
 class TreeClones(RegressorClones):
     """scikit-learn's trees, whose leaf values are re-optimised for the risk (Friedman 2001)."""
 
-    def __init__(self, estimator, X, sample_weight, task, options):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: np.ndarray | None,
+        task: Task,
+        options: CloneOptions,
+    ) -> None:
         super().__init__(estimator, X, sample_weight, task, options)
         self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
 
-    def fit_one(self, target, weight, scores, rows, k):
+    def fit_one(
+        self,
+        target: np.ndarray,
+        weight: np.ndarray,
+        scores: Any,
+        rows: np.ndarray | None,
+        k: int | None,
+    ) -> tuple[Any, np.ndarray]:
         checked = {} if sp.issparse(self.X) else {"check_input": False}
         member = self.fitted_to(on_grid(target), rows, **checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]
         if self.reoptimise:
-            seen = slice(None) if rows is None else rows
+            seen: Any = slice(None) if rows is None else rows
             new = self._leaves(leaf[seen], weight[seen], scores[seen], seen, len(values), k)
             values = np.where(member.tree_.children_left < 0, new, values)
             member.tree_.value[:, 0, 0] = values
         return member, values.take(leaf)
 
-    def _leaves(self, leaf, weight, u, seen, n_nodes, k):
+    def _leaves(
+        self,
+        leaf: np.ndarray,
+        weight: np.ndarray,
+        u: np.ndarray,
+        seen: Any,
+        n_nodes: int,
+        k: int | None,
+    ) -> np.ndarray:
         loss, y = self.risk.loss, self.risk.y[seen]
         # A loss with one score need not know of the argument `score`.
         which = {} if k is None else {"score": k}
@@ -217,7 +267,9 @@ class TreeClones(RegressorClones):
 class SignClones(Clones):
     """Classifiers of the signs of the targets under the weights |target|: outputs -1 and +1."""
 
-    def best(self, target, weight, scores=None):
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
         signs = np.where(target > 0, 1, -1)
         mass = weight * np.abs(target)
         rows = mass > 0
@@ -232,12 +284,21 @@ class SignClones(Clones):
 class LabelClones(Clones):
     """Classifiers under the weights of the round; margins are the values of votes."""
 
-    def __init__(self, estimator, X, sample_weight, task: ClassTask, options):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: np.ndarray | None,
+        task: ClassTask,
+        options: CloneOptions,
+    ) -> None:
         super().__init__(estimator, X, sample_weight, task, options)
         self.y = task.classes.take(task.codes)
         self.right, self.wrong = task.vote_values
 
-    def best(self, target, weight, scores=None):
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
         member = self.fitted(self.X, self.y, sample_weight=weight)
         return member, np.where(member.predict(self.X) == self.y, self.right, self.wrong)
 
@@ -245,11 +306,20 @@ class LabelClones(Clones):
 class ProbabilityClones(Clones):
     """Classifiers with probabilities (Friedman et al. 2000, algorithm 2: real AdaBoost)."""
 
-    def __init__(self, estimator, X, sample_weight, task: ClassTask, options):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: np.ndarray | None,
+        task: ClassTask,
+        options: CloneOptions,
+    ) -> None:
         super().__init__(estimator, X, sample_weight, task, options)
         self.y, self.signs, self.classes = task.classes.take(task.codes), task.signs, task.classes
 
-    def best(self, target, weight, scores=None):
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
         member = self.fitted(self.X, self.y, sample_weight=weight)
         return member, self.signs * probability_score(member, self.X, self.classes)
 
@@ -257,16 +327,25 @@ class ProbabilityClones(Clones):
 class MeanClones(Clones):
     """Regressors of -1 and +1 (Friedman et al. 2000, algorithm 4: gentle AdaBoost)."""
 
-    def __init__(self, estimator, X, sample_weight, task: ClassTask, options):
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        sample_weight: np.ndarray | None,
+        task: ClassTask,
+        options: CloneOptions,
+    ) -> None:
         super().__init__(estimator, X, sample_weight, task, options)
         self.signs = task.signs
 
-    def best(self, target, weight, scores=None):
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
         member = self.fitted(self.X, self.signs, sample_weight=weight)
         return member, self.signs * member.predict(self.X)
 
 
-CLONES = {
+CLONES: dict[str, Callable[[Any, Any, np.ndarray | None, Any, CloneOptions], PreparedRounds]] = {
     "least_squares": RegressorClones,
     "signs": SignClones,
     "class_error": LabelClones,

@@ -14,8 +14,8 @@ the same as maximising the inner product of psi with weight * target = -F'(u), t
 A step rule (`steps.Step`) chooses b_t and makes the move; Frank-Wolfe's also shrinks the scores so
 far.
 
-The loop knows no algorithm: AdaBoost, gradient boosting and matching pursuit are choices of the
-risk, the learner and the step rule.
+The loop depends on no algorithm: AdaBoost, gradient boosting and matching pursuit are choices of
+the risk, the learner and the step rule.
 """
 
 from typing import Any, NamedTuple, Protocol
@@ -66,7 +66,7 @@ class Round(NamedTuple):
         The step's `StepResult.details`.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]
     predictor: Any
     step: float
     risk: float

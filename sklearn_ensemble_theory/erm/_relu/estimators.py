@@ -266,7 +266,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task
     ) -> ReLURounds | None:
-        """Units along the axes, for real targets; an oblique search begins anew in each round."""
+        """Units along the axes, for real targets; the oblique search has no fast path."""
         if task.kind != "least_squares" or self.direction != "axis":
             return None
         return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)

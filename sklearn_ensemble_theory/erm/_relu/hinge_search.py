@@ -12,6 +12,7 @@ below its chord, and D is monotone; so most bins are known to contain nothing be
 best edge, and only the few others are searched row by row, the most promising first.
 """
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -192,26 +193,16 @@ class HingeIndex:
         sums = _Sums(mass, _from_above(first + self.widths * mass[:, 1:]))
         deviation = np.maximum(positive, negative)
         deviation = np.concatenate([deviation, deviation[:, ::-1]]) * self.widths / 4
-        total = float(moment.sum())
-        if criterion == "inner_product":
-            search = _InnerProductSearch(self, sums, deviation)
-            constant = abs(total)
-        else:
-            search = _LeastSquaresSearch(self, sums, deviation, moment, weight)
-            constant = total**2 / weight.sum()
-        found = search.run(moment, constant)
+        search = SEARCHES[criterion](self, sums, deviation, weight)
+        constant = search.constant(float(moment.sum()))
+        found = search.run(moment, constant.gain)
         if found is None:
-            coef = total / weight.sum() if criterion == "squared_error" else _sign(total)
-            return Hinge(0, 0, 0.0, coef, constant)
-        return self._in_units(*found, criterion)
-
-    def _in_units(self, row, z, first, square, gain, criterion):
+            return constant
+        row, z, first, square, gain = found
         j, sign = row % self.p, 1 if row < self.p else -1
         z = z if sign == 1 else 1 - z
         knot = float(self.low[j] * (1 - z) + self.high[j] * z)
-        coef = _sign(first) if criterion == "inner_product" else first / square
-        if criterion == "squared_error":
-            coef = coef / self.half_span[j] / 2
+        coef = search.coefficient(first, square, self.half_span[j])
         return Hinge(int(j), sign, knot, float(coef), float(gain))
 
     def inside_of(self, row, b):
@@ -235,11 +226,31 @@ class HingeIndex:
         return np.concatenate([above[: self.p, :-1], above[self.p :, 1:]])
 
 
-class _Search:
+class _Search(ABC):
     """Edges first, then the insides of bins that can contain a better knot, best bound first."""
 
-    def __init__(self, index, sums, deviation):
-        self.index, self.sums, self.deviation = index, sums, deviation
+    def __init__(self, index, sums, deviation, weight):
+        self.index, self.sums, self.deviation, self.weight = index, sums, deviation, weight
+
+    @abstractmethod
+    def at_edges(self):
+        """The gains at the edges, and a function that gives the details of one."""
+
+    @abstractmethod
+    def bounds(self):
+        """Upper bounds of the gains inside each bin."""
+
+    @abstractmethod
+    def in_bin(self, row, b, moment):
+        """The details of the best knot inside a bin."""
+
+    @abstractmethod
+    def constant(self, total):
+        """The best constant, given the sum of weight * target."""
+
+    @abstractmethod
+    def coefficient(self, first, square, half_span):
+        """The coefficient of a hinge in units of its feature."""
 
     def run(self, moment, constant):
         """(row, z, N, D, gain) of the best hinge; None if none beats the constant's gain."""
@@ -266,10 +277,17 @@ class _Search:
 class _InnerProductSearch(_Search):
     """|N(c)|, in units of x: piecewise linear in c, so largest at a value of x."""
 
-    def __init__(self, index, sums, deviation):
+    def __init__(self, index, sums, deviation, weight):
         span = 2 * np.concatenate([index.half_span, index.half_span])[:, None]
-        super().__init__(index, _Sums(sums.mass * span, sums.first * span), deviation * span)
+        sums = _Sums(sums.mass * span, sums.first * span)
+        super().__init__(index, sums, deviation * span, weight)
         self.span = span[:, 0]
+
+    def constant(self, total):
+        return Hinge(0, 0, 0.0, _sign(total), abs(total))
+
+    def coefficient(self, first, square, half_span):
+        return _sign(first)
 
     def at_edges(self):
         size = np.abs(self.sums.first)
@@ -295,11 +313,17 @@ class _InnerProductSearch(_Search):
 class _LeastSquaresSearch(_Search):
     """N(c)²/D(c), over all real c between the least and the largest value of the column."""
 
-    def __init__(self, index, sums, deviation, moment, weight):
-        super().__init__(index, sums, deviation)
-        self.weight = weight
-        self.floor = SMALLEST_SQUARE * weight.sum()
+    def __init__(self, index, sums, deviation, weight):
+        super().__init__(index, sums, deviation, weight)
+        self.whole = weight.sum()
+        self.floor = SMALLEST_SQUARE * self.whole
         self.squares = index.squares(weight)
+
+    def constant(self, total):
+        return Hinge(0, 0, 0.0, total / self.whole, total**2 / self.whole)
+
+    def coefficient(self, first, square, half_span):
+        return first / square / half_span / 2
 
     def at_edges(self):
         """Every edge, and the best knot of each bin that has no inside."""
@@ -348,6 +372,9 @@ class _LeastSquaresSearch(_Search):
         gains = _gain(N, D, self.floor)
         k = int(np.argmax(gains))
         return row, self.index.edge(row, upper) - (knots[k] + u[k]), N[k], D[k], gains[k]
+
+
+SEARCHES = {"squared_error": _LeastSquaresSearch, "inner_product": _InnerProductSearch}
 
 
 def best_between(N, S, D, E, Q, h):

@@ -14,7 +14,12 @@ from sklearn_ensemble_theory._compat import Interval, fit_context
 from sklearn_ensemble_theory._numerics.hot_loops import two_valued
 from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, StumpRounds, prepare_stumps
+from sklearn_ensemble_theory.erm._stumps.rounds import (
+    StumpClasses,
+    StumpRounds,
+    prepare_stumps,
+    stump_rounds,
+)
 from sklearn_ensemble_theory.erm._stumps.split_search import Split
 
 MAX_BINS = 2**16 - 1
@@ -117,6 +122,11 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     (2.5, 0.0)
     """
 
+    left_class_: int
+    right_class_: int
+    left_proba_: np.ndarray
+    right_proba_: np.ndarray
+
     @classmethod
     def _of_labels(
         cls,
@@ -166,7 +176,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         classes, codes = np.unique(y, return_inverse=True)
         kept = rows_of_positive_weight(sample_weight, X)
         (X, codes), weight = kept.take(X, codes), kept.normalised
-        rounds = prepare_stumps(X, weight, ClassTask(codes, classes), self.max_bins, STUMPS)
+        rounds = stump_rounds(X, weight, ClassTask(codes, classes), self.max_bins, STUMPS)
         split, left, right = rounds.search(None, weight)
         on_left = rounds.index.is_left(split)
         chosen = np.where(on_left, left, right)
@@ -317,7 +327,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         y = np.asarray(y, dtype=np.float64)
         kept = rows_of_positive_weight(sample_weight, X)
         (X, y), weight = kept.take(X, y), kept.normalised
-        rounds = prepare_stumps(X, weight, LeastSquaresTask(), self.max_bins, STUMPS)
+        rounds = stump_rounds(X, weight, LeastSquaresTask(), self.max_bins, STUMPS)
         split, left, right = rounds.search(y, weight)
         found = self._of_values(X.shape[1], split, left, right)
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})

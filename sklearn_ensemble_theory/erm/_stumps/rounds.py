@@ -65,12 +65,20 @@ class StumpRounds:
         return self.objective.member(self.index, weight, split, left, right)
 
 
+def stump_rounds(
+    X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
+) -> StumpRounds:
+    """`StumpRounds` for a task that has an objective."""
+    return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps))
+
+
 def prepare_stumps(
     X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
 ) -> StumpRounds | None:
     """`StumpRounds` for a task; None where there is no objective for it."""
-    objective = OBJECTIVES.get(task.kind)
-    return None if objective is None else StumpRounds(X, weight, max_bins, objective(task, stumps))
+    if task.kind not in OBJECTIVES:
+        return None
+    return stump_rounds(X, weight, task, max_bins, stumps)
 
 
 class Objective:
@@ -168,9 +176,12 @@ class MeanObjective(RealObjective):
 class ClassObjective(Objective):
     """Objectives for classes that stay the same; outputs are margins."""
 
+    codes: np.ndarray
+    n_classes: int
+
     def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         self.codes, self.n_classes = task.codes, task.n_classes
-        self._class_rows = None
+        self._class_rows: np.ndarray | None = None
 
     def by_class(self, weight: np.ndarray) -> np.ndarray:
         """The rows' weights by class: (K, n)."""
@@ -254,11 +265,17 @@ def _two_shares(second: float) -> np.ndarray:
 class ConfidenceObjective(ClassObjective):
     """Objectives for two classes whose sides return numbers, by `criterion` and `value`."""
 
+    criterion: Any
+
     def __init__(self, task: ClassTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
         self.signs, self.regressor = task.signs, stumps.regressor
         if self.n_classes < 2:  # a single class counts as the second of two
             self.codes, self.n_classes = np.ones_like(self.codes), 2
+
+    def value(self, share: float) -> float:
+        """What a side returns, from the share of the second class in its weight."""
+        raise NotImplementedError
 
     def search(self, index, target, weight, scores):
         masses = index.class_masses(weight) if index.binned else None
