@@ -182,7 +182,8 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self.loss_.inverse_link(self._raw(X))
+        u = self._raw(X)
+        return self.loss_.inverse_link(u)
 
     def staged_predict(self, X):
         """Predict the target after each round.

@@ -286,10 +286,14 @@ class ColumnIndex:
 
     def _split(self, task, j, position, left, gain):
         j, position = int(j), int(position)
+        right = task.total - left
+        return Split(j, self.middle(j, position), left, right, float(gain), -1, position)
+
+    def middle(self, j, position):
+        """The threshold between two neighbouring rows of a sorted column."""
         below, above = (self.X[self.order[j, position + i], j] for i in (0, 1))
         middle = 0.5 * float(below) + 0.5 * float(above)  # the sum first could overflow
-        threshold = middle if below <= middle < above else float(below)
-        return Split(j, threshold, left, task.total - left, float(gain), -1, position)
+        return middle if below <= middle < above else float(below)
 
     def is_left(self, split):
         """Which rows are at or below the threshold: bool array of shape (n,)."""
