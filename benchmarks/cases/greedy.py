@@ -83,22 +83,23 @@ def dense_signal(seed, n, d):
 
 
 def pursuit_with_gram(data):
-    from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary, GramRows
+    from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+    from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 
     if not hasattr(data, "prepared"):
         weight = np.full(len(data.y), 1 / len(data.y))
         dictionary = ColumnDictionary(data.X, weight, centre=True)
         rows = GramRows(dictionary)
-        rows.kept = dict(enumerate(dictionary.gram()))
+        rows.load_all()
         centred = data.y - data.y.mean()
         data.prepared = rows, dictionary.products(centred), float(weight @ centred**2)
     return data.prepared
 
 
 def pursue_rounds(prepared, data, n_iterations):
-    from sklearn_ensemble_theory.boosting._pursuit.rounds import pursue
+    from sklearn_ensemble_theory.boosting._pursuit.rounds import pursuit_on_gram
 
-    return pursue(*prepared, n_iterations)
+    return pursuit_on_gram(*prepared, n_iterations)
 
 
 register(

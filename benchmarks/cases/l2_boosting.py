@@ -11,16 +11,11 @@ def ours(data, n_rounds, learning_rate, max_bins):
     return L2BoostingRegressor(n_rounds, learning_rate=learning_rate, max_bins=max_bins)
 
 
-def ours_cross_validated(data, n_rounds, learning_rate, max_bins, seed):
+def ours_cross_validated(data, n_rounds, learning_rate, max_bins):
     from sklearn_ensemble_theory import L2BoostingRegressor
 
     return L2BoostingRegressor(
-        "cv",
-        cv=5,
-        max_estimators=n_rounds,
-        learning_rate=learning_rate,
-        max_bins=max_bins,
-        random_state=seed,
+        "cv", cv=5, max_estimators=n_rounds, learning_rate=learning_rate, max_bins=max_bins
     )
 
 
@@ -84,20 +79,20 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
         cut_offsets,
         cut_sums,
     )
-    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import NormalizedCuts, boost
+    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import NormalizedCuts, boost_on_gram
 
     edges = bin_edges_from_quantiles(data.X, max_bins)
     codes, offsets = bin_codes(data.X, edges), cut_offsets(edges)
     sums = cut_sums(codes, offsets, data.y - data.y.mean())
     cuts = NormalizedCuts(sums, CountedGram(codes, offsets, sums.left_weight))
-    boost(cuts, learning_rate, n_rounds)  # so that every feature chosen has been counted
+    boost_on_gram(cuts, learning_rate, n_rounds)  # so that every feature chosen has been counted
     return cuts
 
 
 def rounds_alone(cuts, data, n_rounds, learning_rate):
-    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import boost
+    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import boost_on_gram
 
-    return boost(cuts, learning_rate, n_rounds)
+    return boost_on_gram(cuts, learning_rate, n_rounds)
 
 
 def held_out_r2(model, data):
