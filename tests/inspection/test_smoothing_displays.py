@@ -51,11 +51,11 @@ def test_path(model):
 
 def test_path_refusals(model):
     X, y = make_tent(50, random_state=1)
-    with pytest.raises(ValueError, match="come together"):
+    with pytest.raises(ValueError, match="X_test and y_test must be given together"):
         BoostingPathDisplay.from_estimator(model, X)
-    with pytest.raises(ValueError, match="come together"):
+    with pytest.raises(ValueError, match="f and sigma must be given together"):
         BoostingPathDisplay.from_estimator(model, f=f)
-    with pytest.raises(TypeError, match="not Ridge"):
+    with pytest.raises(TypeError, match="got Ridge"):
         BoostingPathDisplay.from_estimator(Ridge().fit(X, y))
     with pytest.raises(NotFittedError):
         BoostingPathDisplay.from_estimator(LinearL2BoostingRegressor())
@@ -94,7 +94,7 @@ def test_spectrum_of_other_learners():
     for index, u in {**display.first, **display.last}.items():
         np.testing.assert_allclose(S @ u, model.eigenvalues_[index - 1] * u, atol=1e-9)
     assert display.axes_[2].get_xlabel() == "row"
-    with pytest.raises(ValueError, match="four are needed"):
+    with pytest.raises(ValueError, match="axes must have four elements"):
         display.plot([plt.figure().add_subplot()])
 
 

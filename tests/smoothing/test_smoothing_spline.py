@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline.additive import AdditiveDesign
+from sklearn_ensemble_theory.smoothing._spline.base import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis, demmler_reinsch
 
 
@@ -273,5 +273,5 @@ def test_messages():
     with pytest.raises(ValueError, match="range of a feature of X overflows"):
         SmoothingSplineRegressor().fit([[-1.7e308], [1.7e308], [0]], [1, 2, 3])
     big = SmoothingSplineRegressor(df=4).fit(np.arange(6000.0)[:, None], np.arange(6000.0))
-    with pytest.raises(ValueError, match="at most 5000 rows"):
+    with pytest.raises(ValueError, match="at most 5000 training rows"):
         big.smoother_matrix()

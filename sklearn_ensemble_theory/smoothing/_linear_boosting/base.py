@@ -1,135 +1,276 @@
-"""From a learner and data to the closed form of its boosting, and from there to a time."""
+"""The fit: from a learner and data to its path over time, and from there to a time."""
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory.smoothing._kernel.estimators import NadarayaWatsonRegressor
-from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import CRITERIA, discrepancy
-from sklearn_ensemble_theory.smoothing._linear_boosting.dynamics import (
-    DenseDynamics,
-    LowRankDynamics,
-    random_coordinate_form,
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.threads import one_blas_thread
+from sklearn_ensemble_theory._numerics.ties import collapse_rows
+from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import (
+    criterion_path,
+    default_times,
+    whole_rounds,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import Bank, check_linear
-from sklearn_ensemble_theory.smoothing._linear_boosting.spectral import n_rounds
-from sklearn_ensemble_theory.smoothing._linear_boosting.stochastic import row_subsets, rows_a_round
-from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
+from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
+    AveragedLearner,
+    RoundsPredictor,
+    Setting,
+    check_linear,
+    draw_settings,
+    row_subsets,
+    rows_per_round,
+    run_rounds,
+)
+from sklearn_ensemble_theory.smoothing._linear_boosting.operators import n_rounds
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
+    PATHS,
+    BoostingPath,
+    Sample,
+    Start,
+)
+from sklearn_ensemble_theory.smoothing._smoothers import (
+    MatrixForm,
+    SpectralForm,
+    check_dense_rows,
+)
 
-__all__ = [
-    "DENSE_ROWS",
-    "Boosting",
-    "criterion_path",
-    "default_times",
-    "fold_error",
-    "whole_rounds",
-]
+__all__ = ["BoostingSpec", "FittedBoosting", "TimeChoice", "fit_boosting"]
 
-DENSE_ROWS = 5000
-"""Above this many rows no n x n matrix is built."""
+Split = tuple[np.ndarray, np.ndarray]
 
 
-@dataclass(frozen=True)
-class Boosting:
-    """What is boosted, and how; the data come later, whole or by folds."""
+@dataclass(frozen=True, kw_only=True)
+class BoostingSpec:
+    """What is boosted, and how; the data are given later, all rows or by folds.
+
+    Attributes
+    ----------
+    learner : regressor
+    weight_keyword : str or None
+        The parameter by which the learner takes weights; None where it gets none.
+    coordinates, subsample, n_subsamples, n_jobs
+        As in `LinearL2BoostingRegressor`.
+    start : Start
+    seed : int
+        Of the random subsets of rows.
+    """
 
     learner: Any
+    weight_keyword: str | None
     coordinates: str
     subsample: float
     n_subsamples: int
-    init_mean: bool
-    learning_rate: float
+    start: Start
     seed: int
     n_jobs: int | None
 
-    def dynamics(self, X, y, w, keyword):
-        """The closed form for these rows; `keyword` names the learner's weights, if it gets any."""
-        weights = w if keyword is not None else np.ones(len(w))
-        whole = rows_a_round(self.subsample, len(y)) == len(y)
-        if isinstance(self.learner, SmoothingSplineRegressor):
-            self.learner._validate_params()
-            self.learner._check_linear()
-            if whole and (weights is w or (w == 1).all()):
-                return self._of_splines(X, y, w)
-        if len(y) > DENSE_ROWS:
-            raise ValueError(
-                f"{len(y)} rows: boosting {type(self.learner).__name__} in closed form needs a "
-                f"matrix of n rows and columns, built for up to {DENSE_ROWS}. "
-                "SmoothingSplineRegressor with df or penalty, all rows in each round, needs none."
-            )
-        return self._of_any(X, y, w, weights, keyword, whole)
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether the model is a sequence of random rounds."""
+        random = self.subsample < 1 or self.coordinates == "random"
+        return random and self.start.learning_rate > 0
 
-    def _of_splines(self, X, y, w):
-        if self.coordinates == "random":
-            forms = [self.learner._centred_form(X[:, [j]], w) for j in range(X.shape[1])]
-            design, T, mu = random_coordinate_form(forms, X, w)
-        else:
-            form = self.learner._centred_form(X, w)
-            s = form.shrinkage(1.0)
-            design, T, mu = form.design, form.T * np.sqrt(s), form.gamma * s
-        return LowRankDynamics(design, T, mu, X, y, w, self.init_mean, self.learning_rate)
+    def uses_all_rows(self, n: int) -> bool:
+        return rows_per_round(self.subsample, n) == n
 
-    def _of_any(self, X, y, w, weights, keyword, whole):
-        rng = np.random.RandomState(self.seed)
-        size = rows_a_round(self.subsample, len(y))
-        subsets = row_subsets(len(y), size, self.n_subsamples, rng)
-        columns = [None] if self.coordinates == "all" else [[j] for j in range(X.shape[1])]
-        settings = [(rows, c) for rows in subsets for c in columns]
-        bank = Bank(self.learner, X, weights, keyword, settings, self.n_jobs)
-        metric = None
-        if isinstance(self.learner, NadarayaWatsonRegressor):
-            self.learner._check_linear()
-            if whole and self.coordinates == "all":
-                S, metric = clone(self.learner).fit(X, np.zeros(len(y)), weights)._metric_form()
-                if weights is not w:
-                    metric = None  # symmetric in the learner's weights, not in these
-            else:
-                S = bank.hat()
-        else:
-            params = {} if keyword is None else {keyword: weights}
-            check_linear(self.learner, X if self.coordinates == "all" else X[:, :1], params)
-            S = bank.hat()
-        return DenseDynamics(bank, S, metric, y, w, self.init_mean, self.learning_rate)
+    def path(self, sample: Sample) -> BoostingPath:
+        """The path of the learner, or of its average over all settings, on these rows."""
+        n, p = sample.X.shape
+        form = self._own_form(sample)
+        if form is None:
+            check_dense_rows(n, type(self.learner).__name__)
+        size = rows_per_round(self.subsample, n)
+        subsets = row_subsets(n, size, self.n_subsamples, np.random.RandomState(self.seed))
+        columns = [[j] for j in range(p)] if self.coordinates == "random" else [None]
+        learner = self.averaged_learner(sample, [(rows, c) for rows in subsets for c in columns])
+        if form is None:
+            form = self._matrix_form(learner)
+        return PATHS[form.kind](form, sample, self.start, learner)
+
+    def averaged_learner(self, sample: Sample, settings: Sequence[Setting]) -> AveragedLearner:
+        X, _, w = sample
+        weight = w if self.weight_keyword is not None else np.ones(len(w))
+        return AveragedLearner(self.learner, X, weight, self.weight_keyword, settings, self.n_jobs)
+
+    def _own_form(self, sample: Sample) -> SpectralForm | MatrixForm | None:
+        """The form that the learner offers, if any, for all rows and their weights."""
+        X, _, w = sample
+        if not hasattr(self.learner, "_linear_form") or not self.uses_all_rows(len(X)):
+            return None
+        if self.weight_keyword is None and (w != 1).any():
+            return None
+        self.learner._check_linear()
+        return self.learner._linear_form(X, w, self.coordinates == "random")
+
+    def _matrix_form(self, learner: AveragedLearner) -> MatrixForm:
+        """The matrix of the learner's outputs on the unit vectors."""
+        X = learner.X if self.coordinates == "all" else learner.X[:, :1]
+        params = {} if learner.keyword is None else {learner.keyword: learner.weight}
+        check_linear(self.learner, X, params)
+        return MatrixForm(learner.outputs())
 
 
-def default_times(dynamics, learning_rate):
-    """0 and 200 times in geometric progression, in units of the inverse of the largest |mu|.
+class TimeChoice(NamedTuple):
+    """How the time is found.
 
-    An unstable learner's fit grows exponentially: the times stop before it is all that is left.
+    Attributes
+    ----------
+    time : float or str
+        The time itself, or the name of a criterion.
+    times : ndarray or None
+        The times to choose among; None for the default ones.
+    noise_level : float or None
+        In units of y, for the discrepancy principle.
+    splits : sequence of (train, test)
+        For cross-validation.
     """
-    mu = dynamics.eigenvalues
-    unit = np.abs(mu).max() or 1.0
-    times = np.r_[0.0, np.geomspace(1e-2, 1e6, 200) / unit]
-    growth = -mu.real.min()
-    if learning_rate > 0:
-        growth = np.log(max(np.abs(1.0 - learning_rate * mu).max(), 1e-300)) / learning_rate
-    return times[growth * times <= 20.0] if growth > 0 else times
+
+    time: float | str
+    times: np.ndarray | None
+    noise_level: float | None
+    splits: Sequence[Split]
 
 
-def whole_rounds(times, learning_rate):
-    """The times that a learning rate allows: whole numbers of rounds."""
-    return np.unique(n_rounds(times, learning_rate)) * learning_rate
+class FittedBoosting(NamedTuple):
+    """The fitted model, for y in units of `scale`.
+
+    Attributes
+    ----------
+    path : BoostingPath
+    predictor : object with `predict` and `component`
+        At the chosen time.
+    scale : float
+    within_ties : float
+        The sum of squares of y within equal rows of X.
+    distinct : ndarray of int
+        The rows of X that `path` has.
+    is_stable : bool
+    time : float
+    times, criterion : ndarray
+        The times tried and the criterion there.
+    """
+
+    path: BoostingPath
+    predictor: Any
+    scale: float
+    within_ties: float
+    distinct: np.ndarray
+    is_stable: bool
+    time: float
+    times: np.ndarray
+    criterion: np.ndarray
 
 
-def criterion_path(name, dynamics, pure, times, noise_level):
-    """The criterion at each time; `pure` is the sum of squares hidden by ties in X."""
-    if name == "loo":
-        path = dynamics.loo_error(times)
-        return np.where(np.isfinite(path), path, np.inf)
-    rss, df = dynamics.summary(times)
-    if name == "discrepancy":
-        return discrepancy((rss + pure) / dynamics.n, noise_level)
-    # Rows count with the weight that they have on average.
-    unit = dynamics.n_rows / dynamics.n
-    return CRITERIA[name](rss * unit, df, dynamics.n_rows, dynamics.total * unit)
+def fit_boosting(
+    spec: BoostingSpec, sample: Sample, choice: TimeChoice, rng: np.random.RandomState
+) -> FittedBoosting:
+    """Decompose the learner, and choose the time."""
+    # In units of the largest |y|: squares of 1e150 overflow.
+    scale = largest_magnitude(sample.y)
+    sample = sample._replace(y=sample.y / scale)
+    distinct, within_ties, collapsed = _without_ties(spec, sample)
+    path = spec.path(collapsed)
+    is_stable, reason = path.stability()
+    if not is_stable:
+        warnings.warn(
+            f"Boosting {type(spec.learner).__name__} is unstable: {reason}, so the fitted values "
+            "grow without bound in time.",
+            UserWarning,
+            stacklevel=4,
+        )
+    if isinstance(choice.time, str):
+        time, times, criterion = _choose_time(spec, sample, path, choice, within_ties, scale)
+    else:
+        time, times = float(choice.time), np.array([float(choice.time)])
+        criterion = np.array([np.nan])
+    predictor = (
+        _run_rounds(spec, sample, time, rng) if spec.is_stochastic else path.predictor([time])
+    )
+    path.keep_rows()
+    return FittedBoosting(
+        path, predictor, scale, within_ties, distinct, is_stable, time, times, criterion
+    )
 
 
-def fold_error(boosting, X, y, w, keyword, times, train, test):
-    """Weighted squared error on one fold at each time."""
-    dynamics = boosting.dynamics(X[train], y[train], w[train], keyword)
-    prediction = dynamics.predictor(times).predict(X[test])
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = w[test] @ (y[test, None] - prediction) ** 2
+def _without_ties(spec: BoostingSpec, sample: Sample) -> tuple[np.ndarray, float, Sample]:
+    """Equal rows of X as one row with their mean, where the learner takes its weight.
+
+    Not for a pipeline, whose first steps would get fewer rows.
+    """
+    X, y, w = sample
+    if (
+        spec.weight_keyword is None
+        or not has_fit_parameter(spec.learner, "sample_weight")
+        or not spec.uses_all_rows(len(y))
+    ):
+        return np.arange(len(y)), 0.0, sample
+    distinct, means, weights, within = collapse_rows(X, y[:, None], w)
+    if len(distinct) < len(y):
+        sample = Sample(X[distinct], np.ascontiguousarray(means[:, 0]), weights)
+    return distinct, float(within[0]), sample
+
+
+def _choose_time(
+    spec: BoostingSpec,
+    sample: Sample,
+    path: BoostingPath,
+    choice: TimeChoice,
+    within_ties: float,
+    scale: float,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """The best time, the times tried and the criterion there, in units of y."""
+    times = default_times(path) if choice.times is None else choice.times
+    if path.learning_rate > 0:
+        times = whole_rounds(times, path.learning_rate)
+    if choice.time == "cv":
+        criterion = _cross_validate(spec, sample, times, choice.splits)
+    else:
+        noise = None if choice.noise_level is None else choice.noise_level / scale
+        criterion = criterion_path(choice.time, path, times, within_ties, noise)
+    best = float(times[np.argmin(criterion)])
+    if choice.time in ("gcv", "loo", "cv"):
+        with np.errstate(over="ignore"):
+            criterion = criterion * scale * scale
+    return best, times, criterion
+
+
+def _cross_validate(
+    spec: BoostingSpec, sample: Sample, times: np.ndarray, splits: Sequence[Split]
+) -> np.ndarray:
+    with one_blas_thread():
+        errors = Parallel(n_jobs=spec.n_jobs)(
+            delayed(_fold_error)(spec, sample, times, train, test) for train, test in splits
+        )
+    return np.sum(errors, axis=0) / sum(sample.weight[test].sum() for _, test in splits)
+
+
+def _fold_error(
+    spec: BoostingSpec, sample: Sample, times: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> np.ndarray:
+    """The weighted squared error on one fold at each time; the same bits in every process."""
+    with one_blas_thread():
+        X, y, w = sample.take(test)
+        prediction = spec.path(sample.take(train)).predictor(times).predict(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = w @ (y[:, None] - prediction) ** 2
     return np.where(np.isfinite(error), error, np.inf)
+
+
+def _run_rounds(
+    spec: BoostingSpec, sample: Sample, time: float, rng: np.random.RandomState
+) -> RoundsPredictor:
+    X, y, w = sample
+    learner = spec.averaged_learner(sample, [])
+    constant = float(w @ y / w.sum()) if spec.start.at_mean else 0.0
+    p = X.shape[1] if spec.coordinates == "random" else None
+    rate = spec.start.learning_rate
+    m = int(n_rounds(time, rate))
+    settings = draw_settings(m, len(y), rows_per_round(spec.subsample, len(y)), p, rng)
+    learners = list(run_rounds(learner.fit_setting, settings, X, y - constant, rate))
+    return RoundsPredictor(constant, rate, learners, [m])

@@ -1,20 +1,28 @@
-"""Criteria that choose a time from a path of residual sums of squares and degrees of freedom.
+"""Criteria that choose a time, and the times among which they choose.
 
-Every function takes arrays over times and returns an array to be minimised; fits that use up (99 %
-of) the data get infinity, and a path without residuals to begin with (constant y) is flat.
+Every criterion takes arrays over times and returns an array to be minimised. Fits with more than
+99 % of n degrees of freedom get infinity; a path without residuals at the start (constant y) is
+constant.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["CRITERIA", "aicc", "bic", "discrepancy", "gcv", "gmdl"]
+from sklearn_ensemble_theory.smoothing._linear_boosting.operators import n_rounds
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath
+
+__all__ = ["CRITERIA", "TIME_CRITERIA", "criterion_path", "default_times", "whole_rounds"]
+
+Criterion = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
 
 
-def _guarded(criterion):
+def _guarded(criterion: Criterion) -> Criterion:
     def guarded(rss, df, n, total):
         if total == 0:
             return np.zeros_like(df)
         usable = np.isfinite(rss) & (df <= 0.99 * n)
-        # A fit without residuals short of 99 % of n is as good as the smallest positive number.
+        # Zero residuals with fewer degrees of freedom are replaced by a small positive number.
         safe = np.maximum(np.where(usable, rss, 1.0), 1e-30 * total)
         values = criterion(safe, np.where(usable, df, 0.0), n, total)
         return np.where(usable, values, np.inf)
@@ -25,13 +33,13 @@ def _guarded(criterion):
 
 
 @_guarded
-def gcv(rss, df, n, total):
+def gcv(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
     """Generalised cross-validation, (rss / n) / (1 - df / n)^2."""
     return rss / n / (1.0 - df / n) ** 2
 
 
 @_guarded
-def aicc(rss, df, n, total):
+def aicc(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
     """Corrected Akaike criterion of Hurvich, Simonoff and Tsai (1998)."""
     room = n - df - 2.0
     penalty = 2.0 * (df + 1.0) / np.where(room > 0, room, 1.0)
@@ -39,16 +47,16 @@ def aicc(rss, df, n, total):
 
 
 @_guarded
-def bic(rss, df, n, total):
+def bic(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
     """Bayesian information criterion, log(rss / n) + log(n) df / n."""
     return np.log(rss / n) + np.log(n) * df / n
 
 
 @_guarded
-def gmdl(rss, df, n, total):
-    """Minimum description length with a g-prior (Hansen and Yu, 2001), twice over n.
+def gmdl(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Minimum description length with a g-prior (Hansen and Yu, 2001), times 2 / n.
 
-    Where the fit explains less than its share df / n of the total sum of squares, their form for
+    Where the fit explains a smaller share of the total sum of squares than df / n, their form for
     a model that explains nothing.
     """
     S = rss / (n - df)
@@ -59,11 +67,11 @@ def gmdl(rss, df, n, total):
     return np.where(explained / total >= df / n, some, nothing)
 
 
-def discrepancy(training_error, noise_level):
-    """0 at the first time at which the training error is down to the noise, more elsewhere.
+def discrepancy(training_error: np.ndarray, noise_level: float) -> np.ndarray:
+    """0 at the first time at which the training error is at most the noise, positive elsewhere.
 
-    Morozov's principle: the residuals should be as large as the noise. When no time gets there,
-    the last one comes closest.
+    Morozov's principle: the residuals should be as large as the noise. Without such a time, 0 is at
+    the last one.
     """
     reached = np.flatnonzero(training_error <= noise_level**2)
     first = reached[0] if len(reached) else len(training_error) - 1
@@ -71,3 +79,40 @@ def discrepancy(training_error, noise_level):
 
 
 CRITERIA = {"gcv": gcv, "aicc": aicc, "bic": bic, "gmdl": gmdl}
+
+TIME_CRITERIA = (*CRITERIA, "loo", "discrepancy", "cv")
+
+
+def criterion_path(
+    name: str, path: BoostingPath, times: np.ndarray, within_ties: float, noise_level: float | None
+) -> np.ndarray:
+    """The criterion at each time; `within_ties` is the sum of squares within equal rows of X."""
+    if name == "loo":
+        errors = path.loo_error(times)
+        return np.where(np.isfinite(errors), errors, np.inf)
+    rss, df = path.summary(times)
+    if name == "discrepancy":
+        return discrepancy((rss + within_ties) / path.total_weight, noise_level)
+    # Each row counts with the average weight.
+    unit = path.n_rows / path.total_weight
+    return CRITERIA[name](rss * unit, df, path.n_rows, path.total * unit)
+
+
+def default_times(path: BoostingPath) -> np.ndarray:
+    """0 and 200 times in geometric progression, in units of the inverse of the largest |mu|.
+
+    The fit of an unstable learner grows exponentially: the times end before that part dominates.
+    """
+    mu = path.eigenvalues
+    unit = np.abs(mu).max() or 1.0
+    times = np.r_[0.0, np.geomspace(1e-2, 1e6, 200) / unit]
+    growth = -mu.real.min()
+    if path.learning_rate > 0:
+        rate = path.learning_rate
+        growth = np.log(max(np.abs(1.0 - rate * mu).max(), 1e-300)) / rate
+    return times[growth * times <= 20.0] if growth > 0 else times
+
+
+def whole_rounds(times: np.ndarray, learning_rate: float) -> np.ndarray:
+    """The times that are a whole number of rounds of `learning_rate`, below each of `times`."""
+    return np.unique(n_rounds(times, learning_rate)) * learning_rate

@@ -1,29 +1,92 @@
-"""exp(-tS), or (I - lambda S)^m, of a dense matrix at many times: one decomposition each.
+"""The spectrum of a linear learner, and the powers and exponentials of its matrix.
 
-`operator` picks the decomposition: orthogonal when S is symmetric or becomes so in a diagonal
-metric, eigenvectors when they are well conditioned, and otherwise a ladder of squarings, which
-needs no eigenvectors and takes defective and singular matrices as they come.
+With R_t the residuals, w_t the weights of the learner's outputs and mu an eigenvalue of S
+[Dombry and Esstafa, propositions 2.2 and 2.5],
+
+    learning rate 0       R_t ~ exp(-t mu)            w_t ~ t phi_1(-t mu)
+    learning rate lambda  R_t ~ (1 - lambda mu)^m     w_t ~ (1 - (1 - lambda mu)^m) / mu
+
+where m = floor(t / lambda). Both weights are t (lambda m) at mu = 0, and both satisfy
+mu w_t = 1 - R_t.
+
+`operator` computes exp(-tS), or (I - lambda S)^m, of a matrix at many times from one decomposition:
+orthogonal when S is symmetric in a diagonal metric, eigenvectors when they are well conditioned,
+and repeated squaring otherwise, which applies to defective and singular matrices too.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg
 import scipy.special
+from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.smoothing._linear_boosting.spectral import (
-    n_rounds,
-    residual_filter,
-    weight_filter,
-)
-
-__all__ = ["LadderOperator", "SpectralOperator", "operator"]
+__all__ = [
+    "EigenbasisOperator",
+    "SquaringOperator",
+    "n_rounds",
+    "operator",
+    "phi_1",
+    "residual_filter",
+    "stability",
+    "weight_filter",
+]
 
 _MAX_CONDITION = 1e6
-"""Eigenvectors worse conditioned than this lose more than ten digits of sixteen less six."""
+"""A basis of eigenvectors with a larger condition number is not used."""
 
 _TAYLOR = 16
+"""Order of the Taylor polynomials of the exponential."""
 
 
-def operator(S, learning_rate=0.0, metric=None):
+def n_rounds(times: ArrayLike, learning_rate: float) -> np.ndarray:
+    """floor(t / lambda) as integers, for t and lambda written in decimals: 0.3 / 0.1 is 3."""
+    ratio = np.asarray(times, dtype=np.float64) / learning_rate
+    return np.floor(ratio * (1.0 + 4e-16) + 1e-12 * np.minimum(ratio, 1.0)).astype(np.int64)
+
+
+def phi_1(z: ArrayLike) -> np.ndarray:
+    """(exp(z) - 1) / z, and 1 at z = 0."""
+    z = np.asarray(z)
+    return np.divide(np.expm1(z), z, out=np.ones_like(z), where=z != 0)
+
+
+def residual_filter(mu: np.ndarray, times: ArrayLike, learning_rate: float = 0.0) -> np.ndarray:
+    """exp(-t mu) or (1 - lambda mu)^m: shape (len(mu), len(times))."""
+    mu, times = np.asarray(mu)[:, None], np.asarray(times, dtype=np.float64)[None, :]
+    with np.errstate(over="ignore", under="ignore"):
+        if learning_rate == 0:
+            return np.exp(-mu * times)
+        return (1.0 - learning_rate * mu) ** n_rounds(times, learning_rate).astype(np.float64)
+
+
+def weight_filter(mu: np.ndarray, times: ArrayLike, learning_rate: float = 0.0) -> np.ndarray:
+    """(1 - residual_filter) / mu without cancellation: shape (len(mu), len(times))."""
+    mu, times = np.asarray(mu)[:, None], np.asarray(times, dtype=np.float64)[None, :]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if learning_rate == 0:
+            return times * phi_1(-mu * times)
+        m = n_rounds(times, learning_rate).astype(np.float64)
+        step = learning_rate * mu
+        small = np.abs(step) < 0.5
+        # m log(1 - lambda mu), and powers where the logarithm is inaccurate or does not exist.
+        near = -np.expm1(m * _log1p(-np.where(small, step, 0.0)))
+        far = 1.0 - (1.0 - step) ** m
+        numerator = np.where(small, near, far)
+        return np.divide(numerator, mu, out=m * learning_rate + 0 * numerator, where=mu != 0)
+
+
+def _log1p(z: np.ndarray) -> np.ndarray:
+    """log(1 + z); for complex z NumPy's log1p rounds 1 + z first."""
+    if not np.iscomplexobj(z):
+        return np.log1p(z)
+    x, y = z.real, z.imag
+    return 0.5 * np.log1p(x * (2.0 + x) + y * y) + 1j * np.arctan2(y, 1.0 + x)
+
+
+def operator(
+    S: np.ndarray, learning_rate: float = 0.0, metric: np.ndarray | None = None
+) -> "EigenbasisOperator | SquaringOperator":
     """The operator of S; `metric` is a positive vector m with m_i S_ij = m_j S_ji, if known."""
     if metric is None:
         gap = np.abs(S - S.T).max()
@@ -36,31 +99,55 @@ def operator(S, learning_rate=0.0, metric=None):
         mu, U = mu[::-1], U[:, ::-1]
         right, left = U / root[:, None], (U * root[:, None]).T
         orthogonal = metric.min() == metric.max()
-        return SpectralOperator(mu, right, left, learning_rate, True, orthogonal)
+        return EigenbasisOperator(
+            mu, right, left, learning_rate, symmetric=True, orthogonal=orthogonal
+        )
     mu, right = scipy.linalg.eig(S, check_finite=False)
     order = np.argsort(-mu.real, kind="stable")
     mu, right = mu[order], right[:, order]
     condition = np.linalg.cond(right)
     if condition <= _MAX_CONDITION:
-        return SpectralOperator(mu, right, np.linalg.inv(right), learning_rate, False)
-    return LadderOperator(S, mu, learning_rate)
+        return EigenbasisOperator(mu, right, np.linalg.inv(right), learning_rate, symmetric=False)
+    return SquaringOperator(S, mu, learning_rate)
 
 
-class SpectralOperator:
+class EigenbasisOperator:
     """S = right @ diag(mu) @ left with left @ right = I."""
 
-    def __init__(self, mu, right, left, learning_rate, symmetric, orthogonal=False):
+    def __init__(
+        self,
+        mu: np.ndarray,
+        right: np.ndarray,
+        left: np.ndarray,
+        learning_rate: float,
+        *,
+        symmetric: bool,
+        orthogonal: bool = False,
+    ):
         self.mu, self.right, self.left = mu, right, left
         self.learning_rate, self.symmetric = learning_rate, symmetric
         self.orthogonal = orthogonal
 
-    def residuals(self, y, times):
+    def apply(self, y: np.ndarray) -> np.ndarray:
+        """S y."""
+        out = self.right @ (self.mu * (self.left @ y))
+        return out.real if np.iscomplexobj(out) else out
+
+    def eigenvectors(self) -> np.ndarray:
+        """The eigenvectors, as columns."""
+        return self.right
+
+    def diagonal_product(self, q: np.ndarray) -> np.ndarray:
+        """The diagonal of qq' in the basis of eigenvectors."""
+        return (q @ self.right) * (self.left @ q)
+
+    def residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         """E_t y, shape (n, n_times)."""
         e = residual_filter(self.mu, times, self.learning_rate)
         return _combine(self.right, e, self.left @ y)
 
-    def squared_residuals(self, y, times):
-        """|E_t y|^2 at each time; of length n a time when the eigenvectors are orthogonal."""
+    def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """|E_t y|^2 at each time; at O(n) for each time when the eigenvectors are orthogonal."""
         if not self.orthogonal:
             return _squares(self.residuals(y, times))
         e = residual_filter(self.mu, times, self.learning_rate)
@@ -68,27 +155,27 @@ class SpectralOperator:
             norms = (self.right**2).sum(axis=0)  # a constant metric scales them
             return (norms * (self.left @ y) ** 2) @ e**2
 
-    def form(self, q, times):
+    def form(self, q: np.ndarray, times: np.ndarray) -> np.ndarray:
         """q'E_t q at each time."""
         e = residual_filter(self.mu, times, self.learning_rate)
         with np.errstate(over="ignore", invalid="ignore"):
-            return (((q @ self.right) * (self.left @ q)) @ e).real
+            return (self.diagonal_product(q) @ e).real
 
-    def weights(self, y, times):
+    def weights(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         """w_t for the target y, shape (n, n_times)."""
         h = weight_filter(self.mu, times, self.learning_rate)
         return _combine(self.right, h, self.left @ y)
 
-    def trace(self, times):
+    def trace(self, times: np.ndarray) -> np.ndarray:
         """Trace of E_t."""
         return residual_filter(self.mu, times, self.learning_rate).sum(axis=0).real
 
-    def diagonal(self, times):
+    def diagonal(self, times: np.ndarray) -> np.ndarray:
         """Diagonal of E_t, shape (n, n_times)."""
         e = residual_filter(self.mu, times, self.learning_rate)
         return _combine(self.right * self.left.T, e)
 
-    def squared_norms(self, times, q):
+    def squared_norms(self, times: np.ndarray, q: np.ndarray | None) -> tuple[np.ndarray, ...]:
         """Squared Frobenius norms of E_t J and (I - E_t) J, J = I - qq' (q None: J = I).
 
         |R e L J|^2 = e* (R*R o (LJ)(LJ)*) e: one n x n matrix for all times.
@@ -99,7 +186,9 @@ class SpectralOperator:
         with np.errstate(over="ignore", invalid="ignore"):
             return tuple((v.conj() * (M @ v)).sum(axis=0).real for v in (e, 1.0 - e))
 
-    def prediction_rows(self, G, times, q):
+    def prediction_rows(
+        self, G: np.ndarray, times: np.ndarray, q: np.ndarray | None
+    ) -> Iterator[np.ndarray]:
         """Rows g(x)' P_t J with P_t y = w_t: yields (len(G), n) at each time."""
         A = G @ self.right
         L = self.left if q is None else self.left - np.outer(self.left @ q, q)
@@ -108,23 +197,25 @@ class SpectralOperator:
             yield ((A * h[:, k]) @ L).real
 
 
-def _combine(vectors, filters, coefficients=None):
-    """vectors @ (filters * coefficients), real; an unstable learner may overflow here."""
+def _combine(
+    vectors: np.ndarray, filters: np.ndarray, coefficients: np.ndarray | None = None
+) -> np.ndarray:
+    """vectors @ (filters * coefficients), real; it may overflow for an unstable learner."""
     with np.errstate(over="ignore", invalid="ignore"):
         out = vectors @ (filters if coefficients is None else filters * coefficients[:, None])
     return out.real if np.iscomplexobj(out) else out
 
 
-class LadderOperator:
-    """E at times delta, 2 delta, 4 delta, ... by squaring; any time is a sum of those.
+class SquaringOperator:
+    """E at times delta, 2 delta, 4 delta, ... by repeated squaring; any time is a sum of those.
 
     With learning rate lambda the step delta is lambda and E_delta = I - lambda S. In the limit it
-    is so short that a Taylor polynomial reaches any time below it.
+    is short enough for a Taylor polynomial to be accurate at any time below it.
     """
 
     symmetric = False
 
-    def __init__(self, S, mu, learning_rate):
+    def __init__(self, S: np.ndarray, mu: np.ndarray, learning_rate: float):
         self.S, self.mu, self.learning_rate = S, mu, learning_rate
         if learning_rate > 0:
             self.delta = learning_rate
@@ -134,14 +225,26 @@ class LadderOperator:
             self.delta = 2.0 ** np.floor(-np.log2(norm) - 1.0)
             self.first = scipy.linalg.expm(-self.delta * S)
 
-    def _split(self, times):
+    def apply(self, y: np.ndarray) -> np.ndarray:
+        """S y."""
+        return self.S @ y
+
+    def eigenvectors(self) -> np.ndarray:
+        raise ValueError("The learner's matrix has no well-conditioned basis of eigenvectors.")
+
+    def diagonal_product(self, q: np.ndarray) -> np.ndarray:
+        return self.eigenvectors()
+
+    def _split(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         times = np.asarray(times, dtype=np.float64)
         if self.learning_rate > 0:
             return n_rounds(times, self.learning_rate), np.zeros(len(times))
         m = np.floor(times / self.delta)
         return m.astype(np.int64), times - m * self.delta
 
-    def _climb(self, vectors, m, shift=None):
+    def _apply_powers(
+        self, vectors: np.ndarray, m: np.ndarray, shift: np.ndarray | None = None
+    ) -> np.ndarray:
         """Apply E_delta^m to each column; with a `shift` y also accumulate its weights."""
         E, bit = self.first, 0
         with np.errstate(over="ignore", invalid="ignore"):
@@ -158,27 +261,27 @@ class LadderOperator:
                     E = E @ E
         return vectors
 
-    def _powers(self, y):
+    def _powers(self, y: np.ndarray) -> np.ndarray:
         """S^k y for k below the order of the Taylor polynomial."""
         columns = [y]
         for _ in range(_TAYLOR - 1):
             columns.append(self.S @ columns[-1])
         return np.stack(columns, axis=1)
 
-    def residuals(self, y, times):
+    def residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         m, rest = self._split(times)
         k = np.arange(_TAYLOR)[:, None]
         coefficients = (-rest) ** k / _factorials(k)
-        return self._climb(self._powers(y) @ coefficients, m)
+        return self._apply_powers(self._powers(y) @ coefficients, m)
 
-    def squared_residuals(self, y, times):
+    def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         return _squares(self.residuals(y, times))
 
-    def form(self, q, times):
+    def form(self, q: np.ndarray, times: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             return q @ self.residuals(q, times)
 
-    def weights(self, y, times):
+    def weights(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         m, rest = self._split(times)
         k = np.arange(_TAYLOR)[:, None]
         coefficients = (-1.0) ** k * rest ** (k + 1) / _factorials(k + 1)
@@ -188,50 +291,129 @@ class LadderOperator:
         else:
             j = np.arange(_TAYLOR)
             shift = powers @ ((-1.0) ** j * self.delta ** (j + 1) / _factorials(j + 1))
-        return self._climb(powers @ coefficients, m, shift)
+        return self._apply_powers(powers @ coefficients, m, shift)
 
-    def matrices(self, times):
+    def matrices(self, times: np.ndarray) -> Iterator[np.ndarray]:
         """E_t for each time in turn."""
         m, rest = self._split(times)
-        ladder = [self.first]
+        squares = [self.first]
         with np.errstate(over="ignore", invalid="ignore"):
             for _ in range(int(m.max()).bit_length() - 1):
-                ladder.append(ladder[-1] @ ladder[-1])
+                squares.append(squares[-1] @ squares[-1])
             for steps, r in zip(m.tolist(), rest.tolist()):
                 E = scipy.linalg.expm(-r * self.S) if r else np.eye(len(self.S))
                 for bit in range(steps.bit_length()):
                     if steps >> bit & 1:
-                        E = ladder[bit] @ E
+                        E = squares[bit] @ E
                 yield E
 
-    def trace(self, times):
-        # The computed eigenvalues are those of a matrix within rounding of S, however far each of
-        # a defective cluster has moved; their sum is as good as that matrix.
+    def trace(self, times: np.ndarray) -> np.ndarray:
+        # The computed eigenvalues are those of a matrix within rounding errors of S. Each of a
+        # defective cluster may be far from its exact value; their sum is not.
         return residual_filter(self.mu, times, self.learning_rate).sum(axis=0).real
 
-    def diagonal(self, times):
+    def diagonal(self, times: np.ndarray) -> np.ndarray:
         return np.stack([E.diagonal() for E in self.matrices(times)], axis=1)
 
-    def squared_norms(self, times, q):
+    def squared_norms(self, times: np.ndarray, q: np.ndarray | None) -> tuple[np.ndarray, ...]:
         norms = np.empty((2, len(times)))
         for k, E in enumerate(self.matrices(times)):
             for row, A in enumerate((E, np.eye(len(E)) - E)):
                 norms[row, k] = np.sum((A if q is None else A - np.outer(A @ q, q)) ** 2)
         return tuple(norms)
 
-    def prediction_rows(self, G, times, q):
+    def prediction_rows(
+        self, G: np.ndarray, times: np.ndarray, q: np.ndarray | None
+    ) -> Iterator[np.ndarray]:
         """g'P_t = (P_t' g)': the weights of the transposed operator for the targets g."""
-        transposed = LadderOperator(self.S.T, self.mu, self.learning_rate)
+        transposed = SquaringOperator(self.S.T, self.mu, self.learning_rate)
         columns = [transposed.weights(g, times) for g in G]
         for k in range(len(times)):
             rows = np.stack([c[:, k] for c in columns])
             yield rows if q is None else rows - np.outer(rows @ q, q)
 
 
-def _squares(columns):
+def _squares(columns: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         return (columns**2).sum(axis=0)
 
 
-def _factorials(k):
+def _factorials(k: np.ndarray) -> np.ndarray:
     return scipy.special.factorial(k, exact=False)
+
+
+def stability(
+    S: np.ndarray | None,
+    mu: np.ndarray,
+    symmetric: bool,
+    learning_rate: float = 0.0,
+    tol: float = 1e-6,
+) -> tuple[bool, str]:
+    """Whether the fitted values stay bounded for every y as time grows.
+
+    [Dombry and Esstafa, definition 2.9 and proposition 2.11]. In the limit: no eigenvalue has a
+    negative real part, and those with real part zero have Jordan blocks of size one. With learning
+    rate lambda: the same for |1 - lambda mu| <= 1.
+
+    The proof of the proposition would bound the weights w_t as well; for an eigenvalue zero they
+    grow like t while the fitted values do not change. The result here is about the fitted values.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n, n) or None
+        Unused when `symmetric`.
+    mu : ndarray of shape (n,)
+        The eigenvalues of S.
+    symmetric : bool
+        Whether S is similar to a symmetric matrix, so that all blocks have size one.
+    tol : float
+        In units of the largest |mu|: real parts above -tol count as zero unless S is symmetric,
+        where -1e-10 is the limit; eigenvalues closer than sqrt(tol) to each other count as one,
+        and couplings above tol between them as a Jordan block.
+
+    Returns
+    -------
+    is_stable : bool
+    reason : str
+        Empty when stable.
+    """
+    scale = np.abs(mu).max() if len(mu) else 0.0
+    if scale == 0.0:
+        scale = np.abs(S).max() if S is not None else 0.0
+        if scale == 0.0:
+            return True, ""
+    slack = (1e-10 if symmetric else tol) * scale
+    if learning_rate == 0:
+        margin = mu.real
+    else:
+        margin = (1.0 - np.abs(1.0 - learning_rate * mu)) / learning_rate
+    worst = int(np.argmin(margin))
+    if margin[worst] < -slack:
+        what = "a negative real part" if learning_rate == 0 else "|1 - learning_rate * mu| > 1"
+        return False, f"the eigenvalue {_formatted(mu[worst])} has {what}"
+    if symmetric:
+        return True, ""
+    critical = np.flatnonzero(margin <= slack)
+    while len(critical):
+        centre = mu[critical[0]]
+        radius = np.sqrt(tol) * scale
+        coupled = _coupling(S, centre, radius)
+        if coupled > tol * scale:
+            return False, (
+                f"the eigenvalue {_formatted(centre)} is on the boundary and has a Jordan block of "
+                "size above one"
+            )
+        critical = critical[np.abs(mu[critical] - centre) > radius]
+    return True, ""
+
+
+def _coupling(S: np.ndarray, centre: complex, radius: float) -> float:
+    """Largest entry above the diagonal of the Schur form's block of eigenvalues near `centre`."""
+    T, _, size = scipy.linalg.schur(
+        S.astype(np.complex128), output="complex", sort=lambda z: abs(z - centre) <= radius
+    )
+    return np.abs(np.triu(T[:size, :size], 1)).max() if size > 1 else 0.0
+
+
+def _formatted(mu: complex) -> str:
+    return f"{mu.real:.3g}" if abs(mu.imag) <= 1e-12 * abs(mu) else f"{mu:.3g}"
