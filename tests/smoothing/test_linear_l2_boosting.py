@@ -12,6 +12,7 @@ from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
@@ -369,6 +370,17 @@ def test_sums_of_components():
             ).fit(X, y)
             parts = sum(model.component(j, new[:, j]) for j in range(3))
             np.testing.assert_allclose(model.init_ + parts, model.predict(new), atol=1e-10)
+    # Random rows too: every subset of rows has a part for each feature.
+    model = LinearL2BoostingRegressor(
+        KernelRidge(kernel="rbf", alpha=0.3),
+        coordinates="random",
+        subsample=0.5,
+        n_subsamples=3,
+        time=4.0,
+        random_state=0,
+    ).fit(X, y)
+    parts = sum(model.component(j, new[:, j]) for j in range(3))
+    np.testing.assert_allclose(model.init_ + parts, model.predict(new), atol=1e-10)
     joint = LinearL2BoostingRegressor(SmoothingSplineRegressor(df=4), time=4.0).fit(X, y)
     parts = sum(joint.component(j, new[:, j]) for j in range(3))
     np.testing.assert_allclose(joint.init_ + parts, joint.predict(new), atol=1e-10)
@@ -401,6 +413,37 @@ def test_n_jobs():
     one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
     np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
     np.testing.assert_array_equal(one.predict(new), two.predict(new))
+
+
+def test_n_jobs_with_several_blas_threads():
+    """joblib's workers have fewer BLAS threads than the main process: the rounding differed."""
+    X, y, new = make_data(n=120)
+    model = LinearL2BoostingRegressor(KernelRidge(), time="cv")
+    with threadpool_limits(2, user_api="blas"):
+        one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
+    np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
+    np.testing.assert_array_equal(one.predict(new), two.predict(new))
+
+
+@pytest.mark.parametrize("name", ["spline", "gaussian", "kernel ridge"])
+def test_splits_refer_to_all_rows_also_those_of_weight_zero(name):
+    X, y, new = make_data(n=30)
+    w = np.ones(30)
+    w[[0, 7, 11, 29]] = 0
+    kept = np.flatnonzero(w)
+    folds = [(np.flatnonzero(np.arange(30) % 3 != k), np.arange(k, 30, 3)) for k in range(3)]
+    position = np.full(30, -1)
+    position[kept] = np.arange(len(kept))
+    among_kept = [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
+    fit = {"time": "cv", "times": [0.5, 2.0, 8.0]}
+    weighted = LinearL2BoostingRegressor(LEARNERS[name], cv=folds, **fit).fit(X, y, w)
+    dropped = LinearL2BoostingRegressor(LEARNERS[name], cv=among_kept, **fit).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
+    np.testing.assert_array_equal(weighted.predict(new), dropped.predict(new))
+    # An integer means folds of the rows that are fitted.
+    weighted = LinearL2BoostingRegressor(LEARNERS[name], cv=4, **fit).fit(X, y, w)
+    dropped = LinearL2BoostingRegressor(LEARNERS[name], cv=4, **fit).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
 
 
 def test_metadata_routing():
