@@ -30,13 +30,15 @@ class SpectralForm:
 
     Attributes
     ----------
+    gives_predictions : bool
+        Whether the form has the learner's outputs at any x, not at the training rows only.
     design : AdditiveDesign
     coefficients : ndarray of shape (n_basis_functions, n_functions)
         u_j(x) = design(x) @ coefficients[:, j].
     eigenvalues : ndarray of shape (n_functions,)
     """
 
-    kind: ClassVar[str] = "spectral"
+    gives_predictions: ClassVar[bool] = True
     design: Any
     coefficients: np.ndarray
     eigenvalues: np.ndarray
@@ -48,12 +50,14 @@ class MatrixForm:
 
     Attributes
     ----------
+    gives_predictions : bool
+        As for `SpectralForm`.
     matrix : ndarray of shape (n, n)
     metric : ndarray of shape (n,) or None
         Positive m with m_i S_ij = m_j S_ji, if known.
     """
 
-    kind: ClassVar[str] = "matrix"
+    gives_predictions: ClassVar[bool] = False
     matrix: np.ndarray
     metric: np.ndarray | None = None
 

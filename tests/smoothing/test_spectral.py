@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from sklearn_ensemble_theory.smoothing._linear_boosting.operators import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.matrix_path import (
     EigenbasisOperator,
     SquaringOperator,
-    n_rounds,
     operator,
+)
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
+    n_rounds,
     phi_1,
     residual_filter,
     weight_filter,

@@ -1,22 +1,18 @@
 """The fit: from a learner and data to its path over time, and from there to a time."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
-from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import (
-    criterion_path,
-    default_times,
-    whole_rounds,
-)
 from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
     AveragedLearner,
     RoundsPredictor,
@@ -24,15 +20,15 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
     check_linear,
     draw_settings,
     row_subsets,
-    rows_per_round,
     run_rounds,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.operators import n_rounds
+from sklearn_ensemble_theory.smoothing._linear_boosting.matrix_path import MatrixPath
 from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
-    PATHS,
     BoostingPath,
     Sample,
+    SpectralPath,
     Start,
+    n_rounds,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import (
     MatrixForm,
@@ -40,7 +36,15 @@ from sklearn_ensemble_theory.smoothing._smoothers import (
     check_dense_rows,
 )
 
-__all__ = ["BoostingSpec", "FittedBoosting", "TimeChoice", "fit_boosting"]
+__all__ = [
+    "CRITERIA",
+    "TIME_CRITERIA",
+    "BoostingSpec",
+    "FittedBoosting",
+    "TimeChoice",
+    "fit_boosting",
+    "weight_keyword",
+]
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -76,44 +80,49 @@ class BoostingSpec:
         random = self.subsample < 1 or self.coordinates == "random"
         return random and self.start.learning_rate > 0
 
-    def uses_all_rows(self, n: int) -> bool:
-        return rows_per_round(self.subsample, n) == n
+    def rows_per_round(self, n: int) -> int:
+        """floor(subsample * n), at least one."""
+        size = n if self.subsample == 1 else int(np.floor(self.subsample * n + 1e-9))
+        if size < 1:
+            raise ValueError(f"subsample={self.subsample} of {n} rows is less than one row.")
+        return size
 
     def path(self, sample: Sample) -> BoostingPath:
         """The path of the learner, or of its average over all settings, on these rows."""
-        n, p = sample.X.shape
         form = self._own_form(sample)
-        if form is None:
-            check_dense_rows(n, type(self.learner).__name__)
-        size = rows_per_round(self.subsample, n)
-        subsets = row_subsets(n, size, self.n_subsamples, np.random.RandomState(self.seed))
-        columns = [[j] for j in range(p)] if self.coordinates == "random" else [None]
-        learner = self.averaged_learner(sample, [(rows, c) for rows in subsets for c in columns])
-        if form is None:
-            form = self._matrix_form(learner)
-        return PATHS[form.kind](form, sample, self.start, learner)
-
-    def averaged_learner(self, sample: Sample, settings: Sequence[Setting]) -> AveragedLearner:
-        X, _, w = sample
-        weight = w if self.weight_keyword is not None else np.ones(len(w))
-        return AveragedLearner(self.learner, X, weight, self.weight_keyword, settings, self.n_jobs)
+        if form is not None and form.gives_predictions:
+            return SpectralPath(form, sample, self.start)
+        return self._matrix_path(sample, form)
 
     def _own_form(self, sample: Sample) -> SpectralForm | MatrixForm | None:
         """The form that the learner offers, if any, for all rows and their weights."""
         X, _, w = sample
-        if not hasattr(self.learner, "_linear_form") or not self.uses_all_rows(len(X)):
+        if not hasattr(self.learner, "_linear_form") or self.rows_per_round(len(X)) < len(X):
             return None
         if self.weight_keyword is None and (w != 1).any():
             return None
         self.learner._check_linear()
         return self.learner._linear_form(X, w, self.coordinates == "random")
 
-    def _matrix_form(self, learner: AveragedLearner) -> MatrixForm:
-        """The matrix of the learner's outputs on the unit vectors."""
-        X = learner.X if self.coordinates == "all" else learner.X[:, :1]
-        params = {} if learner.keyword is None else {learner.keyword: learner.weight}
-        check_linear(self.learner, X, params)
-        return MatrixForm(learner.outputs())
+    def _matrix_path(self, sample: Sample, form: MatrixForm | None) -> MatrixPath:
+        """From the learner's own matrix, or from its outputs on the unit vectors."""
+        n, p = sample.X.shape
+        check_dense_rows(n, type(self.learner).__name__)
+        rng = np.random.RandomState(self.seed)
+        subsets = row_subsets(n, self.rows_per_round(n), self.n_subsamples, rng)
+        columns = [[j] for j in range(p)] if self.coordinates == "random" else [None]
+        learner = self.averaged_learner(sample, [(rows, c) for rows in subsets for c in columns])
+        if form is None:
+            params = {} if learner.keyword is None else {learner.keyword: learner.weight}
+            X = sample.X if self.coordinates == "all" else sample.X[:, :1]
+            check_linear(self.learner, X, params)
+            form = MatrixForm(learner.outputs())
+        return MatrixPath(form, sample, self.start, learner)
+
+    def averaged_learner(self, sample: Sample, settings: Sequence[Setting]) -> AveragedLearner:
+        X, _, w = sample
+        weight = w if self.weight_keyword is not None else np.ones(len(w))
+        return AveragedLearner(self.learner, X, weight, self.weight_keyword, settings, self.n_jobs)
 
 
 class TimeChoice(NamedTuple):
@@ -207,7 +216,7 @@ def _without_ties(spec: BoostingSpec, sample: Sample) -> tuple[np.ndarray, float
     if (
         spec.weight_keyword is None
         or not has_fit_parameter(spec.learner, "sample_weight")
-        or not spec.uses_all_rows(len(y))
+        or spec.rows_per_round(len(y)) < len(y)
     ):
         return np.arange(len(y)), 0.0, sample
     distinct, means, weights, within = collapse_rows(X, y[:, None], w)
@@ -271,6 +280,123 @@ def _run_rounds(
     p = X.shape[1] if spec.coordinates == "random" else None
     rate = spec.start.learning_rate
     m = int(n_rounds(time, rate))
-    settings = draw_settings(m, len(y), rows_per_round(spec.subsample, len(y)), p, rng)
+    settings = draw_settings(m, len(y), spec.rows_per_round(len(y)), p, rng)
     learners = list(run_rounds(learner.fit_setting, settings, X, y - constant, rate))
     return RoundsPredictor(constant, rate, learners, [m])
+
+
+def weight_keyword(estimator: Any) -> str | None:
+    """The name of the parameter of `estimator.fit` for row weights, or None."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline) and has_fit_parameter(estimator[-1], "sample_weight"):
+        return f"{estimator.steps[-1][0]}__sample_weight"
+    return None
+
+
+# Criteria. Each takes arrays over times and returns an array to be minimised. Fits with more than
+# 99 % of n degrees of freedom get infinity; a path without residuals at the start (constant y) is
+# constant.
+
+Criterion = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+
+
+def _guarded(criterion: Criterion) -> Criterion:
+    def guarded(rss, df, n, total):
+        if total == 0:
+            return np.zeros_like(df)
+        usable = np.isfinite(rss) & (df <= 0.99 * n)
+        # Zero residuals with fewer degrees of freedom are replaced by a small positive number.
+        safe = np.maximum(np.where(usable, rss, 1.0), 1e-30 * total)
+        values = criterion(safe, np.where(usable, df, 0.0), n, total)
+        return np.where(usable, values, np.inf)
+
+    guarded.__doc__ = criterion.__doc__
+    guarded.__name__ = criterion.__name__
+    return guarded
+
+
+@_guarded
+def gcv(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Generalised cross-validation, (rss / n) / (1 - df / n)^2."""
+    return rss / n / (1.0 - df / n) ** 2
+
+
+@_guarded
+def aicc(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Corrected Akaike criterion of Hurvich, Simonoff and Tsai (1998)."""
+    room = n - df - 2.0
+    penalty = 2.0 * (df + 1.0) / np.where(room > 0, room, 1.0)
+    return np.where(room > 0, np.log(rss / n) + 1.0 + penalty, np.inf)
+
+
+@_guarded
+def bic(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Bayesian information criterion, log(rss / n) + log(n) df / n."""
+    return np.log(rss / n) + np.log(n) * df / n
+
+
+@_guarded
+def gmdl(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Minimum description length with a g-prior (Hansen and Yu, 2001), times 2 / n.
+
+    Where the fit explains a smaller share of the total sum of squares than df / n, their form for
+    a model that explains nothing.
+    """
+    S = rss / (n - df)
+    explained = np.maximum(total - rss, 0.0)
+    F = explained / np.maximum(df, 1e-300) / S
+    some = np.log(S) + df / n * np.log(np.maximum(F, 1e-300)) + 2.0 * np.log(n) / n
+    nothing = np.log(total / n) + np.log(n) / n
+    return np.where(explained / total >= df / n, some, nothing)
+
+
+def discrepancy(training_error: np.ndarray, noise_level: float) -> np.ndarray:
+    """0 at the first time at which the training error is at most the noise, positive elsewhere.
+
+    Morozov's principle: the residuals should be as large as the noise. Without such a time, 0 is at
+    the last one.
+    """
+    reached = np.flatnonzero(training_error <= noise_level**2)
+    first = reached[0] if len(reached) else len(training_error) - 1
+    return np.abs(np.arange(len(training_error)) - first).astype(np.float64)
+
+
+CRITERIA = {"gcv": gcv, "aicc": aicc, "bic": bic, "gmdl": gmdl}
+
+TIME_CRITERIA = (*CRITERIA, "loo", "discrepancy", "cv")
+
+
+def criterion_path(
+    name: str, path: BoostingPath, times: np.ndarray, within_ties: float, noise_level: float | None
+) -> np.ndarray:
+    """The criterion at each time; `within_ties` is the sum of squares within equal rows of X."""
+    if name == "loo":
+        errors = path.loo_error(times)
+        return np.where(np.isfinite(errors), errors, np.inf)
+    rss, df = path.summary(times)
+    if name == "discrepancy":
+        return discrepancy((rss + within_ties) / path.total_weight, noise_level)
+    # Each row counts with the average weight.
+    unit = path.n_rows / path.total_weight
+    return CRITERIA[name](rss * unit, df, path.n_rows, path.total * unit)
+
+
+def default_times(path: BoostingPath) -> np.ndarray:
+    """0 and 200 times in geometric progression, in units of the inverse of the largest |mu|.
+
+    The fit of an unstable learner grows exponentially: the times end before that part dominates.
+    """
+    mu = path.eigenvalues
+    unit = np.abs(mu).max() or 1.0
+    times = np.r_[0.0, np.geomspace(1e-2, 1e6, 200) / unit]
+    growth = -mu.real.min()
+    if path.learning_rate > 0:
+        rate = path.learning_rate
+        growth = np.log(max(np.abs(1.0 - rate * mu).max(), 1e-300)) / rate
+    return times[growth * times <= 20.0] if growth > 0 else times
+
+
+def whole_rounds(times: np.ndarray, learning_rate: float) -> np.ndarray:
+    """The times that are a whole number of rounds of `learning_rate`, below each of `times`."""
+    return np.unique(n_rounds(times, learning_rate)) * learning_rate

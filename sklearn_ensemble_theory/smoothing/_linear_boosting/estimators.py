@@ -22,18 +22,17 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
+    TIME_CRITERIA,
     BoostingSpec,
     TimeChoice,
     fit_boosting,
+    weight_keyword,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import TIME_CRITERIA
 from sklearn_ensemble_theory.smoothing._linear_boosting.evaluation import (
     PathEvaluationMixin,
     checked_times,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import weight_keyword
-from sklearn_ensemble_theory.smoothing._linear_boosting.operators import n_rounds
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import Sample, Start
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import Sample, Start, n_rounds
 from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
 
 __all__ = ["LinearL2BoostingRegressor"]

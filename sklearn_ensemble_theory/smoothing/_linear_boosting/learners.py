@@ -14,35 +14,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_regressor
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 
 __all__ = [
+    "AveragePredictor",
     "AveragedLearner",
     "RoundsPredictor",
     "Setting",
     "check_linear",
     "draw_settings",
     "row_subsets",
-    "rows_per_round",
     "run_rounds",
-    "weight_keyword",
 ]
 
 Setting = tuple[np.ndarray | None, list[int] | None]
-
-
-def weight_keyword(estimator: Any) -> str | None:
-    """The name of the parameter of `estimator.fit` for row weights, or None."""
-    if has_fit_parameter(estimator, "sample_weight"):
-        return "sample_weight"
-    if isinstance(estimator, Pipeline) and has_fit_parameter(estimator[-1], "sample_weight"):
-        return f"{estimator.steps[-1][0]}__sample_weight"
-    return None
 
 
 def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, Any]) -> None:
@@ -208,15 +196,21 @@ class FittedAverage:
         return total / len(self.fitted)
 
 
+class AveragePredictor:
+    """constant + the average of fitted learners, with one column for each time."""
+
+    def __init__(self, fitted: FittedAverage, constant: float):
+        self.fitted, self.constant = fitted, constant
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.constant + self.fitted.predict(X)
+
+    def component(self, j: int, x: np.ndarray) -> np.ndarray:
+        """The part of feature j at x."""
+        return self.fitted.component(j, x)
+
+
 # Stochastic boosting, in which each round draws a setting.
-
-
-def rows_per_round(subsample: float, n: int) -> int:
-    """floor(subsample * n), at least one."""
-    size = n if subsample == 1 else int(np.floor(subsample * n + 1e-9))
-    if size < 1:
-        raise ValueError(f"subsample={subsample} of {n} rows is less than one row.")
-    return size
 
 
 def row_subsets(
