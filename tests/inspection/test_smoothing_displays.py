@@ -1,4 +1,4 @@
-"""Displays of linear L2-boosting: what they draw is what the model says."""
+"""Displays of linear L2-boosting: what they draw is what the model returns."""
 
 import sys
 
@@ -74,7 +74,7 @@ def test_spectrum_of_a_spline(rate):
     model = LinearL2BoostingRegressor(learning_rate=rate, time=1.0).fit(X, y)
     display = SmootherSpectrumDisplay.from_estimator(model, times=[0, 2, 50], n_vectors=2)
     assert len(display.axes_) == 4
-    # The coefficients add up to the degrees of freedom (section 4), and lie on the projection.
+    # The coefficients sum to the degrees of freedom [Dombry and Esstafa, §4].
     np.testing.assert_allclose(
         display.coefficients.sum(axis=0), model.degrees_of_freedom([0, 2, 50]), rtol=1e-9
     )

@@ -78,7 +78,7 @@ def test_distance_to_the_limit_is_of_order_lambda(name):
 
 @every_learner
 def test_limit_solves_the_differential_equation(name):
-    """dZ/dt = sum_i (Y_i - Z(x_i)) g_i, (13), from the mean and from zero."""
+    """[Dombry and Esstafa, eq. (13)]: dZ/dt = sum_i (Y_i - Z(x_i)) g_i, from both starts."""
     X, y, new = make_data(n=25)
     points = np.vstack([X, new])
     G = hat(LEARNERS[name], X, points)
@@ -182,6 +182,19 @@ def test_cross_validation_by_refitting(name):
     assert model.time_ == times[np.argmin(errors)]
 
 
+def test_criteria_of_a_spline_equal_those_of_its_matrix():
+    X, y, _ = make_data(p=1)
+    y, times = y + 3.0, np.geomspace(0.1, 100, 20)
+    pipeline = make_pipeline(SmoothingSplineRegressor(df=4))  # only its matrix is known
+    for init in ("mean", "zero"):
+        for name in ("gcv", "loo", "aicc", "bic", "gmdl"):
+            spline, matrix = (
+                LinearL2BoostingRegressor(learner, time=name, times=times, init=init).fit(X, y)
+                for learner in (SmoothingSplineRegressor(df=4), pipeline)
+            )
+            np.testing.assert_allclose(spline.criterion_path_, matrix.criterion_path_, rtol=1e-7)
+
+
 def test_time_zero_is_the_constant_and_time_infinity_interpolates():
     X, y = make_tent(40, random_state=1)
     model = LinearL2BoostingRegressor(time=0).fit(X, y)
@@ -200,7 +213,7 @@ def test_degrees_of_freedom_grow_from_1_to_n():
     assert (np.diff(df) >= -1e-9).all()
     assert (np.diff(df[df < 39.9]) > 0).all()
     assert df[-1] == pytest.approx(40, abs=0.01)
-    # (27): with S symmetric and the constant an eigenvector.
+    # [Dombry and Esstafa, eq. (27)]: with S symmetric and the constant an eigenvector.
     model = LinearL2BoostingRegressor(time=1.0).fit(X, y)
     mu = model.eigenvalues_
     by_27 = 1 + (1 - np.exp(-np.outer(times[:40], mu[1:]))).sum(axis=1)
@@ -208,8 +221,10 @@ def test_degrees_of_freedom_grow_from_1_to_n():
 
 
 def test_eigenvalues_of_a_cubic_smoothing_spline():
-    """Section 4 says mu_60 is about 6e-7 (5 degrees of freedom, n = 100). Over designs drawn from
-    (26) it lies around 6e-6 with a knot at every point, around 2e-6 with 63 knots."""
+    """mu_60 is about 6e-7 in [Dombry and Esstafa, §4] (5 degrees of freedom, n = 100).
+
+    Over designs drawn from (26) it is around 6e-6 with a knot at every point, around 2e-6 with 63.
+    """
     exact, fewer = [], []
     for seed in range(20):
         X, y = make_tent(100, random_state=seed)
@@ -227,7 +242,7 @@ def test_eigenvalues_of_a_cubic_smoothing_spline():
 
 
 def test_tent_experiment():
-    """Section 4: the test error is least near t = 6, and lambda = 0.1 is close to the limit."""
+    """[Dombry and Esstafa, §4]: the test error is least near t = 6; lambda = 0.1 is near the limit."""
     times = np.geomspace(0.5, 50, 60)
     curves, gap = [], []
     for seed in range(30):
@@ -391,7 +406,7 @@ def test_sums_of_components():
 
 
 def test_many_rows():
-    """No n x n matrix: 30,000 rows of a spline learner in well under 20 times the bytes of x."""
+    """No n x n matrix: a spline learner needs less than 20 times the bytes of x."""
     import tracemalloc
 
     rng = np.random.default_rng(0)

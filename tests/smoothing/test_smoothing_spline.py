@@ -67,7 +67,7 @@ def test_equals_scipy_cubic():
 
 
 def test_degree_is_2r_minus_1():
-    """Example 2.4 prints degree r + 1 and a constant derivative of that order; 2r - 1 is right."""
+    """[Dombry and Esstafa, example 2.4] prints degree r + 1; 2r - 1 is right."""
     x = np.linspace(0, 1, 8)[:, None]
     y = np.random.default_rng(0).standard_normal(8)
     for r in (1, 2, 3):
@@ -85,7 +85,7 @@ def test_degree_is_2r_minus_1():
 
 
 def test_penalty_is_the_integral():
-    """At the optimum, moving along any spline g changes fit and penalty by opposite amounts."""
+    """At the optimum, a change along any spline g changes fit and penalty by opposite amounts."""
     rng = np.random.default_rng(4)
     X, y = rng.uniform(-3, 3, size=(25, 1)), rng.standard_normal(25)
     nu = 0.3

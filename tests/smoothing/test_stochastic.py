@@ -1,4 +1,4 @@
-"""Stochastic boosting (section 3): its mean, its variance, its limits, against simulation."""
+"""Stochastic boosting [Dombry and Esstafa, §3]: mean, variance and limits, by simulation."""
 
 from itertools import combinations
 
@@ -43,7 +43,7 @@ def coordinate_matrices(learner, X, points):
 
 
 def simulate(matrices, y, rate, m, n_runs, rng):
-    """Algorithm (19) in n_runs copies at once: predictions at all points after m rounds."""
+    """[Dombry and Esstafa, eq. (19)] in n_runs copies: predictions after m rounds."""
     F = np.full((n_runs, matrices.shape[1]), y.mean())
     for _ in range(m):
         G = matrices[rng.integers(len(matrices), size=n_runs)]

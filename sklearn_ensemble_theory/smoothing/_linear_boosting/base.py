@@ -146,7 +146,8 @@ class TimeChoice(NamedTuple):
     splits: Sequence[Split]
 
 
-class FittedBoosting(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class FittedBoosting:
     """The fitted model, for y in units of `scale`.
 
     Attributes
@@ -203,7 +204,15 @@ def fit_boosting(
     )
     path.keep_rows()
     return FittedBoosting(
-        path, predictor, scale, within_ties, distinct, is_stable, time, times, criterion
+        path=path,
+        predictor=predictor,
+        scale=scale,
+        within_ties=within_ties,
+        distinct=distinct,
+        is_stable=is_stable,
+        time=time,
+        times=times,
+        criterion=criterion,
     )
 
 

@@ -174,7 +174,9 @@ class SpectralPath(BoostingPath):
         self.design, self.T, self.mu = form.design, form.coefficients, form.eigenvalues
         X, y, w = sample
         centred = y - self.mean
-        self.total = float(w @ centred**2)
+        self.centred_total = self.total = float(w @ centred**2)
+        if not self.at_mean:
+            self.total += self.total_weight * self.mean**2
         self.z = self._project(X, w, centred)
         self._sample: Sample | None = sample
         self.eigenvalues = np.r_[1.0, np.sort(self.mu)[::-1]]
@@ -211,7 +213,7 @@ class SpectralPath(BoostingPath):
 
     def summary(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         e, h, e1 = self._filters(times)
-        rss = self._rss(self.z, self.total, e, h)
+        rss = self._rss(self.z, self.centred_total, e, h)
         df = (1.0 - e).sum(axis=0) + 1.0
         if not self.at_mean:
             rss, df = rss + self.total_weight * (self.mean * e1) ** 2, df - e1
