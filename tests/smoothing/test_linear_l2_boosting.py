@@ -242,7 +242,7 @@ def test_eigenvalues_of_a_cubic_smoothing_spline():
 
 
 def test_tent_experiment():
-    """[Dombry and Esstafa, §4]: the test error is least near t = 6; lambda = 0.1 is near the limit."""
+    """[Dombry and Esstafa, §4]: the test error is least near t = 6."""
     times = np.geomspace(0.5, 50, 60)
     curves, gap = [], []
     for seed in range(30):
