@@ -667,3 +667,28 @@ def test_separable_classes_keep_finite_scores():
             assert np.isfinite(model.decision_function(X)).all(), (loss, step)
             assert model.score(X, y) == 1
     assert sys.float_info.max > np.abs(model.train_scores_).max()
+
+
+@pytest.mark.parametrize("n_rounds", [0, 3])
+def test_rounds_end_where_the_weak_learner_has_nothing_to_offer(regression, n_rounds):
+    class Tired(BestColumn):
+        def _prepare_rounds(self, X, weight, task):
+            learner, left = self, iter(range(n_rounds))
+
+            class Rounds:
+                is_exact = has_scale = True
+
+                def best(self, target, weight, scores=None):
+                    if next(left, None) is None:
+                        return None
+                    member = clone(learner).fit(X, target)
+                    return member, member.predict(X)
+
+            return Rounds()
+
+    X, y, *_ = regression
+    model = GradientBoostingRegressor(Tired(), n_estimators=10).fit(X, y)
+    assert model.stop_reason_ == "weak learner"
+    assert model.estimators_.shape == (n_rounds, 1)
+    assert model.n_estimators_ == len(model.train_scores_) == n_rounds
+    assert model.predict(X).shape == y.shape
