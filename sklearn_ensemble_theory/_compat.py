@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
@@ -42,6 +43,7 @@ __all__ = [
     "raise_for_params",
     "routing_enabled",
     "safe_indexing",
+    "threadpool_controller",
     "tree_constraints",
 ]
 

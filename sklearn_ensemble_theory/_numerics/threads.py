@@ -1,9 +1,8 @@
 """Linear algebra whose last bits do not depend on how many processes share the work."""
 
 from contextlib import AbstractContextManager
-from functools import cache
 
-from threadpoolctl import ThreadpoolController
+from sklearn_ensemble_theory._compat import threadpool_controller
 
 __all__ = ["one_blas_thread"]
 
@@ -15,9 +14,4 @@ def one_blas_thread() -> AbstractContextManager:
     rounding errors of a decomposition depend on the number of threads. Tasks that run in this
     context, in whatever process, return the same bits. It costs a few microseconds.
     """
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+    return threadpool_controller().limit(limits=1, user_api="blas")
