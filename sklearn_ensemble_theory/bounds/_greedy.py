@@ -6,6 +6,7 @@ that has no value there is inf.
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -389,7 +390,7 @@ def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> np.ndarr
     return 8 * curvature * radius**2 / (np.asarray(t, dtype=float) + 2)
 
 
-def _over_rounds(top, t):
+def _over_rounds(top: Any, t: ArrayLike) -> np.ndarray:
     """top / t, inf at t = 0."""
     t = np.asarray(t, dtype=float)
     return np.where(t > 0, top / np.where(t > 0, t, 1.0), np.inf)

@@ -82,7 +82,7 @@ class BoostingPathDisplay:
         times: np.ndarray,
         errors: Mapping[str, np.ndarray],
         chosen_time: float | None = None,
-    ):
+    ) -> None:
         self.times = times
         self.errors = errors
         self.chosen_time = chosen_time
@@ -238,7 +238,7 @@ class SmootherSpectrumDisplay:
         x: np.ndarray,
         first: Mapping[int, np.ndarray],
         last: Mapping[int, np.ndarray],
-    ):
+    ) -> None:
         self.eigenvalues = eigenvalues
         self.times = times
         self.coefficients = coefficients

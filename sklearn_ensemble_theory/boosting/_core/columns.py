@@ -1,5 +1,6 @@
 """The columns of X as a dictionary psi_1 ... psi_d: centred, scaled, and their products."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,12 @@ class ColumnDictionary:
         self.usable = (spread > SMALLEST_SPREAD * np.abs(self.offset)) & (spread > 1e-300)
         self.scale = np.where(self.usable, spread if scale is None else scale, 1.0)
 
-    def _chunks(self):
+    def _chunks(self) -> Iterator[Any]:
         rows = max(1, CHUNK_BYTES // (8 * max(self.d, 1)))
         for first in range(0, self.n, rows):
             yield slice(first, first + rows)
 
-    def _spread(self):
+    def _spread(self) -> np.ndarray:
         """Root mean squares about the offsets."""
         with np.errstate(over="ignore", under="ignore"):
             squares = self._squares(np.ones(self.d))
@@ -59,14 +60,14 @@ class ColumnDictionary:
         largest = self._largest()
         return largest * np.sqrt(self._squares(largest))
 
-    def _largest(self):
+    def _largest(self) -> np.ndarray:
         if self.sparse:
             largest = abs(self.X).max(axis=0).toarray().ravel()
         else:
             largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
         return np.where(largest > 1e-300, largest, 1.0)
 
-    def _squares(self, size):
+    def _squares(self, size: np.ndarray) -> np.ndarray:
         """Weighted mean squares about the offsets of the columns divided by `size`."""
         offset = self.offset / size
         if self.sparse:

@@ -39,20 +39,20 @@ class RowCache:
         The numbers in each group that is kept, oldest group first.
     """
 
-    def __init__(self, n: int, most: int | None = None):
+    def __init__(self, n: int, most: int | None = None) -> None:
         self.most = most
         self.views: list = [None] * n
         self.is_kept = np.zeros(n, dtype=bool)
         self.groups: dict[int, Sequence[int]] = {}
 
-    def keep(self, group: int, members: Sequence[int], rows: np.ndarray):
+    def keep(self, group: int, members: Sequence[int], rows: np.ndarray) -> None:
         """Keep the rows of a group: ``rows[i]`` is the row with number ``members[i]``."""
         self.groups[group] = members
         for number, row in zip(members, rows):
             self.views[number] = row
         self.is_kept[members] = True
 
-    def make_room(self, n_new: int, recent: Sequence[int] = ()):
+    def make_room(self, n_new: int, recent: Sequence[int] = ()) -> None:
         """Forget groups until `n_new` more rows fit.
 
         The groups whose rows were used least recently go first, those of the same age in the
@@ -91,7 +91,7 @@ class GramRows(RowCache):
         Rows computed together; fewer where fewer will ever be needed.
     """
 
-    def __init__(self, dictionary: ColumnDictionary, block: int = BLOCK):
+    def __init__(self, dictionary: ColumnDictionary, block: int = BLOCK) -> None:
         d = dictionary.d
         memory = max(MIN_MEMORY, 8 * dictionary.n * d)
         super().__init__(d, max(2 * BLOCK, memory // (8 * d)))
@@ -99,12 +99,12 @@ class GramRows(RowCache):
         self.block = min(block, BLOCK, d)
         self.all_fit = 8 * d * d <= memory
 
-    def get(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()):
+    def get(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
         """Row j; see `load` for the other arguments."""
         row = self.views[j]
         return self.load(j, correlations, recent) if row is None else row
 
-    def load(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()):
+    def load(self, j: int, correlations: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
         """Compute row j and others.
 
         Parameters
@@ -133,7 +133,7 @@ class GramRows(RowCache):
         self.keep(j, likely.tolist(), rows)
         return self.views[j]
 
-    def load_all(self):
+    def load_all(self) -> None:
         """Compute the whole Gram matrix."""
         self.groups.clear()
         self.keep(0, range(len(self.views)), self.dictionary.gram())

@@ -2,14 +2,13 @@
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import (
@@ -21,6 +20,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, check_takes_weights
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import SolverOptions
@@ -71,7 +71,9 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         """Targets as the loss needs them, and the attributes that describe the classes."""
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Minimise the risk over the ball.
 
         Parameters

@@ -1,13 +1,14 @@
 """Frank-Wolfe boosting: the public estimators."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
+from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
 from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._frank_wolfe.base import BaseFrankWolfe
 from sklearn_ensemble_theory.boosting.losses.registry import loss_names
@@ -149,21 +150,21 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        radius=1.0,
-        loss="squared_error",
-        n_estimators=100,
-        step="line_search",
-        away_steps=False,
-        pairwise=False,
-        fully_corrective=False,
-        tol=1e-4,
-        fit_intercept=True,
-        radii=None,
-        cv=5,
-        random_state=None,
-    ):
+        radius: float | Literal["cv"] = 1.0,
+        loss: str | LossLike = "squared_error",
+        n_estimators: int = 100,
+        step: str = "line_search",
+        away_steps: bool = False,
+        pairwise: bool = False,
+        fully_corrective: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        radii: ArrayLike | None = None,
+        cv: CVLike | None = 5,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.estimator = estimator
         self.radius = radius
         self.loss = loss
@@ -338,21 +339,21 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        radius=1.0,
-        loss="log_loss",
-        n_estimators=100,
-        step="line_search",
-        away_steps=False,
-        pairwise=False,
-        fully_corrective=False,
-        tol=1e-4,
-        fit_intercept=True,
-        radii=None,
-        cv=5,
-        random_state=None,
-    ):
+        radius: float | Literal["cv"] = 1.0,
+        loss: str | LossLike = "log_loss",
+        n_estimators: int = 100,
+        step: str = "line_search",
+        away_steps: bool = False,
+        pairwise: bool = False,
+        fully_corrective: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        radii: ArrayLike | None = None,
+        cv: CVLike | None = 5,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.estimator = estimator
         self.radius = radius
         self.loss = loss

@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +79,7 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
         return hasattr(self, "shape_functions_")
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -130,7 +130,7 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         refit: bool = True,
-    ):
+    ) -> Self:
         """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
 
         Only sums are kept, never rows. The bins are `bin_edges`, or those of the first chunk; with

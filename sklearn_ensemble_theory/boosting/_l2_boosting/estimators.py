@@ -1,12 +1,14 @@
 """L2-boosting by regression stumps on binned columns: a generalised additive model."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._numerics.binning import bin_codes, sum_of_tables
+from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._l2_boosting.base import BaseL2Boosting
 from sklearn_ensemble_theory.boosting._l2_boosting.rounds import sums_of_stumps
 
@@ -150,16 +152,16 @@ class L2BoostingRegressor(BaseL2Boosting):
 
     def __init__(
         self,
-        n_estimators=1000,
+        n_estimators: int | Literal["cv"] = 1000,
         *,
-        learning_rate=0.01,
-        max_bins=64,
-        bin_edges=None,
-        cv=5,
-        max_estimators=10_000,
-        max_memory=1024,
-        verbose=0,
-    ):
+        learning_rate: float = 0.01,
+        max_bins: int = 64,
+        bin_edges: ArrayLike | None = None,
+        cv: CVLike | None = 5,
+        max_estimators: int = 10_000,
+        max_memory: float = 1024,
+        verbose: bool | int = 0,
+    ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_bins = max_bins

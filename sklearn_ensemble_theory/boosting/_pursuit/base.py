@@ -2,7 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,7 +47,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return hasattr(self, "coef_")
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Choose columns, one in each round.
 
         Parameters

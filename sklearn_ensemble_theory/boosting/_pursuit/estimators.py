@@ -1,12 +1,14 @@
 """Matching pursuit over the columns of X."""
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
 from sklearn_ensemble_theory.boosting._pursuit.base import BaseMatchingPursuit
@@ -130,18 +132,18 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
 
     def __init__(
         self,
-        n_iterations=100,
+        n_iterations: int = 100,
         *,
-        variant="plain",
-        learning_rate=1.0,
-        weakness=0.8,
-        tol=0.0,
-        early_stopping=False,
-        validation_fraction=0.1,
-        cv=5,
-        fit_intercept=True,
-        random_state=None,
-    ):
+        variant: Literal["plain", "orthogonal", "weak"] = "plain",
+        learning_rate: float = 1.0,
+        weakness: float = 0.8,
+        tol: float = 0.0,
+        early_stopping: bool | Literal["cv"] = False,
+        validation_fraction: float = 0.1,
+        cv: CVLike | None = 5,
+        fit_intercept: bool = True,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.n_iterations = n_iterations
         self.variant = variant
         self.learning_rate = learning_rate

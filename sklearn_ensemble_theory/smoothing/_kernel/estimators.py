@@ -126,7 +126,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         bandwidth: float | ArrayLike | Literal["scott", "loo"] = "scott",
         *,
         kernel: Literal["gaussian", "epanechnikov", "tricube", "uniform"] = "gaussian",
-    ):
+    ) -> None:
         self.bandwidth = bandwidth
         self.kernel = kernel
 
@@ -183,7 +183,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         self._origin, self._Z, self._weights = origin, Z, w
         self._low, self._high = Z.min(axis=0), Z.max(axis=0)
         self._index = NearestNeighbors().fit(Z) if self.kernel in COMPACT_KERNELS else None
-        self._trace = None
+        self._trace: float | None = None
         self._is_1d = y.ndim == 1
         self._targets = targets
         return self

@@ -211,7 +211,7 @@ class LinearL2BoostingRegressor(
         cv: int | BaseCrossValidator | Iterable | None = 5,
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,
-    ):
+    ) -> None:
         self.estimator = estimator
         self.learning_rate = learning_rate
         self.time = time

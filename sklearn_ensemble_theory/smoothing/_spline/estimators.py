@@ -112,7 +112,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         penalty: float | Literal["gcv"] = "gcv",
         order: int = 2,
         max_knots: int | Literal["auto"] = "auto",
-    ):
+    ) -> None:
         self.df = df
         self.penalty = penalty
         self.order = order
