@@ -16,6 +16,11 @@ from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import atoms_of
+from sklearn_ensemble_theory.boosting._frank_wolfe.frank_wolfe_steps import (
+    ActiveAtoms,
+    CorrectiveStep,
+    FrankWolfeStep,
+)
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
     Ball,
     QuadraticBall,
@@ -24,11 +29,6 @@ from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
     conditional_gradients,
 )
 from sklearn_ensemble_theory.boosting._frank_wolfe.risks import ProfiledRisk, RiskWithoutIntercept
-from sklearn_ensemble_theory.boosting._frank_wolfe.steps import (
-    ActiveAtoms,
-    CorrectiveStep,
-    FrankWolfeStep,
-)
 from sklearn_ensemble_theory.boosting.losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     RoundsPredictor,
     Setting,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     AveragePredictor,
 )
@@ -222,7 +222,7 @@ class EigenbasisOperator:
     def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         """|E_t y|^2 at each time; at O(n) for each time when the eigenvectors are orthogonal."""
         if not self.orthogonal:
-            return _squares(self.residuals(y, times))
+            return _column_squares(self.residuals(y, times))
         e = residual_filter(self.mu, times, self.learning_rate)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = (self.right**2).sum(axis=0)  # a constant metric scales them
@@ -351,7 +351,7 @@ class SquaringOperator:
         return self._apply_powers(self._powers(y) @ coefficients, m)
 
     def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
-        return _squares(self.residuals(y, times))
+        return _column_squares(self.residuals(y, times))
 
     def form(self, q: np.ndarray, times: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -411,7 +411,7 @@ class SquaringOperator:
             yield rows if q is None else rows - np.outer(rows @ q, q)
 
 
-def _squares(columns: np.ndarray) -> np.ndarray:
+def _column_squares(columns: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         return (columns**2).sum(axis=0)
 
