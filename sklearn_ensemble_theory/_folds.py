@@ -20,7 +20,7 @@ def splits_of_rows(
     y: np.ndarray,
     kept: slice | np.ndarray = slice(None),
     classifier: bool = False,
-) -> list[tuple[np.ndarray, ...]]:
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits of `cv` as positions among the rows that are fitted.
 
     Parameters
@@ -53,10 +53,10 @@ def splits_of_rows(
     position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
     splits = []
     for number, split in enumerate(check_cv(cv, y, classifier=classifier).split(X, y)):
-        parts = tuple(_positions(part, position, number) for part in split)
-        if not all(len(part) for part in parts):
+        train, test = (_positions(rows, position, number) for rows in split)
+        if not (len(train) and len(test)):
             raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
-        splits.append(parts)
+        splits.append((train, test))
     return splits
 
 

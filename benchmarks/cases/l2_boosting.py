@@ -79,7 +79,10 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
         cut_offsets,
         cut_sums,
     )
-    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import NormalizedCuts, boost_on_gram
+    from sklearn_ensemble_theory.boosting._l2_boosting.stump_rounds import (
+        NormalizedCuts,
+        boost_on_gram,
+    )
 
     edges = bin_edges_from_quantiles(data.X, max_bins)
     codes, offsets = bin_codes(data.X, edges), cut_offsets(edges)
@@ -90,7 +93,7 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
 
 
 def rounds_alone(cuts, data, n_rounds, learning_rate):
-    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import boost_on_gram
+    from sklearn_ensemble_theory.boosting._l2_boosting.stump_rounds import boost_on_gram
 
     return boost_on_gram(cuts, learning_rate, n_rounds)
 

@@ -195,13 +195,13 @@ def sum_of_tables(
     total = np.zeros(len(X))
     most = max((len(e) for e in edges), default=0)
     dtype = np.dtype(np.uint8 if most < 2**8 else np.uint16)
-    used = [j for j, table in enumerate(tables) if table is not None]
-    coders = {j: _ColumnCoder(edges[j], dtype) for j in used}
+    used = [(j, table) for j, table in enumerate(tables) if table is not None]
+    coders = {j: _ColumnCoder(edges[j], dtype) for j, _ in used}
     for rows, block in _blocks(X):
         codes = np.empty(rows.stop - rows.start, dtype=dtype)
-        for j in used:
+        for j, table in used:
             coders[j](block(j), out=codes)
-            total[rows] += tables[j].take(codes)
+            total[rows] += table.take(codes)
     return total
 
 

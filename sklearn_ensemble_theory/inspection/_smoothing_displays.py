@@ -137,10 +137,10 @@ class BoostingPathDisplay:
             raise ValueError("f and sigma must be given together.")
         times = np.geomspace(0.1, 1000.0, 200) if times is None else np.asarray(times, dtype=float)
         errors = {"training": estimator.training_error(times)}
-        if X_test is not None:
+        if X_test is not None and y_test is not None:
             path = estimator.predict_path(X_test, times)
             errors["test"] = ((np.asarray(y_test)[:, None] - path) ** 2).mean(axis=0)
-        if f is not None:
+        if f is not None and sigma is not None:
             errors["expected test"] = estimator.bias_variance(f, sigma, times).test
         return cls(times, errors, estimator.time_).plot(ax)
 
@@ -291,7 +291,7 @@ class SmootherSpectrumDisplay:
             x, U = X[order, 0], U[order]
         else:
             x = np.arange(len(X))
-        coefficients = path.coefficients(times)
+        coefficients = path.coefficients(np.asarray(times, dtype=float))
         return cls(
             mu,
             list(times),

@@ -14,7 +14,7 @@ A regressor that is linear in y may define two methods, which `LinearL2BoostingR
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -38,7 +38,7 @@ class SpectralForm:
     eigenvalues : ndarray of shape (n_functions,)
     """
 
-    gives_predictions: ClassVar[bool] = True
+    gives_predictions: ClassVar[Literal[True]] = True
     design: Any
     coefficients: np.ndarray
     eigenvalues: np.ndarray
@@ -57,7 +57,7 @@ class MatrixForm:
         Positive m with m_i S_ij = m_j S_ji, if known.
     """
 
-    gives_predictions: ClassVar[bool] = False
+    gives_predictions: ClassVar[Literal[False]] = False
     matrix: np.ndarray
     metric: np.ndarray | None = None
 

@@ -199,10 +199,10 @@ class SmoothStep(_QuadraticStep):
         self.output_bound = output_bound
 
     @classmethod
-    def of(cls, estimator: Any):
+    def of(cls, estimator: Any) -> "SmoothStep":
         return cls(estimator.learning_rate, estimator.output_bound)
 
-    def prepare(self, learner: Any):
+    def prepare(self, learner: Any) -> None:
         if self.output_bound is None:
             self.output_bound = getattr(learner, "outputs_bound", None)
         if self.output_bound is None:
@@ -213,6 +213,7 @@ class SmoothStep(_QuadraticStep):
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         mean_square, bound = risk.mean_square(psi), self.output_bound
+        assert bound is not None  # see `prepare`
         if mean_square > bound**2 * (1 + OUTPUT_TOLERANCE):
             raise ValueError(
                 f"output_bound={bound:g}, but a weak learner's outputs have a root mean square of "

@@ -18,7 +18,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
-from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
@@ -169,18 +168,29 @@ class QuadraticBall:
             self._refresh()
 
 
+class Dictionary(Protocol):
+    """Scores psi_1 ... psi_d on the rows, under weights that sum to 1 and are the risk's."""
+
+    d: int
+
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
+        """The chosen psi, as an array of shape (k, n)."""
+
+    def products(self, values: np.ndarray) -> np.ndarray:
+        """psi_j'W v for all j, for v of shape (n,)."""
+
+
 class RowsBall:
     """Any smooth loss, by its scores on the rows: a step costs O(n d).
 
     Parameters
     ----------
     risk : EmpiricalRisk
-    dictionary : ColumnDictionary
-        With weights that sum to 1 and are the risk's. Or any object with `d`, ``columns(chosen)``
-        and ``products(values)``.
+    dictionary : Dictionary
+        A `ColumnDictionary`, or the outputs of atoms.
     """
 
-    def __init__(self, risk: EmpiricalRisk, dictionary: ColumnDictionary):
+    def __init__(self, risk: EmpiricalRisk, dictionary: Dictionary):
         self.risk_of, self.dictionary = risk, dictionary
         self.known = RowCache(dictionary.d)
         self.start(np.zeros(dictionary.d))

@@ -16,18 +16,19 @@ from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import atoms_of
+from sklearn_ensemble_theory.boosting._frank_wolfe.frank_wolfe_steps import (
+    ActiveAtoms,
+    CorrectiveStep,
+    FrankWolfeStep,
+)
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
+    Ball,
     QuadraticBall,
     RowsBall,
     SolverOptions,
     conditional_gradients,
 )
 from sklearn_ensemble_theory.boosting._frank_wolfe.risks import ProfiledRisk, RiskWithoutIntercept
-from sklearn_ensemble_theory.boosting._frank_wolfe.steps import (
-    ActiveAtoms,
-    CorrectiveStep,
-    FrankWolfeStep,
-)
 from sklearn_ensemble_theory.boosting.losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,
@@ -181,7 +182,7 @@ class ColumnSolver(Solver):
             raise ValueError("X and y are so large that their products overflow; scale them.")
         if problem.loss.is_quadratic:
             rows = GramRows(dictionary)
-            self.ball = QuadraticBall(rows, dictionary.products(y), float(w @ y**2))
+            self.ball: Ball = QuadraticBall(rows, dictionary.products(y), float(w @ y**2))
         else:
             self.ball = RowsBall(self.risk, dictionary)
 

@@ -1,7 +1,7 @@
 """The public gradient boosting estimators."""
 
 from collections.abc import Callable, Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -134,7 +134,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     True
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
     }
@@ -326,7 +326,7 @@ class GradientBoostingClassifier(
     array([0, 0])
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],
     }

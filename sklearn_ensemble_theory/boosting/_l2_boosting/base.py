@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
     cut_offsets,
     cut_sums,
 )
-from sklearn_ensemble_theory.boosting._l2_boosting.rounds import (
+from sklearn_ensemble_theory.boosting._l2_boosting.stump_rounds import (
     NormalizedCuts,
     boost_on_gram,
     held_out_errors,

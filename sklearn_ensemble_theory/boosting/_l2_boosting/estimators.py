@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklearn_ensemble_theory._numerics.binning import bin_codes, sum_of_tables
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._l2_boosting.base import BaseL2Boosting
-from sklearn_ensemble_theory.boosting._l2_boosting.rounds import sums_of_stumps
+from sklearn_ensemble_theory.boosting._l2_boosting.stump_rounds import sums_of_stumps
 
 __all__ = ["L2BoostingRegressor"]
 

@@ -20,7 +20,7 @@ from sklearn_ensemble_theory.boosting._core.columns import (
     coefficients_in_units,
 )
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
-from sklearn_ensemble_theory.boosting._pursuit.rounds import (
+from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import (
     held_out_squares,
     orthogonal_pursuit_on_gram,
     pursuit_on_gram,

@@ -192,13 +192,13 @@ class MultinomialLoss(Loss):
 
     def optimal_constant(
         self, y: np.ndarray, sample_weight: np.ndarray | None = None, n_classes: int | None = None
-    ) -> float | np.ndarray:
+    ) -> np.ndarray:
         share = np.bincount(y, sample_weight, n_classes or 0).astype(float)
         share = np.clip(share / share.sum(), SMALLEST_PROBABILITY, None)
         return self.link(share)
 
     def initial_scores(
-        self, y: np.ndarray, sample_weight: np.ndarray, n_classes: int
+        self, y: np.ndarray, sample_weight: np.ndarray | None, n_classes: int
     ) -> np.ndarray:
         return self.optimal_constant(y, sample_weight, n_classes)
 
@@ -209,7 +209,7 @@ class MultinomialLoss(Loss):
         weight: np.ndarray,
         leaf: np.ndarray,
         n_leaves: int,
-        score: np.ndarray | None = None,
+        score: int | None = None,
     ) -> np.ndarray:
         # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
         if score is None:

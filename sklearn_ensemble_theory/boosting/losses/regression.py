@@ -207,7 +207,7 @@ class PoissonLoss(Loss):
         weight: np.ndarray,
         leaf: np.ndarray,
         n_leaves: int,
-        score: np.ndarray | None = None,
+        score: int | None = None,
     ) -> np.ndarray:
         # log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1.
         events = group_sums(weight * y, leaf, n_leaves)

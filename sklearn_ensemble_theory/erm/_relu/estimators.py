@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, HingeIndex, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
-from sklearn_ensemble_theory.erm._relu.rounds import ReLURounds
+from sklearn_ensemble_theory.erm._relu.relu_rounds import ReLURounds
 
 
 class ReLUNetwork(NamedTuple):

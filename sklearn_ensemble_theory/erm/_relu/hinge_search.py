@@ -226,7 +226,7 @@ class HingeIndex:
         return np.concatenate([above[: self.p, :-1], above[self.p :, 1:]])
 
 
-class _Search(ABC):
+class _HingeSearch(ABC):
     """Edges first, then the insides of bins that can contain a better knot, best bound first."""
 
     def __init__(self, index, sums, deviation, weight):
@@ -274,7 +274,7 @@ class _Search(ABC):
         return min((f for f in found if f[-1] >= best - slack), key=lambda f: f[:2])
 
 
-class _InnerProductSearch(_Search):
+class _InnerProductSearch(_HingeSearch):
     """|N(c)|, in units of x: piecewise linear in c, so largest at a value of x."""
 
     def __init__(self, index, sums, deviation, weight):
@@ -310,7 +310,7 @@ class _InnerProductSearch(_Search):
         return row, self.index.edge(row, b + 1) - u[k], N[k], 1.0, abs(N[k])
 
 
-class _LeastSquaresSearch(_Search):
+class _LeastSquaresSearch(_HingeSearch):
     """N(c)²/D(c), over all real c between the least and the largest value of the column."""
 
     def __init__(self, index, sums, deviation, weight):

@@ -106,7 +106,7 @@ class Maxima:
         for at in (np.maximum(after - 1, 0), np.minimum(after, len(grid) - 1)):
             parts = (np.take_along_axis(part, at[None], axis=0)[0] for part in (values, slopes))
             ends.append(np.stack([grid[at], *parts]))
-        return cls(*ends, after - 1)
+        return cls(ends[0], ends[1], after - 1)
 
     @property
     def lower(self) -> Array:

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory.smoothing._kernel.kernel_functions import (
     compact_weights,
     gaussian_weights,
     kernel_value,
-    loo_errors,
+    loo_errors_of_factors,
     scott_bandwidth,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import (
@@ -176,7 +176,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         targets = y.reshape(len(y), -1)
         if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
             factors = 2.0 ** np.arange(-4.0, 2.01, 0.25)
-            errors, best = loo_errors(self.kernel, Z, targets, w, factors)
+            errors, best = loo_errors_of_factors(self.kernel, Z, targets, w, factors)
             bandwidth, Z = bandwidth * best, Z / best
             self.loo_factors_, self.loo_errors_ = factors, errors
         self.bandwidth_ = bandwidth

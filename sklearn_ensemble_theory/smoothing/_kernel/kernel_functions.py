@@ -19,7 +19,7 @@ __all__ = [
     "gaussian_weights",
     "kernel_slope",
     "kernel_value",
-    "loo_errors",
+    "loo_errors_of_factors",
     "nearest_weights",
     "row_sums",
     "scale_rows",
@@ -167,7 +167,7 @@ def _with_data(pattern: sp.csr_matrix, data: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
-def loo_errors(
+def loo_errors_of_factors(
     kernel: str, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, factors: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Mean squared leave-one-out error for bandwidths times each factor, and the best factor.

@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     RoundsPredictor,
     Setting,
@@ -200,7 +200,9 @@ def fit_boosting(
         time, times = float(choice.time), np.array([float(choice.time)])
         criterion = np.array([np.nan])
     predictor = (
-        _run_rounds(spec, sample, time, rng) if spec.is_stochastic else path.predictor([time])
+        _run_rounds(spec, sample, time, rng)
+        if spec.is_stochastic
+        else path.predictor(np.array([time]))
     )
     path.keep_rows()
     return FittedBoosting(
@@ -243,6 +245,7 @@ def _choose_time(
     scale: float,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """The best time, the times tried and the criterion there, in units of y."""
+    assert isinstance(choice.time, str)
     times = default_times(path) if choice.times is None else choice.times
     if path.learning_rate > 0:
         times = whole_rounds(times, path.learning_rate)
@@ -385,6 +388,7 @@ def criterion_path(
         return np.where(np.isfinite(errors), errors, np.inf)
     rss, df = path.summary(times)
     if name == "discrepancy":
+        assert noise_level is not None
         return discrepancy((rss + within_ties) / path.total_weight, noise_level)
     # Each row counts with the average weight.
     unit = path.n_rows / path.total_weight

@@ -198,7 +198,7 @@ class LinearL2BoostingRegressor(
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
         *,
         learning_rate: float = 0.0,
         time: float | str = "gcv",

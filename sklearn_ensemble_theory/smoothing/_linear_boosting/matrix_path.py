@@ -11,7 +11,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     AveragePredictor,
 )
@@ -81,7 +81,7 @@ class MatrixPath(BoostingPath):
     def degrees_of_freedom(self, times: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
             df = self.n_rows - self.operator.trace(times)
-            if self.at_mean:
+            if self.q is not None:
                 df = df + self.operator.form(self.q, times)  # 1 - q'(I - E)q
         return df
 
@@ -89,7 +89,7 @@ class MatrixPath(BoostingPath):
         residuals = self.operator.residuals(self.start, times) / self.root[:, None]
         with np.errstate(over="ignore", invalid="ignore"):
             leverage = 1.0 - self.operator.diagonal(times)
-            if self.at_mean:
+            if self.q is not None:
                 moved = self.q[:, None] - self.operator.residuals(self.q, times)
                 leverage = leverage + self.q[:, None] ** 2 - moved * self.q[:, None]
         return loo_sum(residuals, leverage, self.weight) / self.total_weight
@@ -114,7 +114,7 @@ class MatrixPath(BoostingPath):
 
     def coefficients(self, times: np.ndarray) -> np.ndarray:
         e = residual_filter(self.eigenvalues, times, self.learning_rate)
-        if not self.at_mean:
+        if self.q is None:
             return 1.0 - e
         constant = self._constant_indices()
         if len(constant):
@@ -222,7 +222,7 @@ class EigenbasisOperator:
     def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         """|E_t y|^2 at each time; at O(n) for each time when the eigenvectors are orthogonal."""
         if not self.orthogonal:
-            return _squares(self.residuals(y, times))
+            return _column_squares(self.residuals(y, times))
         e = residual_filter(self.mu, times, self.learning_rate)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = (self.right**2).sum(axis=0)  # a constant metric scales them
@@ -248,7 +248,9 @@ class EigenbasisOperator:
         e = residual_filter(self.mu, times, self.learning_rate)
         return _combine(self.right * self.left.T, e)
 
-    def squared_norms(self, times: np.ndarray, q: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    def squared_norms(
+        self, times: np.ndarray, q: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Squared Frobenius norms of E_t J and (I - E_t) J, J = I - qq' (q None: J = I).
 
         |R e L J|^2 = e* (R*R o (LJ)(LJ)*) e: one n x n matrix for all times.
@@ -257,7 +259,8 @@ class EigenbasisOperator:
         M = (self.right.conj().T @ self.right) * (L @ L.conj().T).T
         e = residual_filter(self.mu, times, self.learning_rate)
         with np.errstate(over="ignore", invalid="ignore"):
-            return tuple((v.conj() * (M @ v)).sum(axis=0).real for v in (e, 1.0 - e))
+            kept, fitted = ((v.conj() * (M @ v)).sum(axis=0).real for v in (e, 1.0 - e))
+        return kept, fitted
 
     def prediction_rows(
         self, G: np.ndarray, times: np.ndarray, q: np.ndarray | None
@@ -348,7 +351,7 @@ class SquaringOperator:
         return self._apply_powers(self._powers(y) @ coefficients, m)
 
     def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
-        return _squares(self.residuals(y, times))
+        return _column_squares(self.residuals(y, times))
 
     def form(self, q: np.ndarray, times: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -388,12 +391,14 @@ class SquaringOperator:
     def diagonal(self, times: np.ndarray) -> np.ndarray:
         return np.stack([E.diagonal() for E in self.matrices(times)], axis=1)
 
-    def squared_norms(self, times: np.ndarray, q: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    def squared_norms(
+        self, times: np.ndarray, q: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
         norms = np.empty((2, len(times)))
         for k, E in enumerate(self.matrices(times)):
             for row, A in enumerate((E, np.eye(len(E)) - E)):
                 norms[row, k] = np.sum((A if q is None else A - np.outer(A @ q, q)) ** 2)
-        return tuple(norms)
+        return norms[0], norms[1]
 
     def prediction_rows(
         self, G: np.ndarray, times: np.ndarray, q: np.ndarray | None
@@ -406,7 +411,7 @@ class SquaringOperator:
             yield rows if q is None else rows - np.outer(rows @ q, q)
 
 
-def _squares(columns: np.ndarray) -> np.ndarray:
+def _column_squares(columns: np.ndarray) -> np.ndarray:
     with np.errstate(over="ignore", invalid="ignore"):
         return (columns**2).sum(axis=0)
 

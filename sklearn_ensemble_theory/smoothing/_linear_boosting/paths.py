@@ -184,7 +184,7 @@ class SpectralPath(BoostingPath):
     def keep_rows(self) -> None:
         # Copies: the arrays may be the user's own.
         keep = self.n_rows <= _MAX_KEPT_ROWS
-        self._sample = Sample(*(a.copy() for a in self._sample)) if keep else None
+        self._sample = Sample(*(a.copy() for a in self._kept_sample())) if keep else None
 
     @property
     def X(self) -> np.ndarray:
@@ -397,6 +397,7 @@ def stability(
         return False, f"the eigenvalue {_formatted(mu[worst])} has {what}"
     if symmetric:
         return True, ""
+    assert S is not None
     critical = np.flatnonzero(margin <= slack)
     while len(critical):
         centre = mu[critical[0]]

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -71,7 +71,7 @@ class AdditiveDesign:
 
     def gram(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         """D'WD, dense."""
-        total = None
+        total: Any = None
         for rows in chunks(len(X)):
             D = self.matrix(X[rows])
             part = D.T @ _scaled(D, w[rows])
@@ -80,7 +80,7 @@ class AdditiveDesign:
 
     def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """D'W Y for a matrix Y."""
-        total = 0.0
+        total: Any = 0.0
         for rows in chunks(len(X)):
             total = total + self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
         return total
@@ -228,6 +228,8 @@ def penalised_form(
     form = single_form(factors[0], penalties[0]) if p == 1 else joint_form(factors, penalties, X, w)
     moments = None if Y is None else form.project(X, w, Y)
     if spec.is_chosen:
+        assert Y is not None
+        assert moments is not None
         distinct, means, weights, _ = collapse_rows(X, Y, w)
         total = float((weights[:, None] * means**2).sum())
         kappa = gcv_factor(form, moments, total, len(distinct))

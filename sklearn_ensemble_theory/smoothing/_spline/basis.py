@@ -114,6 +114,7 @@ class SplineBasis:
         The r-th derivatives are polynomials of degree r - 1 between knots, so that r Gauss points
         in each interval integrate their products exactly.
         """
+        assert self.knots is not None  # a constant has no penalty
         nodes, weights = np.polynomial.legendre.leggauss(self.order)
         left, gap = self.knots[:-1, None], np.diff(self.knots)[:, None]
         z = left + gap * (nodes + 1) / 2
@@ -176,19 +177,21 @@ def demmler_reinsch(
     target_df : float, default=None
         Used without `theta`.
     """
+    if gram is None:
+        assert values is not None
+        assert weights is not None
+        total = weights.sum()
+        data_root = np.sqrt(weights)[:, None] * basis.design(values).toarray()
+    else:
+        total, data_root = gram[0, 0], _gram_root(gram)
     if basis.knots is None:
-        total = weights.sum() if gram is None else gram[0, 0]
         T = np.full((1, 1), 1.0 / math.sqrt(total))
         return Factors(basis, T, np.ones(1), np.zeros(1), 1.0)
-    data_root = (
-        np.sqrt(weights)[:, None] * basis.design(values).toarray()
-        if gram is None
-        else _gram_root(gram)
-    )
     if len(data_root) > basis.size:
         data_root = qr(data_root, mode="r", check_finite=False)[0][: basis.size]
     D = basis.penalty_root()
     if theta is None:
+        assert target_df is not None
         scale = (np.sum(data_root**2) + 1e-300) / np.sum(D**2)
         factors = _stacked(basis, data_root, D, scale)
         for _ in range(3):

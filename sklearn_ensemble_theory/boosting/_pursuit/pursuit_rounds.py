@@ -107,8 +107,10 @@ def pursuit_on_gram(
     c = correlations.copy()
     floor = EXHAUSTED * np.sqrt(square)
     target = tol**2 * square
-    chosen, steps, squares = [], [], [square]
-    active, is_active = [], np.zeros(len(c), dtype=bool)
+    chosen: list[int] = []
+    active: list[int] = []
+    steps, squares = [], [square]
+    is_active = np.zeros(len(c), dtype=bool)
     reason = "n_iterations"
     item, views, decrease = c.item, rows.views, (2 - learning_rate) / learning_rate
     for _ in range(n_rounds):
@@ -163,7 +165,8 @@ def orthogonal_pursuit_on_gram(
     z = np.empty(n_rounds)
     available = np.ones(d, dtype=bool)
     c = correlations.copy()
-    chosen, coefs, squares, skipped = [], [], [square], []
+    chosen: list[int] = []
+    coefs, squares, skipped = [], [square], []
     reason = "n_iterations"
     while len(chosen) < n_rounds:
         if tol > 0 and square <= target:

@@ -159,7 +159,7 @@ class AveragedLearner:
     def outputs(self, X: np.ndarray | None = None) -> np.ndarray:
         """The outputs on the unit vectors, g-bar_j(x_i): (len(X), number of training rows)."""
         X = self.X if X is None else X
-        total = 0.0
+        total: Any = 0.0
         for setting in self.settings:
             rows, columns = setting
             inputs, params = self._data(setting)
@@ -181,14 +181,14 @@ class FittedAverage:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Shape (len(X), number of targets)."""
-        total = 0.0
+        total: Any = 0.0
         for learner, columns in self.fitted:
             total = total + learner.predict(_columns_of(X, columns))
         return total / len(self.fitted)
 
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
         """The part of feature j at x: shape (len(x), number of targets)."""
-        total = 0.0
+        total: Any = 0.0
         for learner, columns in self.fitted:
             _check_additive(columns)
             if columns == [j]:

@@ -148,14 +148,14 @@ class FrankWolfeStep(Step):
 class _Outputs:
     """Outputs of the atoms found so far, as a dictionary for `RowsBall`."""
 
-    def __init__(self, rows, weight):
+    def __init__(self, rows: np.ndarray, weight: np.ndarray):
         self.rows, self.weight = rows, weight
         self.d = len(rows)
 
-    def columns(self, chosen):
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
         return self.rows[chosen]
 
-    def products(self, values):
+    def products(self, values: np.ndarray) -> np.ndarray:
         return self.rows @ (self.weight * values)
 
 
