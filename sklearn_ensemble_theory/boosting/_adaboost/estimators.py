@@ -127,7 +127,7 @@ class AdaBoostClassifier(BaseAdaBoost):
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
-        algorithm: str = "discrete",
+        algorithm: str = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator

@@ -131,15 +131,22 @@ class ColumnIndex:
             self.order[j] = order
             np.not_equal(values[1:], values[:-1], out=self.is_cut[j, :-1])
             if search_bins:
-                targets = np.arange(1, search_bins) * n // search_bins - 1
-                ends = np.unique(np.searchsorted(values, values[targets], side="right"))
-                ends = ends[ends < n]
+                ends = self._bin_ends(values, self.is_cut[j], search_bins)
                 self.starts[j, 0] = 0
                 self.starts[j, 1 : len(ends) + 1] = ends
                 self.is_edge[j, : len(ends)] = True
                 lengths = np.diff(self.starts[j])
                 self.codes[j, order] = np.repeat(np.arange(search_bins, dtype=np.uint8), lengths)
         self.binned = bool(search_bins)
+
+    def _bin_ends(self, values, is_cut, search_bins):
+        """Where the bins of a sorted column end, but for the last: after equal parts of the rows.
+
+        `is_cut` marks the rows that are the last of their value.
+        """
+        targets = np.arange(1, search_bins) * self.n // search_bins - 1
+        ends = np.unique(np.searchsorted(values, values[targets], side="right"))
+        return ends[ends < self.n]
 
     def _pack(self):
         """Rows of a class one after the other, so that each class is a slice of the packs."""
@@ -286,10 +293,14 @@ class ColumnIndex:
 
     def _split(self, task, j, position, left, gain):
         j, position = int(j), int(position)
+        right = task.total - left
+        return Split(j, self.middle(j, position), left, right, float(gain), -1, position)
+
+    def middle(self, j, position):
+        """The threshold between two neighbouring rows of a sorted column."""
         below, above = (self.X[self.order[j, position + i], j] for i in (0, 1))
         middle = 0.5 * float(below) + 0.5 * float(above)  # the sum first could overflow
-        threshold = middle if below <= middle < above else float(below)
-        return Split(j, threshold, left, task.total - left, float(gain), -1, position)
+        return middle if below <= middle < above else float(below)
 
     def is_left(self, split):
         """Which rows are at or below the threshold: bool array of shape (n,)."""
