@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from sklearn_ensemble_theory._numerics.hot_loops import ranges
 from sklearn_ensemble_theory._weak_learners import HammingTask, half_log_odds
+from sklearn_ensemble_theory.erm._stumps.split_criteria import moment_squares
 from sklearn_ensemble_theory.erm._stumps.split_search import (
     SEARCH_BINS,
     TIE_TOLERANCE,
@@ -128,7 +129,10 @@ class HammingSquares(_SideValues):
 
     @staticmethod
     def gains(left, total):
-        return _squares(left) + _squares(_beyond(left, total))
+        return sum(
+            moment_squares(side.own - side.others, side.own + side.others)
+            for side in (left, _beyond(left, total))
+        )
 
     @staticmethod
     def value(share):
@@ -149,11 +153,6 @@ def _beyond(left: Masses, total: Masses) -> Masses:
 def _share(side: Masses) -> Array:
     mass = side.own + side.others
     return np.where(mass > 0, side.own, 1.0) / np.where(mass > 0, mass, 2.0)
-
-
-def _squares(side: Masses) -> Array:
-    mass = side.own + side.others
-    return (side.own - side.others) ** 2 / np.where(mass > 0, mass, 1.0)
 
 
 def gain(criterion: HammingCriterion, left: Masses, total: Masses) -> Array:
