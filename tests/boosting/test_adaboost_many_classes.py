@@ -101,7 +101,7 @@ def test_best_split_is_the_best_of_all_thresholds(kind, max_bins, n, decimals, s
     assert split.feature == first[0]
     np.testing.assert_array_equal(left, X[:, first[0]] <= first[1])
     own = np.where(Y > 0, weight, 0)[left].sum(axis=0)
-    np.testing.assert_allclose(split.left.own, own, atol=1e-12)
+    np.testing.assert_allclose(split.left[0], own, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", HAMMING_CRITERIA)
@@ -189,7 +189,7 @@ def test_real_lowers_the_risk_by_its_partition_function():
             np.testing.assert_allclose(values, expected, rtol=1e-8, atol=1e-12)
             Z += (plus * np.exp(-values) + minus * np.exp(values)).sum()
         assert before * Z == pytest.approx(F, rel=1e-10)
-        if np.abs([member.left_value_, member.right_value_]).max() < clipped:
+        if np.abs([member.left_value_, member.right_value_]).max() < 0.999 * clipped:
             n_compared += 1
             assert pytest.approx(-2 * gain_of("hamming_log_odds", weight, Y, left)) == Z
         before = F

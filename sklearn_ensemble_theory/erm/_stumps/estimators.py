@@ -299,6 +299,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     (2.5, 0.0, 4.0)
     """
 
+    left_value_: Any
+    right_value_: Any
+
     @classmethod
     def _of_values(cls, n_features: int, split: Split, left: Any, right: Any) -> Self:
         """A fitted stump from a search that is already done."""

@@ -28,6 +28,7 @@ International Conference on Machine Learning*, 497-504.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -235,7 +236,7 @@ class HammingIndex(ColumnIndex):
         self.class_rows = [np.flatnonzero(codes == k) for k in range(n_classes)]
         self.blocks_of_rows = list(self._blocks_of_rows())
 
-    def _bin_ends(self, values, is_cut, search_bins):
+    def _bin_ends(self, values: Array, is_cut: np.ndarray, search_bins: int) -> np.ndarray:
         """One bin for each distinct value where they are few."""
         if np.count_nonzero(is_cut) < search_bins:
             return np.flatnonzero(is_cut) + 1
@@ -254,7 +255,7 @@ class HammingIndex(ColumnIndex):
             inside[j] = np.diff(before[self.starts[j]]) > np.append(self.is_edge[j], False)
         return inside
 
-    def _blocks_of_rows(self):
+    def _blocks_of_rows(self) -> Iterator[tuple[int, np.ndarray, sp.csc_matrix]]:
         """(class, rows, matrix): the matrix sums values of these rows in every bin."""
         p, size = self.p, self.p * self.n_bins
         offsets = np.arange(p, dtype=np.int32) * np.int32(self.n_bins)
@@ -279,7 +280,7 @@ class HammingIndex(ColumnIndex):
         return Masses(*(m.reshape(self.p, self.n_bins, -1) for m in (own, others)))
 
     def best_split(self, criterion: HammingCriterion, weight: Array) -> Split:
-        """The best split; `left` and `right` hold `Masses` of shape (K,).
+        """The best split; its masses have shape (2, K): those of `Masses`.
 
         Parameters
         ----------
@@ -297,15 +298,15 @@ class HammingIndex(ColumnIndex):
         found = self._inside(criterion, weight, high, total, best) if self.has_cuts_inside else []
         best = max([best, *(float(some.gains.max()) for some in found)])
         if not best > base + SLACK:
-            nothing = Masses(*(np.zeros_like(m) for m in total))
-            return Split(0, np.inf, total, nothing, base, -1, self.n - 1)
+            whole = np.stack(total)
+            return Split(0, np.inf, whole, np.zeros_like(whole), base, -1, self.n - 1)
         # The first threshold within rounding of the best, by feature and then from the left.
         feature, code = np.nonzero(gains >= best - SLACK)
         if not self.exact:
             j, c = int(feature[0]), int(code[0])
             left = Masses(*(m[j, c] for m in edges))
-            threshold = float(self.edges[j][c])
-            return Split(j, threshold, left, _beyond(left, total), float(gains[j, c]), c, -1)
+            sides = np.stack(left), np.stack(_beyond(left, total))
+            return Split(j, float(self.edges[j][c]), *sides, float(gains[j, c]), c, -1)
         found.append(
             _Thresholds(
                 gains[feature, code],
@@ -315,9 +316,8 @@ class HammingIndex(ColumnIndex):
         )
         first = min((some.first(best - SLACK) for some in found), key=lambda one: one.place)
         j, position = divmod(first.place, self.n)
-        right = _beyond(first.left, total)
-        threshold = self.middle(j, position)
-        return Split(j, threshold, first.left, right, first.gain, -1, position)
+        sides = np.stack(first.left), np.stack(_beyond(first.left, total))
+        return Split(j, self.middle(j, position), *sides, first.gain, -1, position)
 
     def _inside(
         self, criterion: HammingCriterion, weight: Array, high: Masses, total: Masses, best: float
@@ -413,8 +413,8 @@ class HammingRounds:
     ) -> tuple[Any, np.ndarray]:
         """The best stump for weights of shape (n, K), and its margins of the same shape."""
         split = self.index.best_split(self.criterion, weight)
-        total = Masses(*(left + right for left, right in zip(split.left, split.right)))
-        left, right = self.criterion.values(split.left, total)
+        total = Masses(*(split.left + split.right))
+        left, right = self.criterion.values(Masses(*split.left), total)
         stump = self.regressor._of_values(self.index.p, split, left, right)
         outputs = stump._side_values(self.index.is_left(split))
         outputs *= self.signs
