@@ -145,6 +145,14 @@ class AdaBoostClassifier(BaseAdaBoost):
     1.0
     >>> model.edges_.round(3)
     array([0.167, 0.25 , 0.333])
+
+    More than two classes:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> model.algorithm_, model.decision_function(X).shape
+    ('mh', (150, 3))
     """
 
     def __init__(

@@ -233,8 +233,7 @@ class HammingIndex(ColumnIndex):
             self.cuts_inside = self._cuts_inside()
             self.has_cuts_inside = bool(self.cuts_inside.any())
         self.is_own = codes[:, None] == np.arange(n_classes)
-        self.class_rows = [np.flatnonzero(codes == k) for k in range(n_classes)]
-        self.blocks_of_rows = list(self._blocks_of_rows())
+        self.sums_by_bin = list(self._sums_by_bin())
 
     def _bin_ends(self, values: Array, is_cut: np.ndarray, search_bins: int) -> np.ndarray:
         """One bin for each distinct value where they are few."""
@@ -255,29 +254,37 @@ class HammingIndex(ColumnIndex):
             inside[j] = np.diff(before[self.starts[j]]) > np.append(self.is_edge[j], False)
         return inside
 
-    def _blocks_of_rows(self) -> Iterator[tuple[int, np.ndarray, sp.csc_matrix]]:
-        """(class, rows, matrix): the matrix sums values of these rows in every bin."""
-        p, size = self.p, self.p * self.n_bins
-        offsets = np.arange(p, dtype=np.int32) * np.int32(self.n_bins)
+    def _sums_by_bin(self) -> Iterator[tuple[slice, sp.csc_matrix, sp.csc_matrix]]:
+        """(rows, own, others): matrices that sum values of these rows, some rows at a time.
+
+        `others` sums over the bins, `own` over the bins and classes.
+        """
+        p, K, size = self.p, self.n_classes, self.p * self.n_bins
+        index = np.int32 if size * K < 2**31 else np.int64
+        offsets = np.arange(p, dtype=index) * self.n_bins
         at_once = max(1, PAIRS_AT_ONCE // p)
-        ones = np.ones(p * min(at_once, max((len(r) for r in self.class_rows), default=0)))
-        for k, rows in enumerate(self.class_rows):
-            for start in range(0, len(rows), at_once):
-                some = rows[start : start + at_once]
-                cells = (self.codes.T[some] + offsets).ravel()
-                ends = np.arange(0, len(cells) + 1, p, dtype=np.int32)
-                yield k, some, sp.csc_matrix((ones[: len(cells)], cells, ends), (size, len(some)))
+        ones = np.ones(p * min(at_once, self.n))
+        for start in range(0, self.n, at_once):
+            rows = slice(start, min(start + at_once, self.n))
+            bins = (self.codes.T[rows] + offsets).astype(index)
+            n_rows = len(bins)
+            ends = np.arange(0, n_rows * p + 1, p, dtype=index)
+            cells = bins * index(K) + self.classes[rows, None].astype(index)
+            yield (
+                rows,
+                sp.csc_matrix((ones[: n_rows * p], cells.ravel(), ends), (size * K, n_rows)),
+                sp.csc_matrix((ones[: n_rows * p], bins.ravel(), ends), (size, n_rows)),
+            )
 
     def masses(self, weight: Array) -> Masses:
         """The weights of cells (row, class), by bin: (p, B, K)."""
-        shape = (self.p * self.n_bins, self.n_classes)
-        own, others = np.zeros(shape), np.zeros(shape)
-        for k, rows, matrix in self.blocks_of_rows:
-            sums = matrix @ weight[rows]
-            own[:, k] += sums[:, k]
-            sums[:, k] = 0.0
-            others += sums
-        return Masses(*(m.reshape(self.p, self.n_bins, -1) for m in (own, others)))
+        own_weight = weight[np.arange(self.n), self.classes]
+        weight = np.where(self.is_own, 0.0, weight)
+        found: list = [0.0, 0.0]
+        for rows, own, others in self.sums_by_bin:
+            found[0] = found[0] + own @ own_weight[rows]
+            found[1] = found[1] + others @ weight[rows]
+        return Masses(*(m.reshape(self.p, self.n_bins, -1) for m in found))
 
     def best_split(self, criterion: HammingCriterion, weight: Array) -> Split:
         """The best split; its masses have shape (2, K): those of `Masses`.
