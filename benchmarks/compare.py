@@ -1,20 +1,21 @@
-"""Every estimator of the package against its scikit-learn peer, on real data.
+"""Compare every estimator of the package with its scikit-learn peer, on real data.
 
     python benchmarks/compare.py                                    scikit-learn's bundled real data
     python benchmarks/compare.py --data FILE.csv --target COLUMN    your own
 
-Each estimator stands in a Pipeline(StandardScaler, estimator) whose small grid is searched by
-GridSearchCV inside each outer fold; the outer folds are repeated and stratified (regression: by
-bins of the target) and the same for all. Shown are the mean score over the outer folds, the time
-to fit and to predict with the parameters chosen, those parameters, and the difference to the peer,
-fold by fold. Folds share training rows, so standard errors are the corrected ones of Nadeau and
-Bengio (2003). The table goes to the screen and, with a chart, into a folder:
+Each estimator is used in a Pipeline(StandardScaler, estimator), and a small grid of its parameters
+is searched by GridSearchCV inside each outer fold. The outer folds are repeated and stratified
+(regression: by bins of the target), and the same for all estimators. The table contains the mean
+score over the outer folds, the time to fit and to predict with the chosen parameters, these
+parameters, and the mean difference to the peer over folds. Folds share training rows, so standard
+errors are the corrected ones of Nadeau and Bengio (2003). The table is printed and, with a chart,
+written to a folder:
 
-    table.csv    a line an estimator and data set
-    folds.csv    a line an outer fold
+    table.csv    one line for each estimator and data set
+    folds.csv    one line for each outer fold
     chart.png    the scores (needs matplotlib: python -m pip install ".[plot]")
 
-The times are those of jobs that run side by side: an idea of the cost. `speed.py` measures it.
+Several jobs run at the same time, so the times are rough values; `speed.py` measures them.
 """
 
 import argparse
@@ -44,19 +45,19 @@ def parse(argv):
     source.add_argument("--data", metavar="FILE.csv", help="a CSV file with a header line")
     source.add_argument("--target", metavar="COLUMN", help="the column of FILE.csv to predict")
     source.add_argument("--drop", metavar="COLUMN", nargs="+", default=[], help="columns to ignore")
-    source.add_argument("--task", choices=METRIC, help="default: what the target looks like")
+    source.add_argument("--task", choices=METRIC, help="default: inferred from the target")
     source.add_argument("--dataset", metavar="NAME", nargs="+", help="bundled data (default: all)")
     source.add_argument(
         "--max-rows",
         type=positive,
         metavar="N",
-        help=f"subsample larger data (default {ROWS_OF_BUNDLED} rows, of a file {ROWS_OF_A_FILE})",
+        help=f"subsample larger data (default {ROWS_OF_BUNDLED} rows, for a file {ROWS_OF_A_FILE})",
     )
     what = parser.add_argument_group("what is compared")
     what.add_argument("--estimator", metavar="NAME", nargs="+", help="estimators (default: all)")
     what.add_argument("--folds", type=at_least_two, help="outer folds (default 3; --full 5)")
     what.add_argument("--repeats", type=positive, help="their repetitions (default 2; --full 5)")
-    what.add_argument("--scoring", metavar="NAME", help="a scorer of scikit-learn's, by name")
+    what.add_argument("--scoring", metavar="NAME", help="the name of a scikit-learn scorer")
     what.add_argument("--seed", type=int, default=0, help="of folds and estimators (default 0)")
     what.add_argument(
         "--full", action="store_true", help="all rows, more folds, five times the estimators: slow"
@@ -114,7 +115,7 @@ def run(args):
     check_scoring(args, sets)
     jobs = {d.name: pair_up(chosen, d, args) for d in sets}
     if not any(jobs.values()):
-        raise UsageError("none of these estimators is for the task of these data")
+        raise UsageError("none of these estimators supports the task of these data")
     try:
         args.output.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -139,22 +140,22 @@ def fill_in_defaults(args):
     args.folds = args.folds or (5 if args.full else 3)
     args.repeats = args.repeats or (5 if args.full else 2)
     if args.n_jobs == 0:
-        raise UsageError("--n-jobs 0 makes no sense; -1 takes all cores")
+        raise UsageError("--n-jobs must not be 0; -1 uses all cores")
     if args.max_rows is None and not args.full:
         args.max_rows = ROWS_OF_A_FILE if args.data else ROWS_OF_BUNDLED
 
 
 def load(args):
-    """The data sets asked for, small enough and fit to be cut into folds."""
+    """The selected data sets, subsampled and checked for the folds."""
     if args.data:
         if args.dataset:
-            raise UsageError("--data and --dataset exclude each other")
+            raise UsageError("--data and --dataset cannot be combined")
         if not args.target:
             raise UsageError("--data needs --target COLUMN")
         sets = [data.load_csv(args.data, args.target, args.task, args.drop)]
     else:
         if args.target or args.drop or args.task:
-            raise UsageError("--target, --drop and --task belong to --data FILE.csv")
+            raise UsageError("--target, --drop and --task can only be used with --data FILE.csv")
         sets = [data.load_bundled(name) for name in dict.fromkeys(args.dataset or data.BUNDLED)]
     if args.max_rows is not None:
         sets = [d.subsample(args.max_rows, args.seed) for d in sets]
@@ -170,7 +171,7 @@ def check_scoring(args, sets):
         known = data.did_you_mean(args.scoring, get_scorer_names())
         raise UsageError(f"unknown --scoring {args.scoring!r}{known}")
     if len({d.task for d in sets}) > 1:
-        raise UsageError("--scoring needs data of one task; choose them by --dataset")
+        raise UsageError("--scoring needs data of one task; select them with --dataset")
 
 
 def pair_up(chosen, dataset, args):
@@ -182,7 +183,7 @@ def pair_up(chosen, dataset, args):
             continue
         many = dataset.task == "classification" and len(set(dataset.y)) > 2
         if many and not get_tags(ours.model).classifier_tags.multi_class:
-            note(args, f"{dataset.name}: {name} is for two classes and left out")
+            note(args, f"{dataset.name}: {name} supports two classes only and is left out")
             continue
         pairs.append((name, ours, peer))
     return pairs

@@ -1,11 +1,11 @@
-"""What the times of two sides say: their ratio, how they grow, and the limits that they meet."""
+"""Evaluation of the times of two sides: their ratio, their growth, and the limits of a case."""
 
 import math
 import statistics
 
 
 def compare(case, record, peer, clock="seconds"):
-    """Our time over the peer's: the median of the ratios of neighbouring runs; None without one."""
+    """Our time divided by the peer's: the median ratio of neighbouring runs, or None."""
     ours, theirs = record[case.ours], record[peer]
     if clock not in ours or clock not in theirs:
         return None
@@ -30,7 +30,7 @@ def check_against(case, record, peer, ratio):
 
 
 def check_alone(case, ours):
-    """(text, met) for each figure that the case requires of us alone."""
+    """(text, met) for each figure that the case requires of this package alone."""
     checks = []
     if case.seconds_limit is not None and "seconds" in ours:
         met = statistics.median(ours["seconds"]) <= case.seconds_limit

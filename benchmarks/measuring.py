@@ -1,4 +1,4 @@
-"""Each side of a case in a process of its own, asked in alternation: what `speed.py` runs."""
+"""The measurements of `speed.py`: each side of a case in its own process, in alternation."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ def serve(requests, answer, subject, case, side, params):
             seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
             return seconds, cpu + children_cpu_seconds() - children, result
 
-        cases.call(side.setup, data, **params)  # the imports are no memory of the method's
+        cases.call(side.setup, data, **params)  # the memory of imports is not counted
         reset_peak()
         before = memory("current")
         *_, result = run()
@@ -46,7 +46,7 @@ def serve(requests, answer, subject, case, side, params):
         answer("ready", None if before is None else max(after - before, 0))
         for request in requests:
             if request.strip() == "run":
-                result = None  # freed before the clock starts
+                result = None  # freed before the time is measured
                 *seconds, result = run()
                 answer("seconds", seconds)
             else:
@@ -63,9 +63,9 @@ def serve(requests, answer, subject, case, side, params):
 
 
 def main():
-    """Speak with `Worker`, which started this file as a script, over standard input and output."""
+    """Communicate with `Worker`, which started this file, over standard input and output."""
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers:
-        os.dup2(2, 1)  # what a library prints must not land between the answers
+        os.dup2(2, 1)  # output of a library must not be mixed with the answers
 
         def answer(kind, value):
             print(json.dumps([kind, value]), file=answers, flush=True)
@@ -74,16 +74,16 @@ def main():
 
 
 def reset_peak():
-    """Start the high-water mark of this process anew (Linux; elsewhere it runs from the start)."""
+    """Reset the peak memory of this process (Linux; elsewhere it counts from the start)."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def process_statuses():
-    """What Linux says of every process, by process number; empty on other systems."""
+    """The status of every process on Linux, by process number; empty on other systems."""
     statuses = {}
     for path in Path("/proc").glob("[0-9]*/status"):
-        with contextlib.suppress(OSError):  # it may end while we look
+        with contextlib.suppress(OSError):  # it may have ended
             lines = path.read_text(errors="replace").splitlines()
             statuses[path.parent.name] = {
                 key: value.strip() for key, value in (line.split(":", 1) for line in lines)
@@ -92,15 +92,15 @@ def process_statuses():
 
 
 def family(statuses):
-    """The numbers of this process and of all that it has started and that still live."""
+    """The numbers of this process and of its running descendants."""
     members = [str(os.getpid())]
-    for pid in members:  # grows while it is walked over
+    for pid in members:  # grows during the loop
         members += [child for child, status in statuses.items() if status["PPid"] == pid]
     return members
 
 
 def memory(kind):
-    """Resident bytes, "current" or "peak"; None where the system does not say.
+    """Resident bytes, "current" or "peak"; None where the system does not provide them.
 
     On Linux the worker processes that the side itself started are counted in.
     """
@@ -118,7 +118,7 @@ def memory(kind):
 
 
 def children_cpu_seconds():
-    """Processor time so far of the living processes that this one has started (Linux; else 0)."""
+    """Processor time so far of the running processes started by this one (Linux; else 0)."""
     total = 0.0
     for pid in family(process_statuses())[1:]:
         with contextlib.suppress(OSError):
@@ -127,11 +127,11 @@ def children_cpu_seconds():
     return total
 
 
-# --- in the process that asks -----------------------------------------------------------------
+# --- in the main process ----------------------------------------------------------------------
 
 
 class Failed(Exception):
-    """A side raised, or died."""
+    """A side raised an error, or its process ended."""
 
 
 class Missing(Exception):
@@ -139,7 +139,7 @@ class Missing(Exception):
 
 
 class Worker:
-    """The process of one side, asked by `ask`; a context manager, at whose end it stops."""
+    """The process of one side, used by `ask`; a context manager, at whose end it stops."""
 
     def __init__(self, subject, case, side, params):
         self.name = side
@@ -163,7 +163,7 @@ class Worker:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
-            raise Failed(f"its process died (exit status {self.process.wait()})")
+            raise Failed(f"its process ended (exit status {self.process.wait()})")
         kind, value = json.loads(line)
         if kind == "missing":
             raise Missing(value)
@@ -178,7 +178,7 @@ class Worker:
 
 
 def measure(subject, case, params, runs, report):
-    """One setting of a case: what each side needed, and how good its result was.
+    """One setting of a case: the time, memory and quality of each side.
 
     Gives side -> {"seconds": [...], "cpu_seconds": [...], "quality": ..., "memory": bytes} for
     the sides that came through, {"missing": ...} or {"failed": ...} for the others.
@@ -208,7 +208,7 @@ def measure(subject, case, params, runs, report):
         def judge(worker):
             record[worker.name]["quality"] = worker.ask("quality")
 
-        for side in case.sides:  # started one after the other: warm-ups do not disturb each other
+        for side in case.sides:  # one after the other, so that warm-ups do not overlap
             worker = stack.enter_context(Worker(subject, case, side, params))
             if attempt(worker, warm_up):
                 asked.append(worker)

@@ -1,17 +1,17 @@
-"""How long the estimators take, against the library that a user would pick instead.
+"""Measure the time of the estimators, compared with the library that a user would use instead.
 
     python benchmarks/speed.py                  every case
     python benchmarks/speed.py bagging          the cases of cases/bagging.py
     python benchmarks/speed.py subsample-in-n   one case (shell patterns work: 'bagged-*')
     python benchmarks/speed.py --list
 
-Each side of a case lives in a process of its own, which imports its own library and no other: two
-OpenMP pools in one process can slow each other down by an order of magnitude. The process builds
-the data from a seed, runs once untimed (its peak memory is read here) and is then asked for one
-timed run at a time, in alternation with the other sides, so that a slow moment of the machine
-falls on all of them. The table gives the median of each side's times and the median of the ratios
-of neighbouring runs. The cpu ratio is that of the processor time of all threads and, on Linux, of
-the side's own worker processes: steadier on a busy machine, but blind to what runs side by side.
+Each side of a case runs in its own process, which imports only its own library: two OpenMP pools
+in one process can slow each other down by an order of magnitude. The process generates the data
+from a seed and runs once untimed, where its peak memory is measured. Then the sides alternate, one
+timed run at a time, so that variations of the machine's speed affect all of them. The table
+contains the median time of each side and the median of the ratios of neighbouring runs. The cpu
+ratio is the ratio of the processor times of all threads and, on Linux, of the worker processes: it
+is more stable on a busy machine, but does not reflect parallelism.
 
 Writing a case
 --------------
@@ -50,14 +50,14 @@ The pieces of a case are plain functions. Beside the arguments above each gets t
 params that it names, and `seed` and `threads` where it names them:
 
 `data(seed, **params)`
-    Build the data, with NumPy alone. Every side builds them anew from the same seed. `cases`
+    Build the data, with NumPy alone. Every side builds them from the same seed. `cases`
     offers `friedman1` and `two_classes`; both give `.X, .y, .X_test, .y_test`.
 `setup(data, **params) -> state`
     Import the side's library and prepare, untimed: usually an estimator, not yet fitted. It is
     called before every run, so a run may change its state. `estimator(module, name, base)` makes
     the setup of a class: built from those of the params that it knows, `random_state` from the
-    seed; `drop_in(name, base)` makes both sides of a class that scikit-learn has too. A missing
-    optional library (ModuleNotFoundError of `lightgbm`, `xgboost`) is reported, and no failure.
+    seed; `drop_in(name, base)` makes both sides for a class that scikit-learn also has. A missing
+    optional library (`lightgbm`, `xgboost`) is reported and is not a failure.
 `run(state, data, **params) -> result`
     What is timed: `fit`, `fit_predict` or your own.
 `quality(result, data, **params) -> float`
@@ -73,7 +73,7 @@ Further fields of a `Case`:
     of the least-squares fit time ~ value^a. The param stays in `params`; `quick` may hold a
     shorter tuple for it. `growth_limit` bounds our exponent.
 `limit=0.9` or `limit={"scikit-learn": 0.9}`
-    The required ratio of times, against all peers or by peer. The median is held against it.
+    The required ratio of times, for all peers or by peer; it is compared with the median.
 `quality_margin=0.0`
     Our quality may be worse than the peer's by this much and no more; also by peer. Lower is
     better unless `higher_is_better=True`.
@@ -82,8 +82,8 @@ Further fields of a `Case`:
 `runs=5`
     Timed runs a side; fewer where a run takes many seconds.
 
-No limit is judged under `--quick`. A limit that is missed is shown, and is no failure: the exit
-status is 1 where a side raised, 2 where the command line is wrong, 0 otherwise.
+Limits are not evaluated with `--quick`. A limit that is not met is shown and is not a failure: the
+exit status is 1 if a side raised an error, 2 if the command line is wrong, and 0 otherwise.
 """
 
 import argparse
@@ -158,7 +158,7 @@ def label(case, setting):
 
 
 class Table:
-    """Lines of aligned cells, printed as they come; widths are fixed by what can be known ahead."""
+    """Lines of aligned cells, printed one at a time; the widths are set in advance."""
 
     def __init__(self, selected, quick):
         rows = [
@@ -184,7 +184,7 @@ class Table:
 
 
 def report_to(stream):
-    """A function that keeps one line of a terminal up to date; elsewhere it says nothing."""
+    """A function that updates one line of a terminal; elsewhere it prints nothing."""
     if not stream.isatty():
         return lambda text: None
 
@@ -211,14 +211,14 @@ def environment(threads):
 
 
 def available_cores():
-    """The cores that this process may use, its container's quota counted."""
+    """The number of cores that this process may use, with the quota of its container."""
     import joblib
 
     return joblib.cpu_count()
 
 
 def select(names):
-    """(subject, case) for every case that is named, matched or in a named file; all without names.
+    """(subject, case) for every case that is named, matched or in a named file; or for all.
 
     Raises ValueError for a name that matches nothing.
     """
@@ -302,7 +302,7 @@ def failures(outcomes):
 
 
 def missing(outcomes):
-    """The sentences about optional libraries that are not there, each once."""
+    """The messages about optional libraries that are not installed, each once."""
     sentences = [
         result["missing"]
         for outcome in outcomes
@@ -315,18 +315,20 @@ def missing(outcomes):
 
 def parse(argv):
     parser = argparse.ArgumentParser(
-        prog="speed.py", description="Time the estimators against their peers, a process a side."
+        prog="speed.py", description="Compare the time of the estimators with that of their peers."
     )
     positive = positive_integer
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="a case, a file of cases, a pattern"
     )
     parser.add_argument("--list", action="store_true", help="list the cases and stop")
-    parser.add_argument("--runs", type=positive, help="timed runs a side (default: the case's own)")
-    parser.add_argument("--quick", action="store_true", help="smaller data: does it run at all?")
+    parser.add_argument(
+        "--runs", type=positive, help="timed runs per side (default: those of the case)"
+    )
+    parser.add_argument("--quick", action="store_true", help="smaller data, as a test of the cases")
     parser.add_argument("--seed", type=int, default=0, help="seed of the data (default 0)")
     parser.add_argument(
-        "--threads", type=positive, help="BLAS and OpenMP threads a process (default: all cores)"
+        "--threads", type=positive, help="BLAS and OpenMP threads per process (default: all cores)"
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="keep every figure in FILE")
     return parser.parse_args(argv)
@@ -354,14 +356,16 @@ def main(argv=None):
             print(f"{case.name.ljust(width)}  {subject}: {case.title}")
         return 0
     args.threads = args.threads or available_cores()
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(args.threads)))  # workers inherit it
+    os.environ.update(
+        dict.fromkeys(THREAD_VARIABLES, str(args.threads))
+    )  # inherited by the workers
 
     table = Table([case for _, case in selected], args.quick)
     report = report_to(sys.stderr)
     outcomes = []
     for subject, case in selected:
         outcomes.append(run_case(subject, case, table, args, report))
-        if args.json:  # after each case: an interrupted run keeps what it has
+        if args.json:  # after each case, so that an interrupted run keeps its results
             kept = {"environment": environment(args.threads), "cases": outcomes}
             args.json.write_text(json.dumps(kept, indent=1) + "\n")
     for sentence in missing(outcomes):

@@ -1,6 +1,6 @@
 """Sphinx configuration: `python -m sphinx -W --keep-going -b html docs docs/_build/html`.
 
-The build needs no network and no installed package: it documents the tree that it stands in.
+The build needs no network and no installed package: it documents the package of this checkout.
 """
 
 import os
@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-# First the package of this tree, then the extension that writes the reference pages. Examples run
-# in this process; workers that they start import the package through PYTHONPATH.
+# The package of this checkout and the extension that writes the reference pages. Examples run in
+# this process; workers that they start import the package through PYTHONPATH.
 sys.path[:0] = [str(HERE.parent), str(HERE / "_ext")]
 os.environ["PYTHONPATH"] = os.pathsep.join(
     filter(None, [str(HERE.parent), os.environ.get("PYTHONPATH")])

@@ -1,4 +1,4 @@
-"""Ensemble methods whose theory is part of the code, as scikit-learn estimators."""
+"""Ensemble methods as scikit-learn estimators, with closed forms and guarantees from theory."""
 
 from sklearn_ensemble_theory._version import __version__
 from sklearn_ensemble_theory.averaging import (

@@ -1,4 +1,4 @@
-"""The only file that imports a private scikit-learn name or asks for a version.
+"""The only file that imports a private scikit-learn name or compares versions.
 
 Everything here has a public meaning in scikit-learn's developer guide but a private address, or
 exists only in some of the supported releases.
@@ -19,10 +19,11 @@ from sklearn.utils._param_validation import (
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-try:  # the histograms of HistGradientBoosting; _kernels does without where they have moved
+try:  # the histograms of HistGradientBoosting; without them _numerics.hot_loops uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
 except ImportError:
     HistogramBuilder = None
@@ -42,6 +43,7 @@ __all__ = [
     "raise_for_params",
     "routing_enabled",
     "safe_indexing",
+    "threadpool_controller",
     "tree_constraints",
 ]
 
@@ -80,7 +82,7 @@ except ImportError:
 
 
 def tree_constraints(tree_class):
-    """The constraints of a tree's parameters that a forest passes on: all but the splitter's."""
+    """The constraints of the tree parameters that a forest passes on: all but the splitter's."""
     constraints = dict(tree_class._parameter_constraints)
     constraints.pop("splitter")
     return constraints

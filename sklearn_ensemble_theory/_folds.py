@@ -1,11 +1,12 @@
 """Cross-validation splits of the rows that are fitted, from the splits of the rows that were given.
 
-A splitter or a list of splits speaks of the rows that the user passed to `fit`; rows of weight 0
-are left out of the fit afterwards. An integer means scikit-learn's default, consecutive folds (by
-class for a classifier), of the rows that are fitted: a row of weight 0 then changes nothing.
+A splitter or a list of splits refers to the rows that the user passed to `fit`; rows of weight 0
+are left out of the fit afterwards. An integer is scikit-learn's default, consecutive folds
+(stratified for a classifier), of the rows that are fitted: a row of weight 0 then changes nothing.
 """
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
@@ -13,7 +14,13 @@ from sklearn.model_selection import check_cv
 __all__ = ["fold_numbers", "splits_of_rows"]
 
 
-def splits_of_rows(cv, X, y, kept=slice(None), classifier=False):
+def splits_of_rows(
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    kept: slice | np.ndarray = slice(None),
+    classifier: bool = False,
+) -> list[tuple[np.ndarray, ...]]:
     """The splits of `cv` as positions among the rows that are fitted.
 
     Parameters
@@ -35,7 +42,8 @@ def splits_of_rows(cv, X, y, kept=slice(None), classifier=False):
     Raises
     ------
     ValueError
-        If a split names a row that X does not have, or has no fitted row to train or to test on.
+        If a split has row indices that are out of bounds for X, or has no fitted row to train or
+        to test on.
     """
     n = X.shape[0]
     by_count = cv is None or isinstance(cv, Integral)
@@ -64,7 +72,9 @@ def _positions(rows, position, number):
     return found[found >= 0]
 
 
-def fold_numbers(cv, X, y, kept=slice(None)):
+def fold_numbers(
+    cv: Any, X: Any, y: np.ndarray, kept: slice | np.ndarray = slice(None)
+) -> tuple[np.ndarray, int]:
     """The number of the split that tests on each fitted row, where `cv` tests on no row twice.
 
     Parameters
@@ -81,7 +91,7 @@ def fold_numbers(cv, X, y, kept=slice(None)):
     Raises
     ------
     ValueError
-        If a row is tested on twice, or a split leaves rows out of both of its halves.
+        If a row is in more than one test set, or in neither set of a split.
     """
     splits = splits_of_rows(cv, X, y, kept)
     n = X.shape[0] if isinstance(kept, slice) else len(kept)

@@ -1,13 +1,16 @@
 """Parallel tasks whose results arrive in order while later ones still run."""
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 from sklearn.utils.parallel import Parallel
 
 
-def in_order(tasks, *, n_jobs, prefer=None):
-    """Iterate over the results of `delayed` tasks, in their order, as soon as each is there.
+def in_order(tasks: Iterable[Any], *, n_jobs: int | None, prefer: str | None = None) -> Iterator:
+    """Iterate over the results of `delayed` tasks, in their order, as soon as each is available.
 
-    So a caller can count progress, fold a result into a running sum and let it go, or stop early.
-    A joblib backend that cannot do so (a few outside joblib cannot) gives all results at once.
+    A caller can report progress, add a result to a running sum without keeping it, or stop early.
+    A joblib backend without support for this returns all results at once.
     """
     try:
         parallel = Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")

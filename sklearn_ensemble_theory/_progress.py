@@ -3,32 +3,63 @@
 import sys
 import time
 
+__all__ = ["Progress"]
+
 
 class Progress:
-    """Counts finished parts of a fit; `verbose=1` speaks every few seconds, 2 at every part."""
+    """Counts the finished parts of a fit and reports them on standard error.
 
-    def __init__(self, name, total, verbose, unit="members", every=2.0):
+    Parameters
+    ----------
+    name : str
+        What is reported on, usually the name of the estimator's class.
+    total : int
+        Number of parts.
+    verbose : int
+        0 prints nothing, 1 a line every `every` seconds and one at the end, 2 a line a part.
+    unit : str, default="members"
+        What the parts are.
+    every : float, default=2.0
+        Seconds between two lines.
+    """
+
+    def __init__(
+        self, name: str, total: int, verbose: int, unit: str = "members", every: float = 2.0
+    ):
         self.name, self.total, self.unit = name, total, unit
         self.verbose = int(verbose)
         self.every = every
         self.done = 0
         self.start = self.last = time.monotonic()
 
-    def advance(self, note=""):
-        self.done += 1
+    def advance(self, note: str = "", steps: int = 1):
+        """Count `steps` more parts; `note` is added to the line where one is printed."""
+        self.done += steps
         if not self.verbose:
             return
         now = time.monotonic()
-        finished = self.done == self.total
-        if not finished and self.verbose < 2 and now - self.last < self.every:
+        if self.done < self.total and self.verbose < 2 and now - self.last < self.every:
             return
         self.last = now
-        elapsed = now - self.start
-        left = elapsed / self.done * (self.total - self.done)
-        times = f"{elapsed:.1f} s" if finished else f"{elapsed:.1f} s, about {left:.1f} s left"
+        self._print_count(now - self.start, note, self.done == self.total)
+
+    def finish(self, note: str = ""):
+        """Report the end of a fit that ended before all parts were done."""
+        if self.verbose:
+            self._print_count(time.monotonic() - self.start, note, True)
+
+    def message(self, text: str):
+        """Report something else than a count."""
+        if self.verbose:
+            self._print(text)
+
+    def _print_count(self, elapsed, note, ended):
+        times = f"{elapsed:.1f} s"
+        if not ended:
+            left = elapsed / self.done * (self.total - self.done)
+            times += f", about {left:.1f} s left"
         note = f", {note}" if note else ""
-        print(
-            f"{self.name}: {self.done}/{self.total} {self.unit}, {times}{note}",
-            file=sys.stderr,
-            flush=True,
-        )
+        self._print(f"{self.done}/{self.total} {self.unit}, {times}{note}")
+
+    def _print(self, text):
+        print(f"{self.name}: {text}", file=sys.stderr, flush=True)

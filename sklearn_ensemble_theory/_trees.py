@@ -1,4 +1,6 @@
-"""scikit-learn's trees as members: what they can be given without a check, and rounding."""
+"""scikit-learn's trees as members: input that they need not check, and rounding of targets."""
+
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,13 +24,13 @@ REGRESSION_TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
 TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 
 
-def is_tree(estimator):
-    """Whether this is one of scikit-learn's trees itself; a subclass may predict otherwise."""
+def is_tree(estimator: Any) -> bool:
+    """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
     return type(estimator) in TREES
 
 
-def single_precision(X):
-    """X in single precision, as trees store it: converted once instead of in every fit.
+def single_precision(X: Any) -> Any:
+    """X in single precision, in which trees store it: converted once instead of in every fit.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def single_precision(X):
     return np.ascontiguousarray(X, dtype=np.float32)
 
 
-def single_precision_if_finite(X):
+def single_precision_if_finite(X: Any) -> np.ndarray | None:
     """A dense X in single precision if all its values are finite there, else None.
 
     None leaves the check to the tree: sparse, non-numeric, missing or very large values.
@@ -68,7 +70,7 @@ def single_precision_if_finite(X):
         return X if np.isfinite(np.sum(X)) or np.isfinite(X).all() else None
 
 
-def on_grid(target):
+def on_grid(target: np.ndarray) -> np.ndarray:
     """Targets rounded to multiples of 2^-36 of their size, so that a tree's sums are exact.
 
     A tree breaks ties between equally good splits by the last bit of sums of weights times

@@ -1,8 +1,9 @@
-"""Sample weights: one check, and the forms in which algorithms need them."""
+"""Sample weights: one check for every `fit`, and the forms in which algorithms need them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory._compat import check_sample_weight
 
@@ -29,22 +30,22 @@ class PositiveRows(NamedTuple):
     n_samples: int
 
     @property
-    def normalised(self):
+    def normalised(self) -> np.ndarray:
         """The weights divided by their sum."""
         return normalised_weights(self.weight, len(self.weight))
 
     def take(self, *arrays):
-        """The kept rows of each array; an array given alone comes back alone."""
+        """The kept rows of each array; a tuple if there is more than one array."""
         if isinstance(self.rows, slice):
             return arrays if len(arrays) > 1 else arrays[0]
         kept = tuple(array[self.rows] for array in arrays)
         return kept if len(kept) > 1 else kept[0]
 
 
-def rows_of_positive_weight(sample_weight, X):
-    """Check `sample_weight` and find the rows to fit: a row of weight 0 is as good as absent.
+def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> PositiveRows:
+    """Check `sample_weight` and find the rows to fit, those of positive weight.
 
-    So is one whose weight is no normal number once the largest is 1 (below 2e-308).
+    A weight counts as 0 if it is below 2e-308 times the largest.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def rows_of_positive_weight(sample_weight, X):
     return PositiveRows(rows, weight[rows], len(weight))
 
 
-def normalised_weights(sample_weight, n):
+def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
     """Weights that sum to 1; divided by the largest first, so that 1e300 does not overflow.
 
     Raises
@@ -87,7 +88,7 @@ def normalised_weights(sample_weight, n):
     return weight / weight.sum()
 
 
-def positive_rows(weight):
+def positive_rows(weight: np.ndarray) -> slice | np.ndarray:
     """The rows of positive weight: ``slice(None)`` for all of them, or an index array."""
     positive = weight > 0
     return slice(None) if positive.all() else np.flatnonzero(positive)

@@ -1,20 +1,50 @@
-"""Generators of the literature's experiments."""
+"""Generators of the data sets of the sources' experiments."""
 
 import numbers
+from typing import Literal, overload
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory._typing import RandomStateLike
+
 __all__ = ["make_sine_regression", "make_tent"]
 
 
+@overload
 def make_sine_regression(
-    n_samples=200, *, periods=1.5, noise=0.3, return_mean=False, random_state=None
-):
-    """One-dimensional regression on a sine wave, as in the textbook's pictures of local averaging.
+    n_samples: int = ...,
+    *,
+    periods: float = ...,
+    noise: float = ...,
+    return_mean: Literal[False] = ...,
+    random_state: RandomStateLike = ...,
+) -> tuple[np.ndarray, np.ndarray]: ...
 
-    x is uniform on [0, 1] and y = sin(2 pi `periods` x) plus Gaussian noise. The nearest neighbour
-    alone follows the noise; an average over too many neighbours flattens the wave.
+
+@overload
+def make_sine_regression(
+    n_samples: int = ...,
+    *,
+    periods: float = ...,
+    noise: float = ...,
+    return_mean: Literal[True],
+    random_state: RandomStateLike = ...,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+
+def make_sine_regression(
+    n_samples: int = 200,
+    *,
+    periods: float = 1.5,
+    noise: float = 0.3,
+    return_mean: bool = False,
+    random_state: RandomStateLike = None,
+) -> tuple[np.ndarray, ...]:
+    """Generate a regression problem on a sine wave with one feature, for local averaging.
+
+    x is uniform on [0, 1] and y = sin(2 pi `periods` x) plus Gaussian noise. A single nearest
+    neighbour fits the noise; an average over too many neighbours flattens the wave.
 
     Parameters
     ----------
@@ -28,7 +58,7 @@ def make_sine_regression(
         Standard deviation of the noise.
 
     return_mean : bool, default=False
-        Whether to return the mean of y given x as well.
+        Whether to also return the mean of y given x.
 
     random_state : int, RandomState instance or None, default=None
         Seed of x and of the noise.
@@ -47,13 +77,17 @@ def make_sine_regression(
     Raises
     ------
     ValueError
-        If `n_samples` is not a positive int, or `noise` is negative or not finite, or `periods` is
-        not finite.
+        If `n_samples` is not a positive int, if `noise` is negative or not finite, or if `periods`
+        is not finite.
 
     Notes
     -----
-    The experiment of [000, figure 10.1]; the text gives neither the function nor its constants, so
+    The experiment of [Bach, figure 10.1]; the text gives neither the function nor its constants, so
     they are chosen here.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -62,10 +96,7 @@ def make_sine_regression(
     >>> X.shape, y.shape
     ((50, 1), (50,))
     """
-    if not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a positive int, got {n_samples!r}.")
-    if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise must be nonnegative and finite, got {noise!r}.")
+    _check_size_and_noise(n_samples, noise)
     if not np.isfinite(periods):
         raise ValueError(f"periods must be finite, got {periods!r}.")
     rng = check_random_state(random_state)
@@ -75,8 +106,13 @@ def make_sine_regression(
     return (x[:, None], y, mean) if return_mean else (x[:, None], y)
 
 
-def make_tent(n_samples=100, *, noise=0.5, random_state=None):
-    r"""Two tents under Gaussian noise, one feature (002, (26); after Zhang and Yu, 2005).
+def make_tent(
+    n_samples: int = 100,
+    *,
+    noise: float = 0.5,
+    random_state: RandomStateLike = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Generate a regression problem with one feature, whose mean is two tents.
 
     X is uniform on [-1, 1] and y = f(X) + noise, where
 
@@ -85,19 +121,39 @@ def make_tent(n_samples=100, *, noise=0.5, random_state=None):
     Parameters
     ----------
     n_samples : int, default=100
+        Number of rows.
+
     noise : float, default=0.5
-        Standard deviation of the Gaussian noise; the source's variance is 1/4.
+        Standard deviation of the Gaussian noise.
+
     random_state : int, RandomState instance or None, default=None
+        Seed of X and of the noise.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 1)
+        Inputs, in the order drawn.
+
     y : ndarray of shape (n_samples,)
+        Targets.
 
     Raises
     ------
     ValueError
-        If `n_samples` is not positive or `noise` is negative.
+        If `n_samples` is not a positive int, or if `noise` is negative or not finite.
+
+    Notes
+    -----
+    The experiment of [Dombry and Esstafa, eq. (26)], with noise of variance 1/4, after [Zhang and
+    Yu, 2005].
+
+    References
+    ----------
+    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
+    rate asymptotic".
+
+    T. Zhang and B. Yu (2005). "Boosting with early stopping: convergence and consistency". *Annals
+    of Statistics* 33(4).
 
     Examples
     --------
@@ -106,11 +162,15 @@ def make_tent(n_samples=100, *, noise=0.5, random_state=None):
     >>> X[:, 0].round(2), y.round(2)
     (array([0.1 , 0.43, 0.21]), array([0.2 , 0.86, 0.41]))
     """
-    if n_samples < 1:
-        raise ValueError(f"n_samples={n_samples} must be positive.")
-    if noise < 0:
-        raise ValueError(f"noise={noise} must not be negative.")
+    _check_size_and_noise(n_samples, noise)
     rng = check_random_state(random_state)
     X = rng.uniform(-1.0, 1.0, size=(n_samples, 1))
     f = 1.0 - np.abs(2.0 * np.abs(X[:, 0]) - 1.0)
     return X, f + noise * rng.standard_normal(n_samples)
+
+
+def _check_size_and_noise(n_samples: int, noise: float) -> None:
+    if not isinstance(n_samples, numbers.Integral) or n_samples < 1:
+        raise ValueError(f"n_samples must be a positive int, got {n_samples!r}.")
+    if not (np.isfinite(noise) and noise >= 0):
+        raise ValueError(f"noise must be non-negative and finite, got {noise!r}.")

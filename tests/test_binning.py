@@ -19,7 +19,7 @@ def searched_codes(X, edges):
 
 
 def columns(n, rng):
-    """Columns of every kind that has gone wrong somewhere."""
+    """Columns of the kinds that are hard to bin."""
     normal = rng.standard_normal(n)
     return {
         "normal": normal,

@@ -1,4 +1,4 @@
-"""What the documentation promises, as far as it can be checked without building it."""
+"""Checks of the documentation that do not need a build of the site."""
 
 import ast
 import doctest
@@ -17,8 +17,32 @@ from .estimators import estimator_classes, make
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-# A source by its number on docs/sources.md, or by the names that stand there.
-SOURCE = r"\b00[0-4]\b|\bBach\b|Ghoshdastidar|Dombry|R(\. D\.|ajen D\.) Shah|DS-GA 1003"
+# The sources of docs/sources.md: how text cites them, and their entry in a References section.
+REFERENCES = {
+    "Bach": "F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.",
+    "Ghoshdastidar": "D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "
+    '"Ensemble methods". Technical University of Munich.',
+    "Dombry and Esstafa": 'C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in '
+    'the vanishing learning rate asymptotic".',
+    "Shah": "R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of "
+    "Cambridge.",
+    "DS-GA 1003": "*DS-GA 1003: Machine Learning*, lecture 8, \"Boosting and 'classical ML' "
+    'review". New York University.',
+}
+AUTHORS = "|".join(map(re.escape, REFERENCES))
+# [Bach, §10.3.4], [Shah, eq. (3.4) and (3.6)], [Bach, §10.1; Shah, §4.5], and in the same brackets
+# other works by year, [Ghoshdastidar, theorem En.3; Larsen, 2023].
+KINDS = "|".join(
+    ["algorithm", "corollary", "definition", "example", "exercise", "figure", "footnote", "lecture"]
+    + ["lemma", "proposition", "remark", "theorem"]
+)
+NUMBER = r"(?:En\.)?\d+(?:\.\d+)*"
+PLACE = rf"(?:§{NUMBER}|eq\. \({NUMBER}\)|\({NUMBER}\)|(?:{KINDS})s? {NUMBER}(?: i+\))?|{NUMBER})"
+PLACES = rf"(?!{NUMBER}|\(){PLACE}(?:(?:, | and | to ){PLACE})*(?:, \"[^\"]+\")?"
+WORK = rf"(?:(?:{AUTHORS})(?:, {PLACES})?|[A-Z][\w., ]+, \d{{4}})"
+CITATION = re.compile(rf"\[(?:{AUTHORS})(?:, {PLACES})?(?:; {WORK})*\]")
+# A source by number: 000 to 004 by itself, not a part of 0.001 or of 1,000.
+SOURCE_NUMBER = re.compile(r"(?<![\d.,_e-])00[0-4](?![\d.,_%]*\d)\b")
 every_estimator = pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
 
 
@@ -49,6 +73,17 @@ def sections(docstring):
     """`{title: text}` of a numpydoc docstring; what comes before the first section is ""."""
     parts = re.split(r"^(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(docstring), flags=re.MULTILINE)
     return {"": parts[0], **dict(zip(parts[1::2], parts[2::2]))}
+
+
+def words_of(text):
+    """The text on one line."""
+    return " ".join(text.split())
+
+
+def cited(text):
+    """The authors that a text cites as [author, place]."""
+    works = [w for m in CITATION.finditer(words_of(text)) for w in m.group()[1:-1].split("; ")]
+    return {author for author in REFERENCES for work in works if re.match(author, work)}
 
 
 def described(section):
@@ -137,8 +172,9 @@ def test_formulas_end_where_their_indentation_does():
 @every_estimator
 def test_docstring_has_all_its_parts(cls):
     found = sections(cls.__doc__)
-    assert {"Parameters", "Attributes", "Examples"} <= set(found)
-    assert re.search(SOURCE, cls.__doc__), "no source of docs/sources.md"
+    assert {"Parameters", "Attributes", "References", "Examples"} <= set(found)
+    references = words_of(found["References"])
+    assert any(entry in references for entry in REFERENCES.values()), "no source of docs/sources.md"
     assert "O(" in cls.__doc__, "no cost"
     assert len(found[""].split("\n\n")[0].split("\n")) == 1, "the summary is one line"
     assert ">>> " in found["Examples"]
@@ -166,6 +202,146 @@ def test_docstring_of_a_function(address, function):
     found = sections(function.__doc__)
     assert {"Parameters", "Returns", "Examples"} <= set(found)
     assert described(found["Parameters"]) == list(inspect.signature(function).parameters)
+
+
+def files_of(folder, *patterns):
+    found = {path for pattern in patterns for path in (ROOT / folder).rglob(pattern)}
+    generated = {"_build", "generated", "auto_examples"}
+    return sorted(path for path in found if not generated & set(path.parts))
+
+
+PROSE = [ROOT / "README.md", ROOT / "CHANGELOG.md", *files_of("docs", "*.md", "*.rst", "*.py")]
+CODE = [*files_of(package.__name__, "*.py"), *files_of("benchmarks", "*.py")]
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_no_source_is_cited_by_number():
+    """[Bach, §10.3.4] and not a number, in prose, docstrings, comments and error messages."""
+    found = [
+        f"{name_of(path)}:{number}: {line.strip()}"
+        for path in PROSE + CODE
+        for number, line in enumerate(read(path).splitlines(), 1)
+        if SOURCE_NUMBER.search(line)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[Bach, §10.3.4]",
+        "[Bach, eq. (10.9)]",
+        "[Bach, §10.3.3 to §10.3.6]",
+        "[Dombry and Esstafa, proposition 2.13 ii)]",
+        "[Dombry and Esstafa, propositions 2.12, 2.13 and 2.15]",
+        "[Bach, §10.1; Shah, §4.5]",
+        "[Ghoshdastidar, theorem En.3; Larsen, 2023]",
+        "[Shah, eq. (3.4) and (3.6)]",
+        "[Shah, algorithm 3]",
+        "[Ghoshdastidar, theorem En.4]",
+        "[DS-GA 1003, lecture 8]",
+    ],
+)
+def test_format_of_citations(text):
+    assert CITATION.fullmatch(text)
+    assert not SOURCE_NUMBER.search(text)
+
+
+def test_sources_page_has_every_reference():
+    page = words_of(read(DOCS / "sources.md"))
+    assert [entry for entry in REFERENCES.values() if entry not in page] == []
+
+
+def test_numbers_that_are_no_sources():
+    for text in ["0.001", "1,000 rows", "10_000", "1e-004", "0.004,"]:
+        assert not SOURCE_NUMBER.search(text)
+    for text in ["000 section 10.3.4", "[001, theorem En.4]", "(003 section 4.2)", "of 000."]:
+        assert SOURCE_NUMBER.search(text)
+
+
+def test_citations_have_one_format():
+    found = []
+    for path in PROSE + CODE:
+        text = re.sub(r"\s*\n\s*(#:? )?", " ", read(path))  # a citation may go over two lines
+        for match in re.finditer(rf"\[({AUTHORS})\b[^\]]*\]", text):
+            if not CITATION.fullmatch(match.group()):
+                found.append(f"{name_of(path)}: {match.group()}")
+    assert found == []
+
+
+def public_members(member):
+    """The public methods and properties that a class of the package defines or inherits."""
+    for base in inspect.getmro(member):
+        if base.__module__.startswith(package.__name__):
+            for name, value in vars(base).items():
+                if not name.startswith("_") and inspect.getdoc(value):
+                    yield f"{base.__name__}.{name}", value
+
+
+@pytest.mark.parametrize(("address", "member"), PUBLIC, ids=[a for a, _ in PUBLIC])
+def test_citations_have_their_references(address, member):
+    """A class's own docstring has the references of its methods, if they have none themselves."""
+    doc = inspect.getdoc(member) or ""
+    references = words_of(sections(doc).get("References", ""))
+    needed = cited(doc)
+    for _, method in public_members(member) if inspect.isclass(member) else ():
+        needed |= cited(inspect.getdoc(method))
+        references += words_of(sections(inspect.getdoc(method)).get("References", ""))
+    missing = sorted(author for author in needed if REFERENCES[author] not in references)
+    assert missing == []
+
+
+def test_docstrings_are_in_the_source():
+    """Static tools read what `help` prints: no public docstring is assembled at import."""
+    wrong = []
+    for _, member in PUBLIC:
+        if not (inspect.isclass(member) or inspect.isfunction(member)):
+            continue
+        for owner in inspect.getmro(member) if inspect.isclass(member) else [member]:
+            if not owner.__module__.startswith(package.__name__):
+                continue
+            tree = ast.parse(Path(inspect.getsourcefile(owner)).read_text(encoding="utf-8"))
+            nodes = [n for n in ast.walk(tree) if getattr(n, "name", None) == owner.__name__]
+            definition = nodes[-1]  # after its overloads
+            pairs = [(owner.__name__, definition, owner.__doc__)]
+            for node in definition.body:
+                if inspect.isclass(owner) and isinstance(node, ast.FunctionDef):
+                    value = inspect.getattr_static(owner, node.name)
+                    pairs.append((f"{owner.__name__}.{node.name}", node, value.__doc__))
+            for name, node, doc in pairs:
+                written = ast.get_docstring(node)
+                if name.split(".")[-1][0] != "_" and written != (doc and inspect.cleandoc(doc)):
+                    wrong.append(f"{owner.__module__}: {name}")
+    assert sorted(set(wrong)) == []
+
+
+def test_plain_words():
+    """Figurative phrases of earlier versions, replaced by the usual terms."""
+    replaced = [
+        "more to ask of them",
+        "creeps towards",
+        "do not cost rows",
+        "rounds do not cost",
+        "what the others left",
+        "ceasing to ask",
+        "then decides alone",
+        "set anew",
+        "two halves equal one whole",
+        "row written twice",
+        "exclude each other",
+        "without a word",
+        "rules of the house",
+    ]
+    found = [
+        f"{name_of(path)}: {phrase}"
+        for path in PROSE + CODE
+        for phrase in replaced
+        if phrase in words_of(read(path)).lower()
+    ]
+    assert found == []
 
 
 def test_errata_and_their_tests_name_each_other():

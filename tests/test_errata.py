@@ -1,9 +1,9 @@
-"""The slips of the sources that docs/errata.md lists: the corrected form holds, the printed fails.
+"""The errors in the sources listed in docs/errata.md: the corrected form holds, the printed fails.
 
-Everything here is plain NumPy and SciPy on the formulas themselves, with no estimator in between:
-what a source says is judged before the package's own code is. The numbers 000 to 004 are those of
-docs/sources.md. Where a formula has to be simulated, the corrected form must lie within three
-standard errors and the printed form well outside.
+All tests are plain NumPy and SciPy computations on the formulas themselves and use no estimator of
+the package. The sources are those of docs/sources.md. Where a formula has to be simulated, the
+corrected form must be within three standard errors of the simulation and the printed form well
+outside.
 """
 
 import itertools
@@ -28,7 +28,7 @@ def within(samples, value, standard_errors=3.0):
 
 
 def test_averaged_neighbours_variance():
-    """000 section 10.1.1 prints variance sigma^2/k for m averaged k-NN fits; it is sigma^2/(mk)."""
+    """[Bach, §10.1.1] prints variance sigma^2/k for m averaged k-NN fits; it is sigma^2/(mk)."""
     rng = np.random.default_rng(0)
     n, k, m, sigma, repetitions = 50, 3, 7, 2.0, 4000
     x, noise = rng.uniform(size=(repetitions, m, n)), rng.normal(0, sigma, (repetitions, m, n))
@@ -52,7 +52,7 @@ def test_averaged_neighbours_variance():
 
 
 def test_bagged_neighbour_variance_carries_noise():
-    """000 section 10.1.2 prints the variance term (s/n) (...); it is sigma^2 times that."""
+    """[Bach, §10.1.2] prints the variance term (s/n) (...); it is sigma^2 times that."""
     rng = np.random.default_rng(0)
     n, s, sigma = 60, 6, 5.0
     rank = np.arange(1, n - s + 2)
@@ -70,7 +70,7 @@ def test_bagged_neighbour_variance_carries_noise():
 
 
 def test_forest_average_is_the_unbiased_one():
-    """003 section 4.5 prints the sum of the T_{D_b} as unbiased for their mean; the average is."""
+    """[Shah, §4.5] prints the sum of the T_{D_b} as unbiased for their mean; the average is."""
     n_trees, repetitions, n = 5, 100, 40
 
     def prediction(rng):
@@ -106,7 +106,7 @@ def cosine_features():
 
 
 def test_random_feature_second_moment(cosine_features):
-    """000 section 10.2.2 prints E[P P' P P'] <= s(s-1) K + n s R^2 K; the first K is K^2."""
+    """[Bach, §10.2.2] prints E[P P' P P'] <= s(s-1) K + n s R^2 K; the first K is K^2."""
     x, kernel, features = cosine_features
     draws, n, s = features.shape
     K = kernel(x[:, None] - x)
@@ -127,7 +127,7 @@ def test_random_feature_second_moment(cosine_features):
 
 
 def test_random_feature_bias_bound(cosine_features):
-    """000 section 10.2.2 prints the bias (2/n) R^2 y'K^-1 y / (s+1); it is R^2 y'K^-1 y / s."""
+    """[Bach, §10.2.2] prints the bias (2/n) R^2 y'K^-1 y / (s+1); it is R^2 y'K^-1 y / s."""
     x, kernel, features = cosine_features
     s, n = 3, len(x)
     basis, _ = np.linalg.qr(features[:, :, :s])
@@ -146,8 +146,42 @@ def test_random_feature_bias_bound(cosine_features):
         assert largest < 1 / size
 
 
+def test_random_projections_run_over_replications():
+    """[Bach, §10.2.2] prints S^(j) for j in {1, ..., n}; the average is over j = 1, ..., m.
+
+    Exact: S picks two of four columns, all six pairs with equal probability, and the error of the
+    average of m projections is computed over all 6^m choices.
+    """
+    n, d, s, sigma = 3, 4, 2, 0.7
+    rng = np.random.default_rng(0)
+    Phi = rng.standard_normal((n, d))
+    target = Phi @ rng.standard_normal(d)
+    chosen = [Phi[:, columns] for columns in itertools.combinations(range(d), s)]
+    projections = [A @ np.linalg.pinv(A) for A in chosen]
+    Delta = sum(projections) / len(projections)
+
+    def error_of_average(m):
+        averages = [sum(choice) / m for choice in itertools.product(projections, repeat=m)]
+        errors = [
+            np.sum((average @ target - target) ** 2) + sigma**2 * np.sum(average**2)
+            for average in averages
+        ]
+        return np.mean(errors) / n
+
+    def formula(m):
+        """The text's value before its last bound."""
+        bias = np.eye(n) - Delta
+        spread = Delta - Delta @ Delta
+        noise = (1 - 1 / m) * np.trace(Delta @ Delta) + s / m
+        return (sigma**2 * noise + target @ (bias @ bias + spread / m) @ target) / n
+
+    for m in (1, 2, 4):
+        assert error_of_average(m) == pytest.approx(formula(m), rel=1e-12)
+        assert abs(error_of_average(m) - formula(n)) > 0.01 * formula(n)
+
+
 def test_johnson_lindenstrauss_tail():
-    """000 proof of lemma 10.1 prints a tail of 2 exp(-s e^2 / 3); it is 2 exp(-s e^2 / 6)."""
+    """[Bach, lemma 10.1], proof, prints a tail of 2 exp(-s e^2 / 3); it is 2 exp(-s e^2 / 6)."""
 
     def tail(s, e):
         return chi2.cdf(s * (1 - e), s) + chi2.sf(s * (1 + e), s)
@@ -188,7 +222,7 @@ def stumps():
 
 
 def test_adaboost_risk_factor(stumps):
-    """000 section 10.3.4 prints F(u_t) = F(u_{t-1}) (1 - e^2); it is F(u_{t-1}) sqrt(1 - e^2)."""
+    """[Bach, §10.3.4] prints F(u_t) = F(u_{t-1}) (1 - e^2); it is F(u_{t-1}) sqrt(1 - e^2)."""
     candidates, y = stumps
     scores, edges = adaboost(candidates, y, 8)
     risks = [np.mean(np.exp(-y * u)) for u in scores]
@@ -202,7 +236,7 @@ def test_adaboost_risk_factor(stumps):
 
 
 def test_adaboost_proof_bounds_the_score_not_its_sign(stumps):
-    """001 proof of theorem En.4 prints f_T = h_ada, which is its sign; Z_T needs f_T itself."""
+    """[Ghoshdastidar, theorem En.4], proof, prints f_T = h_ada, its sign; Z_T needs f_T itself."""
     candidates, y = stumps
     score = adaboost(candidates, y, 40)[0][-1]
     assert np.mean(np.sign(score) != y) <= np.mean(np.exp(-y * score)) < 0.1
@@ -210,7 +244,7 @@ def test_adaboost_proof_bounds_the_score_not_its_sign(stumps):
 
 
 def test_matching_pursuit_absolute_value():
-    """000 section 10.3.3 prints |(u - y)'psi| in the step; the product has to keep its sign."""
+    """[Bach, §10.3.3] prints |(u - y)'psi| in the step; the product has to keep its sign."""
     y = np.array([1.0, 2.0, -1.0, 0.5])
     psi = np.array([1.0, 1.0, -1.0, 1.0])  # squared norm n = 4, and (0 - y)'psi < 0
 
@@ -248,7 +282,7 @@ def gradient_boosting_run():
 
 
 def test_gradient_boosting_step_direction(gradient_boosting_run):
-    """000 (10.9) prints u - (1/(L C^2)) F'(u)'psi, a vector less a number; times psi(w_t)."""
+    """[Bach, eq. (10.9)] prints u - (1/(L C^2)) F'(u)'psi, vector less number; times psi(w_t)."""
     y, rows = gradient_boosting_run
 
     def risk(u):
@@ -261,7 +295,7 @@ def test_gradient_boosting_step_direction(gradient_boosting_run):
 
 
 def test_gradient_boosting_proof_divides_by_the_gap(gradient_boosting_run):
-    """000 proof of proposition 10.1: p = polar^2/(L C^2) in (1 + p)(1 - p/2)^2 is over the gap."""
+    """[Bach, proposition 10.1], proof: p = polar^2/(L C^2) in (1 + p)(1 - p/2)^2 lacks 1/gap."""
     y, rows = gradient_boosting_run
     gaps = [np.sum((before - y) ** 2) / 2 for _, _, before, *_ in rows]
     gauges = [gauge for *_, gauge, _ in rows]
@@ -275,7 +309,7 @@ def test_gradient_boosting_proof_divides_by_the_gap(gradient_boosting_run):
 
 
 def test_sequence_lemma_constant():
-    """000 footnote 4: a_t <= a_{t-1} - c a_{t-1}^2 gives 1/(ct + 1/a_0), not 1/(t/c + 1/a_0)."""
+    """[Bach, footnote 4]: a_t <= a_{t-1} - c a_{t-1}^2 gives 1/(ct + 1/a_0), t/c is printed."""
     for c, first in [(0.1, 1.0), (0.5, 1.5), (2.0, 0.4)]:
         a, printed_fails = first, False
         for t in range(1, 50):
@@ -286,7 +320,7 @@ def test_sequence_lemma_constant():
 
 
 def test_gradient_descent_comparison_is_squared():
-    """000 after proposition 10.1 prints L |u|^2 <= L C^2 gauge(u); the gauge is squared."""
+    """[Bach, §10.3.5] prints L |u|^2 <= L C^2 gauge(u); the gauge is squared."""
     C, multiple = 3.0, 2.0
     u, gauge = multiple * np.array([C, 0.0]), multiple  # twice an atom of norm C
     assert u @ u <= C**2 * gauge**2
@@ -294,7 +328,7 @@ def test_gradient_descent_comparison_is_squared():
 
 
 def test_squared_loss_pseudo_residual_sign():
-    """004 gradient boosting of the squared loss: h is fitted to -g = 2 (y - f), printed as g."""
+    """[DS-GA 1003, lecture 8], squared loss: h is fitted to -g = 2 (y - f), printed as g."""
     rng = np.random.default_rng(0)
     y, f = rng.standard_normal((2, 6))
 
@@ -307,6 +341,65 @@ def test_squared_loss_pseudo_residual_sign():
     features = rng.standard_normal((6, 2))
     fit = features @ np.linalg.pinv(features)  # h, by least squares on two features
     assert loss(f + 0.1 * fit @ -g) < loss(f) < loss(f + 0.1 * fit @ g)
+
+
+# --- empirical risk minimisation -----------------------------------------------------------------
+
+
+def test_kernel_machine_sums_over_the_rows():
+    """[Shah, eq. (3.4) and (3.6)] print l(Y_i, .) / n; the empirical risk is its sum over i.
+
+    With the squared loss: the sum's minimiser is the constrained empirical risk minimiser (its
+    risk's gradient is parallel to it), and the two forms agree. For a single i they agree as well,
+    on something else.
+    """
+    rng = np.random.default_rng(0)
+    n, d, gamma = 6, 4, 0.1
+    Phi, Y = rng.standard_normal((n, d)), rng.standard_normal(n)
+    K = Phi @ Phi.T
+
+    def minimiser(rows):
+        """Of (3.4) with the sum over `rows`, and Phi^T of (3.6)'s."""
+        A, target, k = Phi[rows], Y[rows], K[rows]
+        beta = np.linalg.solve(A.T @ A / n + gamma * np.eye(d), A.T @ target / n)
+        alpha = np.linalg.pinv(k.T @ k / n + gamma * K) @ k.T @ target / n
+        np.testing.assert_allclose(Phi.T @ alpha, beta, atol=1e-10)
+        return beta
+
+    def cosine_with_descent(beta):
+        descent = Phi.T @ (Y - Phi @ beta) / n
+        return descent @ beta / np.linalg.norm(descent) / np.linalg.norm(beta)
+
+    assert cosine_with_descent(minimiser(np.arange(n))) == pytest.approx(1, abs=1e-12)
+    for i in range(n):
+        assert cosine_with_descent(minimiser([i])) < 0.95
+
+
+@pytest.mark.parametrize("x", [0.7, -0.3])
+def test_subgradient_sign(x):
+    """[Shah, proposition 23], proof, ends with f(z) + g'z >= f(x) + g'x; it is f(z) - g'z.
+
+    The proof's own construction, for f(z) = |z| + z^2 / 2: v_k = w_k - projection of w_k on the
+    epigraph, for w_k just below (x, f(x)); v = (-g~, alpha) and g = g~ / alpha.
+    """
+
+    def f(z):
+        return np.abs(z) + z**2 / 2
+
+    below = np.array([x, f(x) - 1e-4])
+
+    def nearness(z):  # derivative of half the squared distance from `below` to (z, f(z))
+        return (z - x) + (f(z) - below[1]) * (np.sign(z) + z)
+
+    projected = brentq(nearness, x - 0.1, x + 0.1, xtol=1e-15)
+    v = below - [projected, f(projected)]
+    g_tilde, alpha = -v[0], v[1]
+    assert alpha < 0
+    g = g_tilde / alpha
+    assert g == pytest.approx(np.sign(x) + x, abs=1e-3)
+    z = np.linspace(-3, 3, 601)
+    assert np.all(f(z) - g * z >= f(x) - g * x - 1e-3)
+    assert np.any(f(z) + g * z < f(x) + g * x - 0.5)
 
 
 # --- smoothing, and L2-boosting at a vanishing learning rate -------------------------------------
@@ -331,8 +424,34 @@ def boosted(vectors, mu, t, Y, start):
     return Y - residual
 
 
+def test_linear_boosting_training_error_is_squared(linear_boosting):
+    """[Dombry and Esstafa, proposition 2.12 i)], proof, prints (1/n)|exp(-tS) Y~|, not squared."""
+    vectors, mu, _, _, t, Y, _ = linear_boosting
+    Y = Y[0]
+    residual = Y - boosted(vectors, mu, t, Y, Y.mean())
+    decayed = expm(-t * (vectors * mu) @ vectors.T) @ (Y - Y.mean())
+    training_error = np.mean(residual**2)
+    assert training_error == pytest.approx(np.sum(decayed**2) / len(Y), rel=1e-12)
+    assert abs(training_error - np.linalg.norm(decayed) / len(Y)) > 0.1 * training_error
+
+
+def test_linear_boosting_prediction_variance(linear_boosting):
+    """[Dombry and Esstafa, proposition 2.15], proof, prints Var without sigma^2 in one term."""
+    vectors, mu, f, sigma, t, Y, _ = linear_boosting
+    n = len(f)
+    g = np.random.default_rng(1).dirichlet(np.ones(n))  # (g_i(x'))_i, of sum 1
+    weights = vectors @ ((1 - np.exp(-t * mu)) / mu * (vectors.T @ g))  # S^-1 (I - e^{-tS}) g
+    mean = Y.mean(axis=1, keepdims=True)
+    predictions = mean[:, 0] + (Y - mean) @ weights
+    expectation = f.mean() + (f - f.mean()) @ weights
+    term = np.sum((weights - weights.mean()) ** 2)  # with the centring J
+    squares = (predictions - expectation) ** 2
+    assert within(squares, sigma**2 / n + sigma**2 * term)
+    assert not within(squares, sigma**2 / n + term, 30)
+
+
 def test_linear_boosting_test_error(linear_boosting):
-    """002 proposition 2.13 i) prints var_test without the new observation's sigma^2."""
+    """[Dombry and Esstafa, proposition 2.13 i)] prints var_test without the sigma^2 of Y'."""
     vectors, mu, f, sigma, t, Y, fresh = linear_boosting
     n = len(f)
     S, J = (vectors * mu) @ vectors.T, np.eye(n) - 1 / n
@@ -354,7 +473,7 @@ def test_linear_boosting_test_error(linear_boosting):
 
 
 def test_linear_boosting_residual_sign(linear_boosting):
-    """002 proof of proposition 2.13 prints R' = Y' + mean(Y) + ...; the mean is taken away."""
+    """[Dombry and Esstafa, proposition 2.13], proof, prints R' = Y' + mean(Y); it is - mean(Y)."""
     vectors, mu, _, _, t, Y, fresh = linear_boosting
     Y, fresh = Y[:5] + 2, fresh[:5] + 2
     mean = Y.mean(axis=1, keepdims=True)
@@ -365,7 +484,7 @@ def test_linear_boosting_residual_sign(linear_boosting):
 
 
 def test_linear_boosting_from_zero(linear_boosting):
-    """002 remark 2.14, test error from a zero start: sigma^2/n and a sum of exp(-2t mu) printed.
+    """[Dombry and Esstafa, remark 2.14] prints sigma^2/n and a sum of exp(-2t mu), from zero.
 
     The new observation brings sigma^2, and the fit (sigma^2/n) sum (1 - exp(-t mu))^2. The start
     from the mean is then not always the better one: here f has mean 0, and the zero start wins.
@@ -387,7 +506,7 @@ def test_linear_boosting_from_zero(linear_boosting):
 
 
 def test_stochastic_boosting_matrix_orientation():
-    """002 (20) prints S_ij = g_i(x_j); it is g_j(x_i), as in (6), and S need not be symmetric."""
+    """[Dombry and Esstafa, eq. (20)] prints S_ij = g_i(x_j); it is g_j(x_i), as in (6)."""
     rng = np.random.default_rng(0)
     x, new = np.array([0.1, 0.2, 0.35, 0.6, 0.9]), 0.5
     Y, rate, rounds = rng.standard_normal(5), 0.4, 6
@@ -437,7 +556,7 @@ def penalised_spline(x, y, r, nu, degree, continuity):
 
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_smoothing_spline_degree(r):
-    """002 example 2.4 prints pieces of degree r + 1; the smoothing spline of order r has 2r - 1.
+    """[Dombry and Esstafa, example 2.4] prints degree r + 1; a smoothing spline has 2r - 1.
 
     The least value over a space that holds both (degree 2r + 1, no smoother than the penalty asks)
     is reached with degree 2r - 1. At r = 2 the two numbers are one; at r = 3 pieces of degree 4
@@ -460,7 +579,7 @@ def test_smoothing_spline_degree(r):
 
 
 def test_smoothing_spline_sixtieth_eigenvalue():
-    """002 section 4 prints mu_60 near 6e-7; a knot at each of the 100 points gives about 6e-6."""
+    """[Dombry and Esstafa, §4] prints mu_60 near 6e-7; a knot at every point gives about 6e-6."""
     rng = np.random.default_rng(0)
     found = []
     for _ in range(15):

@@ -1,9 +1,11 @@
-"""The README keeps its word: its programs print what it says, its names and links exist."""
+"""The README: its programs print what it shows, and its names, links and versions are right."""
 
 import contextlib
 import io
 import re
 from pathlib import Path
+
+import sklearn_ensemble_theory as package
 
 from .estimators import estimator_classes
 
@@ -41,3 +43,14 @@ def test_the_two_commands_stand_alone():
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#]+)", README):
         assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_every_page_of_the_guide_is_linked():
+    linked = set(re.findall(r"\]\((docs/user_guide/\w+\.md)\)", README))
+    pages = (ROOT / "docs" / "user_guide").glob("*.md")
+    assert linked == {page.relative_to(ROOT).as_posix() for page in pages}
+
+
+def test_the_citation_has_the_current_version():
+    (entry,) = [code for language, code in BLOCKS if language == "bibtex"]
+    assert f"version = {{{package.__version__}}}" in entry

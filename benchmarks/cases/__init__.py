@@ -1,6 +1,6 @@
-"""The cases of `speed.py`: what a case is, and the pieces that most of them share.
+"""The cases of `speed.py`: the class `Case`, and functions that most cases use.
 
-One file a subject; importing it registers its cases. The interface is told in `speed.py`.
+One file a subject; importing it registers its cases. The interface is described in `speed.py`.
 """
 
 import importlib
@@ -19,7 +19,7 @@ LOADED = {}  # name of a file -> its part of the registry
 
 @dataclass(frozen=True)
 class Side:
-    """One of the libraries compared; `run` and `quality` stand in for the case's own."""
+    """One of the libraries compared; `run` and `quality` replace those of the case."""
 
     setup: Callable
     run: Callable | None = None
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Case:
-    """One question about speed, asked to every side on the same data.
+    """A measurement of speed, with every side on the same data.
 
     `sides` maps a name to a `Side` or to its `setup` alone; the first one is ours.
     """
@@ -76,7 +76,7 @@ class Case:
         return list(self.sides)[1:]
 
     def side(self, name):
-        """The side with its three functions filled in."""
+        """The side, with the functions of the case where it has none of its own."""
         side = self.sides[name]
         side = side if isinstance(side, Side) else Side(side)
         return Side(side.setup, side.run or self.run, side.quality or self.quality)
@@ -91,7 +91,7 @@ class Case:
         return [params]
 
     def required(self, what, peer):
-        """The figure that `limit` or `quality_margin` asks for against this peer, or None."""
+        """The figure that `limit` or `quality_margin` requires for this peer, or None."""
         value = getattr(self, what)
         return value.get(peer) if isinstance(value, Mapping) else value
 
@@ -130,7 +130,7 @@ def call(function, *args, **params):
 
 
 def split(X, y, n_train):
-    """The data of a case: the first `n_train` rows to learn from, the rest to be judged on."""
+    """The data of a case: the first `n_train` rows for training, the rest for testing."""
     return SimpleNamespace(X=X[:n_train], y=y[:n_train], X_test=X[n_train:], y_test=y[n_train:])
 
 
@@ -183,7 +183,7 @@ def fit(model, data):
 
 
 def fit_predict(model, data):
-    """The timed run of a method whose work is in prediction; the quality is `*_of_prediction`."""
+    """A timed run for methods with costly predictions; the quality is `*_of_prediction`."""
     return model.fit(data.X, data.y).predict(data.X_test)
 
 

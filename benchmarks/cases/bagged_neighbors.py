@@ -1,4 +1,4 @@
-"""Bagged nearest neighbours in closed form against bagging, and against a search for k."""
+"""Bagged nearest neighbours in closed form, compared with bagging and with a search for k."""
 
 from cases import (
     Case,
@@ -10,7 +10,7 @@ from cases import (
     two_classes,
 )
 
-# s = n^(d/(d+2)) = 1,180 of 20,000 rows; ours has it as "rate".
+# s = n^(d/(d+2)) = 1,180 of 20,000 rows, which is max_samples="rate" in this package.
 PROBLEM = {"n": 20_000, "p": 5, "n_test": 5_000, "n_estimators": 100}
 QUICK = {"n": 2_000, "n_test": 500, "n_estimators": 10}
 
@@ -97,7 +97,7 @@ register(
 register(
     Case(
         name="bagged-nearest-neighbors-replications",
-        title="the same: distance of 10, 100 and 1,000 replications to our infinitely many",
+        title="the same: distance of 10, 100 and 1,000 replications to the limit",
         data=friedman1,
         params=PROBLEM,
         quick={**QUICK, "n_estimators": (5, 20)},

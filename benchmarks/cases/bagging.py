@@ -1,4 +1,4 @@
-"""Bagging and random forests against scikit-learn's."""
+"""Bagging and random forests, compared with scikit-learn's."""
 
 from cases import (
     Case,
@@ -21,7 +21,7 @@ def regression_tree():
 
 
 def first_fit(sides):
-    """The same sides, each run without the worker processes that an earlier one left behind.
+    """The same sides, each run without the worker processes of an earlier run.
 
     joblib keeps its workers for minutes; a script that fits once pays for their start.
     """
@@ -72,7 +72,7 @@ register(
 register(
     Case(
         name="bagged-trees-first-fit",
-        title="the same, with the start of joblib's workers: the first fit of a script",
+        title="the same, including the start of joblib's workers, as in the first fit of a script",
         **REGRESSION,
         params=FULL_SIZE,
         quick=QUICK,
@@ -122,7 +122,7 @@ register(
     )
 )
 
-# Subsamples drawn without replacement: the work should be that of the s rows drawn.
+# Subsamples drawn without replacement: the cost should depend on the s rows drawn only.
 SUBSAMPLE = {
     "n": 200_000,
     "p": 10,

@@ -1,4 +1,4 @@
-"""AdaBoost against scikit-learn's and against boosted stumps elsewhere; gradient boosting."""
+"""AdaBoost, compared with scikit-learn's and other boosted stumps; gradient boosting."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ binned_adaboost = estimator("sklearn_ensemble_theory", "AdaBoostClassifier", bin
 
 
 def xgboost_stumps(data, n_estimators, threads, seed):
-    """One split a tree on binned columns, logistic loss."""
+    """Trees of depth 1 on binned columns, logistic loss."""
     from xgboost import XGBClassifier
 
     return XGBClassifier(
@@ -57,7 +57,7 @@ def xgboost_stumps(data, n_estimators, threads, seed):
 
 
 def lightgbm_stumps(data, n_estimators, threads, seed):
-    """One split a tree on binned columns, logistic loss."""
+    """Trees of depth 1 on binned columns, logistic loss."""
     from lightgbm import LGBMClassifier
 
     return LGBMClassifier(
@@ -130,7 +130,7 @@ register(
 register(
     Case(
         name="adaboost-boosted-stumps",
-        title="AdaBoost on 255 bins against gradient boosted trees of depth 1, 100 rounds",
+        title="AdaBoost on 255 bins, compared with boosted trees of depth 1, 100 rounds",
         **CLASSIFICATION,
         params=ROUNDS,
         quick={**QUICK, "n": (1_000, 2_000)},

@@ -1,4 +1,4 @@
-"""Greedy approximation: pursuits, Frank-Wolfe, networks grown unit by unit."""
+"""Greedy approximation: matching pursuit, Frank-Wolfe, ReLU networks."""
 
 from types import SimpleNamespace
 
@@ -18,8 +18,8 @@ from cases import (
 
 
 def sparse_signal(seed, n, d, k, noise):
-    """Gaussian columns, k coefficients of size 1 to 3; as centred and scaled as scikit-learn's
-    orthogonal pursuit wants its columns."""
+    """Gaussian columns, k coefficients of size 1 to 3; centred and scaled, as scikit-learn's
+    orthogonal pursuit requires."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     X -= X.mean(axis=0)
@@ -48,7 +48,7 @@ def sklearn_orthogonal(precompute):
 
 
 def wrong_columns(model, data):
-    """Columns chosen that are not in the signal, and columns of the signal that are missed."""
+    """Columns selected that are not in the signal, plus columns of the signal not selected."""
     return float(np.sum((model.coef_ != 0) != (data.coef != 0)))
 
 
@@ -76,29 +76,30 @@ register(
 
 
 def dense_signal(seed, n, d):
-    """Correlated columns and a signal in all of them: thousands of rounds are of use."""
+    """Correlated columns and a signal in all of them, for which thousands of rounds are useful."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 6 * rng.standard_normal((n, 1))
     return SimpleNamespace(X=X, y=X @ rng.standard_normal(d) + rng.standard_normal(n))
 
 
 def pursuit_with_gram(data):
-    from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary, GramRows
+    from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+    from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 
     if not hasattr(data, "prepared"):
         weight = np.full(len(data.y), 1 / len(data.y))
         dictionary = ColumnDictionary(data.X, weight, centre=True)
         rows = GramRows(dictionary)
-        rows.kept = dict(enumerate(dictionary.gram()))
+        rows.load_all()
         centred = data.y - data.y.mean()
         data.prepared = rows, dictionary.products(centred), float(weight @ centred**2)
     return data.prepared
 
 
 def pursue_rounds(prepared, data, n_iterations):
-    from sklearn_ensemble_theory.boosting._pursuit.rounds import pursue
+    from sklearn_ensemble_theory.boosting._pursuit.rounds import pursuit_on_gram
 
-    return pursue(*prepared, n_iterations)
+    return pursuit_on_gram(*prepared, n_iterations)
 
 
 register(
@@ -119,7 +120,7 @@ register(
 register(
     Case(
         name="plain-pursuit",
-        title="plain matching pursuit from the data on: fit time as the rounds grow",
+        title="plain matching pursuit including the Gram matrix: fit time by number of rounds",
         data=dense_signal,
         params={"n": 20_000, "d": 500, "n_iterations": 1_000},
         quick={"n": 1_000, "d": 50, "n_iterations": (100, 200)},
@@ -137,7 +138,7 @@ register(
 def lasso(data, alpha, tol):
     from sklearn.linear_model import Lasso
 
-    # scikit-learn's gap is counted in shares of y'y, ours in shares of y'y/2.
+    # scikit-learn's gap is relative to y'y, the gap here relative to y'y/2.
     return Lasso(alpha=alpha, tol=tol / 2, max_iter=100_000)
 
 
@@ -183,7 +184,7 @@ register(
 register(
     Case(
         name="frank-wolfe-many-columns",
-        title="the same with little shrinkage: some 300 columns are active",
+        title="the same with a larger radius: about 300 columns are active",
         data=sparse_signal,
         params={"n": 10_000, "d": 2_000, "k": 50, "noise": 2.0, "alpha": 0.03, "tol": 1e-6},
         quick={"n": 500, "d": 100, "k": 10},
@@ -253,7 +254,7 @@ def descended_network(data, n_units, seed):
 register(
     Case(
         name="relu-network",
-        title="a layer of 100 rectified linear units: grown along the axes, or by gradient descent",
+        title="network of 100 rectified linear units: by boosting, or by gradient descent",
         data=friedman1,
         params={"n": 10_000, "p": 10, "n_units": 100},
         quick={"n": 500, "n_units": 10},
@@ -285,7 +286,7 @@ def boosted_stumps(data, n_rounds, seed):
 register(
     Case(
         name="frank-wolfe-stumps",
-        title="100 rounds of stumps, n = 20,000, p = 20: logistic loss in a ball, or AdaBoost",
+        title="100 stumps, n = 20,000, p = 20: logistic loss in a ball by Frank-Wolfe, or AdaBoost",
         data=two_classes,
         params={"n": 20_000, "p": 20, "radius": 10.0, "n_rounds": 100},
         quick={"n": 1_000, "n_rounds": 10},

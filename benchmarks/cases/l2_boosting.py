@@ -1,4 +1,4 @@
-"""L2-boosting by stumps against the boosting libraries at depth 1, and against itself."""
+"""L2-boosting with stumps, compared with boosting libraries at depth 1."""
 
 import numpy as np
 
@@ -11,16 +11,11 @@ def ours(data, n_rounds, learning_rate, max_bins):
     return L2BoostingRegressor(n_rounds, learning_rate=learning_rate, max_bins=max_bins)
 
 
-def ours_cross_validated(data, n_rounds, learning_rate, max_bins, seed):
+def ours_cross_validated(data, n_rounds, learning_rate, max_bins):
     from sklearn_ensemble_theory import L2BoostingRegressor
 
     return L2BoostingRegressor(
-        "cv",
-        cv=5,
-        max_estimators=n_rounds,
-        learning_rate=learning_rate,
-        max_bins=max_bins,
-        random_state=seed,
+        "cv", cv=5, max_estimators=n_rounds, learning_rate=learning_rate, max_bins=max_bins
     )
 
 
@@ -77,27 +72,27 @@ def sklearn_hist(data, n_rounds, learning_rate, max_bins):
 
 
 def counted_sums(data, n_rounds, learning_rate, max_bins):
-    """Everything that looks at the rows, before the rounds: the columns and what they need."""
+    """All computations that use the rows, before the rounds: the columns and their sums."""
     from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
     from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
         CountedGram,
         cut_offsets,
         cut_sums,
     )
-    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import NormalizedCuts, boost
+    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import NormalizedCuts, boost_on_gram
 
     edges = bin_edges_from_quantiles(data.X, max_bins)
     codes, offsets = bin_codes(data.X, edges), cut_offsets(edges)
     sums = cut_sums(codes, offsets, data.y - data.y.mean())
     cuts = NormalizedCuts(sums, CountedGram(codes, offsets, sums.left_weight))
-    boost(cuts, learning_rate, n_rounds)  # so that every feature chosen has been counted
+    boost_on_gram(cuts, learning_rate, n_rounds)  # so that every feature chosen has been counted
     return cuts
 
 
 def rounds_alone(cuts, data, n_rounds, learning_rate):
-    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import boost
+    from sklearn_ensemble_theory.boosting._l2_boosting.rounds import boost_on_gram
 
-    return boost(cuts, learning_rate, n_rounds)
+    return boost_on_gram(cuts, learning_rate, n_rounds)
 
 
 def held_out_r2(model, data):
@@ -132,7 +127,7 @@ register(
         run=fit,
         limit=0.04,
         quality_margin=0.001,
-        runs=1,  # the peers need a minute or two a run, and run twice
+        runs=1,  # the peers need a minute or two for a run, and run twice
     )
 )
 
@@ -157,7 +152,7 @@ register(
 register(
     Case(
         name="l2-boosting-cv",
-        title="the whole 5-fold path, its best round and the fit, against one fit",
+        title="cross-validation of all rounds in 5 folds and the fit, compared with one fit",
         **QUALITY,
         params=LONG,
         quick=QUICK,
@@ -170,7 +165,7 @@ register(
 register(
     Case(
         name="l2-boosting-rounds",
-        title="10,000 rounds, binning and counting left out, as n grows",
+        title="10,000 rounds without binning and counting, by n",
         data=friedman1,
         params=LONG,
         quick={**QUICK, "n": (1_000, 5_000)},

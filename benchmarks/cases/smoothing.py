@@ -1,4 +1,4 @@
-"""Linear smoothers, and L2-boosting of them in closed form against the rounds that it replaces."""
+"""Linear smoothers, and L2-boosting in closed form, compared with the loop that it replaces."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,7 @@ from cases import Case, Side, fit, fit_predict, held_out_mse, mse_of_prediction,
 
 
 def tents(seed, n, noise=0.5, n_test=2_000):
-    """Two tents under Gaussian noise: `datasets.make_tent`, with NumPy alone."""
+    """Two tents with Gaussian noise, as in `datasets.make_tent`, with NumPy only."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, size=(n + n_test, 1))
     f = 1.0 - np.abs(2.0 * np.abs(X[:, 0]) - 1.0)
@@ -89,7 +89,7 @@ def kernel_ridge():
 
 
 def decomposed(data):
-    """Our fit, untimed: what is compared is the path."""
+    """The fit is not timed: only the path is compared."""
     from sklearn_ensemble_theory import LinearL2BoostingRegressor
 
     return LinearL2BoostingRegressor(kernel_ridge(), time=1.0).fit(data.X, data.y)
@@ -102,7 +102,7 @@ def training_path(model, data, n_times):
 
 
 def hat_matrix(data):
-    """The learner's matrix, untimed: a loop that never fits the learner again."""
+    """The learner's matrix, not timed: a loop that does not fit the learner again."""
     learner = kernel_ridge()
     return learner.fit(data.X, np.eye(len(data.X))).predict(data.X)
 
@@ -123,7 +123,7 @@ def last_error(errors, data):
 register(
     Case(
         name="boosting-path",
-        title="n = 2,000, kernel ridge: 1,000 times of the path, against 10,000 rounds (S given)",
+        title="n = 2,000, kernel ridge: 1,000 times of the path, or 10,000 rounds (S given)",
         data=tents,
         params={"n": 2_000, "n_times": 1_000, "n_rounds": 10_000},
         quick={"n": 200, "n_rounds": 100, "n_times": 10},
@@ -167,7 +167,7 @@ def refitting_loop(learner, data, n_refits):
 register(
     Case(
         name="boosting-fit-and-path",
-        title="n = 2,000, kernel ridge: probing, decomposing, GCV, 1,000 times; against 50 rounds",
+        title="n = 2,000, kernel ridge: whole fit, GCV, 1,000 times of the path, or 50 rounds",
         data=tents,
         params={"n": 2_000, "n_times": 1_000, "n_refits": 50},
         quick={"n": 200, "n_refits": 5, "n_times": 10},

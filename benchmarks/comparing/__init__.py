@@ -1,5 +1,5 @@
-"""The parts of `compare.py`: data, peers and grids, nested cross-validation, what is shown."""
+"""The parts of `compare.py`: data, peers and grids, nested cross-validation, output."""
 
 
 class UsageError(Exception):
-    """Something that whoever typed the command can put right; its message is one line."""
+    """An error in the command or in the data file; its message is one line."""

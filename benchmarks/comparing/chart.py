@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
-OURS, PEER = "#0b5394", "#d9730d"  # blue and orange: told apart by the colour-blind, too
-LINE = 0.34  # inches a line of the chart
-DODGE = 0.17  # lines between ours and the peer
+OURS, PEER = "#0b5394", "#d9730d"  # blue and orange: also different for the colour-blind
+LINE = 0.34  # inches per line of the chart
+DODGE = 0.17  # distance of the two sides, in lines
 
 
 def draw_chart(path, rows, caption):
-    """A panel a data set, a line an estimator, the best at the top; saved as a PNG.
+    """One panel for each data set, one line for each estimator, the best at the top; saved as PNG.
 
     Raises ImportError where matplotlib is missing.
     """
@@ -59,7 +59,7 @@ def best_first(panels):
 
 
 def draw_panel(axes, title, block, order):
-    """The dots of one data set; right of them the paired differences in figures."""
+    """The scores of one data set, and the paired differences as numbers on the right."""
     for y, name in enumerate(order):
         if y % 2 == 0:
             axes.axhspan(y - 0.5, y + 0.5, color="0.955", zorder=0)

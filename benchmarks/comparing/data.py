@@ -1,4 +1,4 @@
-"""The data that `compare.py` works on: scikit-learn's bundled real sets, or a file of one's own."""
+"""The data of `compare.py`: real data sets bundled with scikit-learn, or a CSV file."""
 
 import csv
 import io
@@ -35,7 +35,7 @@ class Dataset:
     n_rows_in_all: int
 
     def strata(self, n_bins=10):
-        """What folds are stratified by: the classes, or bins of y with equally many rows."""
+        """The strata of the folds: the classes, or bins of y with equal numbers of rows."""
         if self.task == "classification":
             return np.unique(self.y, return_inverse=True)[1]
         ranks = np.empty(len(self.y), dtype=int)
@@ -43,7 +43,7 @@ class Dataset:
         return ranks * n_bins // len(self.y)
 
     def subsample(self, n_rows, seed):
-        """At most `n_rows` rows, every stratum in its share."""
+        """At most `n_rows` rows, stratified."""
         if len(self.y) <= n_rows:
             return self
         strata = self.strata(min(10, n_rows))
@@ -56,7 +56,7 @@ class Dataset:
         return replace(self, X=self.X[rows], y=self.y[rows])
 
     def check(self, folds, inner_folds):
-        """Refuse what cannot be cut into stratified folds."""
+        """Raise an error if stratified folds are not possible."""
         if self.task == "regression":
             if np.ptp(self.y) == 0:
                 raise UsageError(f"{self.name}: the target is constant")
@@ -89,7 +89,7 @@ def load_bundled(name):
 
 
 def load_csv(path, target, task=None, drop=()):
-    """A CSV file with a header line; its column `target` is learned from all others but `drop`.
+    """A CSV file with a header line; the column `target` is predicted from all others but `drop`.
 
     Comma, semicolon, tabulator or bar between the cells, whichever cuts the header line most; a
     semicolon allows decimal commas. Without `task`, a target of text, or of at most 20 distinct
@@ -154,7 +154,7 @@ def read_cells(path):
 
 
 def cells(path, rows, name, position):
-    """One column as (line, text); a missing value is refused by column and line."""
+    """One column as (line, text); a missing value is an error with column and line."""
     column = [(line, row[position].strip()) for line, row in rows]
     gaps = [(line, cell) for line, cell in column if cell.lower() in MISSING]
     if gaps:
@@ -169,7 +169,7 @@ def cells(path, rows, name, position):
 
 def number(cell, decimal_comma):
     """The cell as a float, or None for text."""
-    if "_" in cell:  # Python's digit grouping, nobody's CSV
+    if "_" in cell:  # Python accepts 1_000 as a number; in a CSV file it is text
         return None
     try:
         return float(cell)
@@ -181,7 +181,7 @@ def number(cell, decimal_comma):
 
 
 def numbers(path, name, column, decimal_comma):
-    """A column of features as floats; text and infinities are refused by column and line."""
+    """A column of features as floats; text and infinities are errors with column and line."""
     values = np.empty(len(column))
     for i, (line, cell) in enumerate(column):
         value = number(cell, decimal_comma)

@@ -15,7 +15,7 @@ INNER_FOLDS = 3
 
 @dataclass(frozen=True)
 class Fold:
-    """What one outer fold says about one candidate; seconds are those of the chosen model."""
+    """The result of one candidate in one outer fold; seconds are those of the chosen model."""
 
     score: float = np.nan
     fit_seconds: float = np.nan
@@ -26,7 +26,7 @@ class Fold:
 
 
 def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
-    """Search the grid on the training rows, judge the best on the others."""
+    """Search the grid on the training rows and score the best model on the others."""
     pipeline, grid = candidate.pipeline()
     cv = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
     inner = list(cv.split(train, strata[train]))
@@ -39,7 +39,7 @@ def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
             search.predict(dataset.X[test])
             predict_seconds = time.perf_counter() - start
             score = get_scorer(scoring)(search, dataset.X[test], dataset.y[test])
-        except Exception as error:  # an estimator that fails must not take the others with it
+        except Exception as error:  # other estimators continue if one fails
             return Fold(failed=f"{type(error).__name__}: {first_line(error)}")
     return Fold(
         score=float(score),

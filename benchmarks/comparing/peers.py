@@ -1,7 +1,7 @@
-"""What each estimator of the package is compared with, and the grids that are searched.
+"""The peer of each estimator of the package, and the grids that are searched.
 
-The estimators are those that the package exports. An estimator that `ENTRIES` does not know joins
-all the same, with the part of `DEFAULT_GRID` that it has parameters for, and without a peer.
+The estimators are those that the package exports. An estimator without an entry in `ENTRIES` is
+included without a peer, with the part of `DEFAULT_GRID` for which it has parameters.
 """
 
 import inspect
@@ -23,10 +23,10 @@ DEFAULT_GRID = {"n_estimators": [20, 50]}
 
 @dataclass(frozen=True)
 class Entry:
-    """An estimator's fixed parameters and grid; its peer, with the same ones unless told otherwise.
+    """An estimator's fixed parameters and grid, and its peer, by default with the same ones.
 
-    `rounds` is the number of estimators, on both sides, in the default run; `--full` takes five
-    times as many.
+    `rounds` is the number of estimators of both sides in the default run; `--full` uses five times
+    as many.
     """
 
     grid: Mapping = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Candidate:
 
     @property
     def key(self):
-        """Equal for candidates that would give the same numbers: they are computed once."""
+        """Equal for candidates with equal results, which are computed once."""
         kind = type(self.model)
         text = self.model.__repr__(N_CHAR_MAX=1_000_000)  # in full
         return f"{kind.__module__}.{kind.__qualname__} {text} {dict(self.grid)!r}"
@@ -165,7 +165,7 @@ def exported():
 
 
 def choose(names=None, known=None):
-    """Those of the estimators that are named, all without names."""
+    """The estimators with the given names; all of them without names."""
     known = exported() if known is None else known
     for name in names or ():
         if name not in known:
@@ -195,7 +195,7 @@ def candidates(name, cls, seed, full=False):
 
 
 def prepared(model, seed):
-    """The model with its seed set, wherever it has one."""
+    """The model with every `random_state` set to the seed."""
     seeds = [key for key in model.get_params() if key.split("__")[-1] == "random_state"]
     return model.set_params(**dict.fromkeys(seeds, seed))
 

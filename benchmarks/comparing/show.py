@@ -1,4 +1,4 @@
-"""What `compare.py` prints and writes: progress, the table, the same as CSV."""
+"""The output of `compare.py`: progress, the table, and the table as CSV."""
 
 import csv
 import math
@@ -11,7 +11,7 @@ from comparing.folds import Summary
 
 @dataclass(frozen=True)
 class Row:
-    """One estimator on one data set; from `peer` on None where there is no peer."""
+    """One estimator on one data set; without a peer, the fields from `peer` on are None."""
 
     dataset: str
     task: str
@@ -27,7 +27,7 @@ class Row:
 
 
 class Progress:
-    """A bar on a terminal; a line every ten per cent elsewhere; nothing when quiet."""
+    """A bar on a terminal, otherwise a line every ten per cent; nothing with --quiet."""
 
     def __init__(self, total, quiet=False, stream=None):
         self.total, self.done, self.quiet = total, 0, quiet
@@ -56,7 +56,7 @@ class Progress:
 
 
 def print_table(rows):
-    """A block a data set; under each estimator its peer, and the paired difference beside it."""
+    """One block for each data set; each estimator is followed by its peer and the difference."""
     name_width = max(len(name) + 5 for row in rows for name in (row.estimator, row.peer or ""))
     chosen_width = max(len(s.chosen) for row in rows for s in (row.ours, row.theirs) if s)
     header = (
@@ -91,7 +91,7 @@ def line(name, summary, name_width, chosen_width, gap=""):
 
 
 def write_table(path, rows):
-    """The same table as CSV: one line an estimator and data set, its peer in the same line."""
+    """The table as CSV: one line for each estimator and data set, including the peer."""
     sides = ("score", "score_se", "fit_seconds", "predict_seconds", "chosen", "failed")
     common = ("dataset", "task", "n_rows", "n_features", "metric", "estimator")
     with open(path, "w", newline="", encoding="utf-8") as stream:

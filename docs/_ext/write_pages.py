@@ -1,13 +1,13 @@
-"""Writes into `docs/generated/`, before Sphinx looks for its sources, what follows from the tree.
+"""Writes the generated pages into `docs/generated/` before Sphinx reads its sources.
 
-A public name has its page of the API reference the moment that a folder of the package exports it,
-and a page of the user guide has its place the moment that it exists: nothing is listed by hand.
+The API reference is generated from the `__all__` of each folder of the package, and the table of
+contents of the user guide from the files in its folder. Nothing is listed by hand.
 
-- `<address>.rst`, a page a public name;
+- `<address>.rst`, one page for each public name;
 - `groups.txt`, the tables of names that docs/api.rst includes;
-- `guide.txt`, the tree of the guide that docs/user_guide/index.md includes.
+- `guide.txt`, the table of contents that docs/user_guide/index.md includes.
 
-Files that would not change are left alone, so that a second build is short.
+Unchanged files are not written again, so that a second build is short.
 """
 
 import importlib
@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 PACKAGE = "sklearn_ensemble_theory"
-# The package's folders, in the order in which a reader meets them.
+# The folders of the package, in the order of the reference.
 GROUPS = {
     "averaging": "Averaging",
     "boosting": "Boosting",
@@ -27,7 +27,7 @@ GROUPS = {
     "inspection": "Inspection",
     "datasets": "Datasets",
 }
-# The guide's pages follow the same order, by the first of these that their name begins with.
+# The pages of the guide have the same order: each is sorted by the first prefix that its name has.
 GUIDE = [*GROUPS, "benchmarks"]
 GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting", "greedy"]
 
@@ -120,7 +120,7 @@ def write_pages(app, config):
 
 
 ROLE = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
-# What a section describes, a name of its own or before its type.
+# The name of a parameter or attribute, alone or before its type.
 NAME = re.compile(r"\s*\*{0,2}\w+_?(, \*{0,2}\w+_?)*( : |$)")
 CODE = re.compile(r"(`+.*?`+)")
 ENDING = re.compile(r"(?<=\w)_(?![\w`])")
@@ -128,12 +128,12 @@ INITIAL = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
 
 
 def plain(lines):
-    """The lines of a docstring without what looks like markup and is none, or none to follow here.
+    """The lines of a docstring, with text escaped that docutils would take for markup.
 
-    Labels and glossary terms in inherited methods point into scikit-learn's documentation. In
-    "array of shape (n_features_in_,)" the underscore ends a fitted attribute's name, no link. The
-    initial of an author at the beginning of a reference numbers no list, and |y - u| is a distance.
-    Code, formulas and tables stay as they are, and so do the names that a section describes.
+    Labels and glossary terms in inherited methods refer to scikit-learn's documentation and are
+    replaced by their text. In "array of shape (n_features_in_,)" the underscore is not a link, the
+    initial of an author at the beginning of a reference is not a list item, and |y - u| is not a
+    substitution. Code, formulas and tables are not changed, nor the names that a section describes.
     """
     math = None  # indentation of the formula that the line belongs to
     for line in lines:

@@ -1,1 +1,1 @@
-"""Numerical functions on arrays that know nothing of estimators."""
+"""Numerical functions on arrays, independent of any estimator."""

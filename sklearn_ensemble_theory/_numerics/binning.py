@@ -5,30 +5,37 @@ so that ``x <= edges[c]`` is "bin c or lower", the left side of the stump with t
 ``edges[c]``.
 A column with B bins has B - 1 edges; a constant column has none.
 
-Missing and infinite values are the caller's to refuse (`validate_data` does).
+Columns must be finite; callers check that (`validate_data` does).
 """
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._weights import positive_rows
+
 __all__ = ["bin_codes", "bin_edges_from_quantiles", "check_bin_edges", "sum_of_tables"]
 
-# A block of rows is worked on while it lies in the processor's cache: so many values a block.
+# Values in a block of rows, few enough for the processor's cache.
 _BLOCK_VALUES = 2**17
 _MIN_BLOCK_ROWS = 1024
 _COLUMNS_AT_ONCE = 4
-# Cells of the table that finds a value's bin: the first size in which no cell holds two edges.
+# Sizes of the table that finds a value's bin: the first in which no cell holds two edges is used.
 _TABLE_SIZES = (2**11, 2**14)
 # Quantiles are reached within this relative tolerance of the cumulative weight, so that the
 # rounding of the weights' sum does not decide where an edge lies.
 _RANK_TOLERANCE = 1e-12
 
 
-def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
-    """Edges of at most `max_bins` bins a column, of about the same weight each.
+def bin_edges_from_quantiles(
+    X: np.ndarray, max_bins: int, sample_weight: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Edges of at most `max_bins` bins per column, of about the same weight each.
 
-    A column with no more than `max_bins` distinct values gets one bin a value, and so does a value
-    that holds more than a bin's share. Edges lie halfway between neighbouring values of the data,
-    as the thresholds of scikit-learn's trees do.
+    A column with no more than `max_bins` distinct values gets one bin for each of them, and a value
+    that holds more than a bin's share of the weight gets a bin of its own. Edges are halfway
+    between neighbouring values of the data, as the thresholds of scikit-learn's trees are.
 
     Parameters
     ----------
@@ -37,7 +44,8 @@ def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
     max_bins : int
         At least 2.
     sample_weight : ndarray of shape (n,), default=None
-        Non-negative, not all 0. Rows of weight 0 count for nothing; a weight of 2 is a row twice.
+        Non-negative, not all 0. Rows of weight 0 are ignored; integer weights are equivalent to
+        repeating rows.
 
     Returns
     -------
@@ -45,20 +53,17 @@ def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
 
     Notes
     -----
-    O(n log n) a column (one sort), with the memory of four columns beside X.
+    O(n log n) per column (one sort), with the memory of four columns beside X.
     """
+    kept = slice(None)
     if sample_weight is not None:
-        heavy = sample_weight > 0
-        if heavy.all():
-            heavy = slice(None)
-        sample_weight = sample_weight[heavy]
+        kept = positive_rows(sample_weight)
+        sample_weight = sample_weight[kept]
         if np.all(sample_weight == sample_weight[0]):
             sample_weight = None
-    else:
-        heavy = slice(None)
     edges = []
     for x in _columns_in_one_piece(X):
-        x = x[heavy]
+        x = x[kept]
         if sample_weight is None:
             x.sort()
             cumulated = None
@@ -71,7 +76,7 @@ def bin_edges_from_quantiles(X, max_bins, sample_weight=None):
 
 
 def _columns_in_one_piece(X):
-    """Each column as a contiguous array, free to be overwritten until the next is asked for.
+    """Each column as a contiguous array, which may be overwritten and is valid until the next.
 
     Sorting such a column is several times faster than one with strides. Several are copied at once,
     a block of rows at a time, because a cache line of X in C order holds several columns.
@@ -109,8 +114,8 @@ def _edges_of_sorted(x, cumulated, max_bins):
 def _values_to_cut(x, cumulated, max_bins):
     """The values above which to cut, and those that get a bin of their own.
 
-    A value that holds two quantiles or more gets a bin for itself; the bins that are left are
-    shared among the other values, where again a value may hold two quantiles.
+    A value that holds two quantiles or more gets a bin of its own; the bins that are left are
+    divided among the other values, where again a value may hold two quantiles.
     """
     alone = np.empty(0)
     while True:
@@ -134,31 +139,37 @@ def _values_to_cut(x, cumulated, max_bins):
         x = x[others]
 
 
-def check_bin_edges(bin_edges, n_features, name="bin_edges"):
-    """Edges given by a user as a list of float64 arrays, or a ValueError that names `name`."""
+def check_bin_edges(bin_edges: Any, n_features: int, name: str = "bin_edges") -> list[np.ndarray]:
+    """Edges given by a user, as a list of float64 arrays.
+
+    Raises
+    ------
+    TypeError or ValueError
+        If they are not finite, increasing edges for every feature; the message begins with `name`.
+    """
     try:
         n_given = len(bin_edges)
     except TypeError:
-        raise TypeError(f"{name} must be a sequence with the edges of every feature") from None
+        raise TypeError(f"{name} must be a sequence with the edges of every feature.") from None
     if n_given != n_features:
         raise ValueError(
-            f"{name} has edges for {n_given} features, but X has {n_features} features"
+            f"{name} has edges for {n_given} features, but X has {n_features} features."
         )
     checked = []
     for j, given in enumerate(bin_edges):
         try:
             edges = np.array(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"{name}[{j}] must be a sequence of numbers") from None
+            raise ValueError(f"{name}[{j}] must be a sequence of numbers.") from None
         if edges.ndim != 1 or not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
-            raise ValueError(f"{name}[{j}] must be finite and strictly increasing, got {given!r}")
+            raise ValueError(f"{name}[{j}] must be finite and strictly increasing; got {given!r}.")
         if len(edges) >= 2**16:
-            raise ValueError(f"{name}[{j}] makes more than {2**16} bins")
+            raise ValueError(f"{name}[{j}] makes more than {2**16} bins.")
         checked.append(edges)
     return checked
 
 
-def bin_codes(X, edges):
+def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray]) -> np.ndarray:
     """The bin of every value: (n, p), in Fortran order, uint8 if every code fits, else uint16.
 
     The same as ``np.searchsorted(edges[j], X[:, j], side="left")`` for each column j, but O(n p)
@@ -174,10 +185,12 @@ def bin_codes(X, edges):
     return codes
 
 
-def sum_of_tables(X, edges, tables):
+def sum_of_tables(
+    X: np.ndarray, edges: Sequence[np.ndarray], tables: Sequence[np.ndarray | None]
+) -> np.ndarray:
     """sum_j tables[j][bin of X[i, j]] for each row i, without an array of all the codes.
 
-    A table of None adds nothing and its column is not looked at.
+    Columns whose table is None are skipped.
     """
     total = np.zeros(len(X))
     most = max((len(e) for e in edges), default=0)
@@ -209,8 +222,10 @@ def _blocks(X):
 
 
 class _ColumnCoder:
-    """Finds bins by a table: an even grid of cells from the first edge to the last, and for each
-    cell the number of edges in the cells before it and the edge in it, if any.
+    """Finds bins by a table.
+
+    The table is an even grid of cells from the first edge to the last; for each cell it has the
+    number of edges in the cells before it and the edge in it, if any.
 
     The cell of x is ``floor((x - first) * scale)``: each operation is monotone also after rounding,
     so an edge in a lower cell than x's is below x and one in a higher cell is above x. Only the

@@ -7,7 +7,15 @@ leaf values. Two pure functions solve it: one for losses with a derivative, one 
 kink.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
 
 # The infimum of a convex risk may lie at infinity (a separating direction of the logistic loss).
 # The search ends where the slope has fallen to this share of its value at 0.
@@ -16,14 +24,103 @@ MAX_EXPANSIONS = 100
 MAX_ITERATIONS = 200
 
 
-def group_sums(values, group, n_groups):
+def group_sums(values: Array, group: Array | None, n_groups: int) -> Array:
     """Sum of `values` in each group; `group=None` is one group of all rows."""
     if group is None:
         return np.array([values.sum()])
     return np.bincount(group, values, n_groups)
 
 
-def root_of_increasing(slope, n_groups, first=1.0, rtol=1e-12):
+def expanded(length: Any, tried: int) -> Any:
+    """The next length after `tried` others: doubled at first, then faster, to reach 1e150."""
+    return length * 2.0 ** min(1 + tried // 8, 16)
+
+
+class _Search:
+    """The state of a search for the roots of many increasing functions.
+
+    `near` and `far` are the ends of the brackets with the functions' values there, `b` the roots
+    of the functions that are `settled`.
+    """
+
+    def __init__(self, slope: Callable[[Array], Array], n_groups: int) -> None:
+        self.slope = slope
+        self.b, self.settled = np.zeros(n_groups), np.zeros(n_groups, dtype=bool)
+        self.near = self.near_slope = self.far = self.far_slope = self.b
+
+    def settle(self, which: Array, b: Array) -> None:
+        self.b = np.where(which, b, self.b)
+        self.settled = self.settled | which
+
+    def expand(self, first: Any) -> None:
+        """Bracket each root by going from 0 against the sign of the function there."""
+        at_zero = self.slope(self.b)
+        sign = -np.sign(at_zero)
+        self.near_slope = at_zero
+        self.far = sign * np.broadcast_to(np.asarray(first, dtype=float), sign.shape)
+        seeking = sign != 0
+        self.settled = ~seeking
+        for tried in range(MAX_EXPANSIONS):
+            if not seeking.any():
+                break
+            values = self.slope(np.where(seeking, self.far, self.b))
+            crossed = seeking & (values * sign >= 0)
+            self.far_slope = np.where(crossed, values, self.far_slope)
+            vanished = seeking & ~crossed & (np.abs(values) <= VANISHING_SLOPE * np.abs(at_zero))
+            self.settle(vanished | (crossed & (values == 0)), self.far)
+            seeking = seeking & ~(crossed | vanished)
+            self.near = np.where(seeking, self.far, self.near)
+            self.near_slope = np.where(seeking, values, self.near_slope)
+            self.far = np.where(seeking, expanded(self.far, tried), self.far)
+        self.settle(seeking, self.near)  # it never turns: the last point seen
+
+    def start_from(self, low: Array, high: Array) -> None:
+        """Brackets that are known."""
+        self.near, self.far = low, high
+        self.near_slope, self.far_slope = self.slope(low), self.slope(high)
+        self.settle((self.near_slope >= 0) | (low == high), low)
+        self.settle(~self.settled & (self.far_slope <= 0), high)
+
+    def close(self, rtol: float) -> Array:
+        """The roots, by false position.
+
+        In Illinois' variant, with a bisection whenever a bracket has not halved in two steps.
+        """
+        near, far = self.near, self.far
+        near_slope, far_slope = self.near_slope, self.far_slope
+        width = np.abs(far - near)
+        for iteration in range(MAX_ITERATIONS):
+            span = np.abs(far - near)
+            narrow = ~self.settled & (span <= rtol * np.maximum(np.abs(near), np.abs(far)))
+            self.settle(narrow, near + (far - near) / 2)
+            if self.settled.all():
+                break
+            gap = far_slope - near_slope
+            safe = np.where(gap == 0, 1.0, gap)
+            middle = near + (far - near) / 2
+            trial = np.where(gap == 0, middle, far - far_slope / safe * (far - near))
+            low, high = np.minimum(near, far), np.maximum(near, far)
+            trial = np.where((trial <= low) | (trial >= high), middle, trial)
+            if iteration % 3 == 2:
+                trial = np.where(span > width / 2, middle, trial)
+                width = span
+            trial = np.where(self.settled, self.b, trial)
+            values = self.slope(trial)
+            self.settle(~self.settled & (values == 0), trial)
+            opposite = values * far_slope < 0  # the root lies between trial and far
+            near = np.where(opposite, far, near)
+            near_slope = np.where(opposite, far_slope, near_slope / 2)
+            far, far_slope = trial, values
+        return np.where(self.settled, self.b, near + (far - near) / 2)
+
+
+def root_of_increasing(
+    slope: Callable[[Array], Array],
+    n_groups: int,
+    first: Any = 1.0,
+    rtol: float = 1e-12,
+    bracket: tuple[Array, Array] | None = None,
+) -> Array:
     """Roots of n_groups increasing functions, evaluated together.
 
     Parameters
@@ -32,9 +129,12 @@ def root_of_increasing(slope, n_groups, first=1.0, rtol=1e-12):
         Maps b of shape (n_groups,) to the derivatives at b, shape (n_groups,).
     n_groups : int
     first : float or array of shape (n_groups,)
-        Length of the first step tried.
+        Length of the first step tried from 0.
     rtol : float
         Width of the final bracket, relative to the root.
+    bracket : pair of arrays of shape (n_groups,), default=None
+        Ends between which the roots lie; where both ends are on one side of a root, the end
+        that is nearer is returned. None starts from 0.
 
     Returns
     -------
@@ -42,63 +142,17 @@ def root_of_increasing(slope, n_groups, first=1.0, rtol=1e-12):
         Where a function has no root, the point where it has fallen below VANISHING_SLOPE of its
         value at 0.
     """
-    at_zero = slope(np.zeros(n_groups))
-    b = np.zeros(n_groups)
-    sign = -np.sign(at_zero)
-    near, near_slope = np.zeros(n_groups), at_zero
-    length = np.broadcast_to(np.asarray(first, dtype=float), (n_groups,)).copy()
-    far, far_slope = sign * length, np.zeros(n_groups)
-    seeking = sign != 0
-    settled = ~seeking
-    for tried in range(MAX_EXPANSIONS):
-        if not seeking.any():
-            break
-        values = slope(np.where(seeking, far, b))
-        crossed = seeking & (values * sign >= 0)
-        far_slope = np.where(crossed, values, far_slope)
-        vanished = seeking & ~crossed & (np.abs(values) <= VANISHING_SLOPE * np.abs(at_zero))
-        found = vanished | (crossed & (values == 0))
-        b = np.where(found, far, b)
-        settled |= found
-        seeking &= ~(crossed | vanished)
-        near = np.where(seeking, far, near)
-        near_slope = np.where(seeking, values, near_slope)
-        # Doubling first, then faster, so that 1e150 is reached as well.
-        far = np.where(seeking, far * 2.0 ** min(1 + tried // 8, 16), far)
-    b = np.where(seeking, near, b)  # it never turns: the last point seen
-    settled |= seeking
-
-    # Illinois' false position; a bisection whenever the bracket has not halved in two steps.
-    width = np.abs(far - near)
-    for iteration in range(MAX_ITERATIONS):
-        span = np.abs(far - near)
-        settled_now = ~settled & (span <= rtol * np.maximum(np.abs(near), np.abs(far)))
-        b = np.where(settled_now, near + (far - near) / 2, b)
-        settled |= settled_now
-        if settled.all():
-            break
-        gap = far_slope - near_slope
-        safe = np.where(gap == 0, 1.0, gap)
-        middle = near + (far - near) / 2
-        trial = np.where(gap == 0, middle, far - far_slope / safe * (far - near))
-        low, high = np.minimum(near, far), np.maximum(near, far)
-        trial = np.where((trial <= low) | (trial >= high), middle, trial)
-        if iteration % 3 == 2:
-            trial = np.where(span > width / 2, middle, trial)
-            width = span
-        trial = np.where(settled, b, trial)
-        values = slope(trial)
-        exact = ~settled & (values == 0)
-        b = np.where(exact, trial, b)
-        settled |= exact
-        opposite = values * far_slope < 0  # the root lies between trial and far
-        near = np.where(opposite, far, near)
-        near_slope = np.where(opposite, far_slope, near_slope / 2)
-        far, far_slope = trial, values
-    return np.where(settled, b, near + (far - near) / 2)
+    search = _Search(slope, n_groups)
+    if bracket is None:
+        search.expand(first)
+    else:
+        search.start_from(*bracket)
+    return search.close(rtol)
 
 
-def root_of_jumps(position, jump, start, group, n_groups):
+def root_of_jumps(
+    position: Array, jump: Array, start: Array, group: Array | None, n_groups: int
+) -> Array:
     """Where a sum of step functions passes through 0, in each group.
 
     The derivative of a piecewise linear convex risk starts at `start` (at minus infinity) and

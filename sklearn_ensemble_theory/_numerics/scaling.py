@@ -26,7 +26,9 @@ class TargetScale:
     is_constant: bool | np.ndarray = False
 
     @classmethod
-    def in_powers_of_two(cls, y, sample_weight=None):
+    def in_powers_of_two(
+        cls, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "TargetScale":
         """About the mean, in units of a power of 2 near the largest deviation.
 
         The division is exact, so that whole numbers stay whole numbers.
@@ -37,7 +39,7 @@ class TargetScale:
         return cls(mean * size, size * power_of_two(deviation))
 
     @classmethod
-    def about_mean(cls, y, weight, centre=True):
+    def about_mean(cls, y: np.ndarray, weight: np.ndarray, centre: bool = True) -> "TargetScale":
         """About the weighted mean (0 without `centre`), in units of the largest deviation.
 
         Parameters
@@ -48,7 +50,17 @@ class TargetScale:
         """
         weight = weight / weight.sum()
         # The mean of differences from one row: exact for constant y, whatever its size.
-        mean = y[0] + weight @ (y - y[0]) if centre else np.zeros(y.shape[1:])
+        return cls.about(y, y[0] + weight @ (y - y[0]) if centre else np.zeros(y.shape[1:]))
+
+    @classmethod
+    def about(cls, y: np.ndarray, mean: float | np.ndarray) -> "TargetScale":
+        """About a given mean, in units of the largest deviation.
+
+        Parameters
+        ----------
+        y : float array of shape (n,) or (n, n_targets)
+        mean : float or array of shape (n_targets,)
+        """
         size = np.abs(y - mean).max(axis=0)
         constant = size <= CONSTANT_TO_ROUNDING * np.abs(mean)
         scale = np.where(constant, 1.0, size)
@@ -59,24 +71,24 @@ class TargetScale:
         )
 
     @classmethod
-    def about_zero(cls, y):
+    def about_zero(cls, y: np.ndarray) -> "TargetScale":
         """In units of the largest absolute value, without a shift."""
         return cls(0.0, largest_magnitude(y))
 
-    def __call__(self, y):
+    def __call__(self, y: np.ndarray) -> np.ndarray:
         return np.where(self.is_constant, 0.0, (y - self.mean) / self.scale)
 
-    def squares_in_units(self, squares):
+    def squares_in_units(self, squares: np.ndarray) -> np.ndarray:
         """Squares in units of y; inf or 0 beyond the range of floats, without a warning."""
         with np.errstate(over="ignore", under="ignore"):
             return squares * self.scale * self.scale
 
 
-def largest_magnitude(y):
+def largest_magnitude(y: np.ndarray) -> float:
     """The largest absolute value; 1 where all values are 0 (or there are none)."""
     return float(np.max(np.abs(y), initial=0.0)) or 1.0
 
 
-def power_of_two(x):
+def power_of_two(x: float) -> float:
     """The largest power of two not above x > 0; 1 for x = 0."""
     return float(np.ldexp(1.0, np.frexp(x)[1] - 1)) if x > 0 else 1.0

@@ -1,14 +1,14 @@
-"""Rows with the same features, gathered into one row with their total weight and mean target."""
+"""Rows with equal features, replaced by one row with their total weight and mean target."""
 
 import numpy as np
 
 __all__ = ["collapse_rows", "tie_groups"]
 
 
-def tie_groups(X):
-    """(order, starts): rows X[order] are sorted and runs of equal rows begin at `starts`.
+def tie_groups(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (order, starts): rows X[order] are sorted, and runs of equal rows begin at `starts`.
 
-    None when no two rows are equal, which is the usual case and needs no copy of X.
+    None when no two rows are equal, which is the usual case; X is not copied then.
     """
     order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else np.lexsort(X.T[::-1])
     new = np.zeros(len(X), dtype=bool)
@@ -19,16 +19,20 @@ def tie_groups(X):
     return None if new.all() else (order, np.flatnonzero(new))
 
 
-def collapse_rows(X, Y, w):
-    """Distinct rows of X, weighted means of Y over each, total weights, and what the means hide.
+def collapse_rows(
+    X: np.ndarray, Y: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Distinct rows of X, the weighted means of Y over each, and their total weights.
 
     Returns
     -------
     first : ndarray of int
         For every distinct row of X, the index of one of its copies.
-    Y, w : ndarrays of one row a distinct row of X
-    pure : ndarray of shape (n_outputs,)
-        Weighted sum of squares of Y around the means: no function of X can lower it.
+    means : ndarray of shape (n_distinct, n_outputs)
+    weights : ndarray of shape (n_distinct,)
+    within : ndarray of shape (n_outputs,)
+        Weighted sum of squares of Y about the means. It is part of the residual sum of squares of
+        every function of X.
     """
     groups = tie_groups(X)
     if groups is None:
@@ -38,5 +42,5 @@ def collapse_rows(X, Y, w):
     means = np.add.reduceat((w[:, None] * Y)[order], starts, axis=0) / weights[:, None]
     run = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(order)]))
     gaps = Y[order] - means[run]
-    pure = (w[order, None] * gaps**2).sum(axis=0)
-    return order[starts], means, weights, pure
+    within = (w[order, None] * gaps**2).sum(axis=0)
+    return order[starts], means, weights, within

@@ -1,4 +1,4 @@
-"""Learned independently and in parallel, then averaged (000 section 10.1, 003 section 4.5)."""
+"""Averages of learners that are fitted independently [Bach, §10.1; Shah, §4.5]."""
 
 from sklearn_ensemble_theory.averaging._bagging.estimators import (
     BaggingClassifier,

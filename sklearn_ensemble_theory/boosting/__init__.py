@@ -1,4 +1,7 @@
-"""Learned in sequence, each on what the others left: one loop, many wirings (000 section 10.3)."""
+"""Boosting: learners fitted in sequence, each to the remaining error.
+
+Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3].
+"""
 
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._adaboost.estimators import AdaBoostClassifier

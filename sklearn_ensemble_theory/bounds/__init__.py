@@ -1,4 +1,4 @@
-"""The theorems as pure functions."""
+"""Bounds from theory, as functions with the arguments of the theorem."""
 
 from sklearn_ensemble_theory.bounds._averaging import (
     bagged_neighbors_optimal_max_samples,

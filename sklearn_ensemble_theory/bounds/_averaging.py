@@ -1,23 +1,44 @@
-"""Bounds of the averaging wing."""
+"""Bounds on averaged predictors."""
 
 import math
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = [
+    "bagged_neighbors_optimal_max_samples",
+    "bagged_neighbors_risk_bound",
+    "bagged_neighbors_variance_bound",
+    "bagging_pac_n_estimators",
+    "independent_neighbors_risk_bound",
+    "voting_error_bound",
+]
 
 
-def _check(name, value, low, high=math.inf, *, integral=False, open_low=False):
-    """Refuse what is not a finite number (an integer) from low to high, naming it."""
-    kind = Integral if integral else Real
-    fits = isinstance(value, kind) and (low < value if open_low else low <= value)
-    if not (fits and value <= high and math.isfinite(value)):
+def _check(
+    name: str,
+    value: Any,
+    low: float,
+    high: float = math.inf,
+    *,
+    integral: bool = False,
+    open_low: bool = False,
+) -> None:
+    """Raise a ValueError unless the value is a finite number (an integer) from low to high."""
+    number: Any = value if isinstance(value, Integral if integral else Real) else math.nan
+    above_low = low < number if open_low else low <= number
+    if not (above_low and number <= high and math.isfinite(number)):
         noun = "an integer" if integral else "a number"
         above = "above" if open_low else "of at least"
         below = "" if high == math.inf else f" and at most {high}"
         raise ValueError(f"{name} must be finite, {noun} {above} {low}{below}, got {value!r}.")
 
 
-def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
+def bagged_neighbors_variance_bound(
+    n_samples: int, max_samples: int, noise_variance: float = 1.0
+) -> float:
     """Bound on the variance of the bagged nearest neighbour without replacement.
 
     The prediction is a weighted mean of the targets with the weights V_i of
@@ -32,7 +53,7 @@ def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
         Number n of training rows.
 
     max_samples : int
-        Number s of rows that each fit sees, at most n.
+        Number s of rows drawn for each fit, at most n.
 
     noise_variance : float, default=1.0
         Variance sigma^2 of the targets around their mean. With 1 the bound is on sum_i V_i^2.
@@ -40,17 +61,21 @@ def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
     Returns
     -------
     bound : float
+        In units of y squared.
 
     Raises
     ------
     ValueError
-        If a number lies outside its range.
+        If a parameter is outside its range.
 
     Notes
     -----
-    [000, section 10.1.2]. The factor sigma^2 is missing
-    from the overall bound printed there. It says little near s = n, where it is
-    n^2 sigma^2 and the variance is sigma^2.
+    [Bach, §10.1.2]; the factor sigma^2 is missing from the overall bound printed there. The bound
+    is loose near s = n, where it is n^2 sigma^2 and the variance is sigma^2.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -69,8 +94,14 @@ def bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance=1.0):
 
 
 def bagged_neighbors_risk_bound(
-    n_samples, max_samples, n_features, *, lipschitz=1.0, diameter=1.0, noise_variance=1.0
-):
+    n_samples: int,
+    max_samples: int,
+    n_features: int,
+    *,
+    lipschitz: float = 1.0,
+    diameter: float = 1.0,
+    noise_variance: float = 1.0,
+) -> float:
     """Bound on the excess risk of the bagged nearest neighbour without replacement.
 
     4 B^2 diam^2 s^(-2/d) + sigma^2 (s/n) / (1 + 1/n - s/n)^2: the squared distance to the nearest
@@ -83,7 +114,7 @@ def bagged_neighbors_risk_bound(
         Number n of training rows.
 
     max_samples : int
-        Number s of rows that each fit sees, at most n.
+        Number s of rows drawn for each fit, at most n.
 
     n_features : int
         Dimension d of the inputs, at least 2.
@@ -105,15 +136,19 @@ def bagged_neighbors_risk_bound(
     Raises
     ------
     ValueError
-        If a number lies outside its range.
+        If a parameter is outside its range.
 
     See Also
     --------
-    bagged_neighbors_optimal_max_samples : The s that makes it smallest.
+    bagged_neighbors_optimal_max_samples : The s that minimises it.
 
     Notes
     -----
-    [000, section 10.1.2], with the sigma^2 that the printed variance term lacks.
+    [Bach, §10.1.2], with the factor sigma^2 that is missing from the printed variance term.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -129,14 +164,18 @@ def bagged_neighbors_risk_bound(
 
 
 def bagged_neighbors_optimal_max_samples(
-    n_samples, n_features, *, lipschitz=1.0, diameter=1.0, noise_variance=1.0
-):
-    """The subsample size s that makes the bound on the bagged nearest neighbour smallest.
+    n_samples: int,
+    n_features: int,
+    *,
+    lipschitz: float = 1.0,
+    diameter: float = 1.0,
+    noise_variance: float = 1.0,
+) -> int:
+    """The subsample size s that minimises the bound on the bagged nearest neighbour.
 
-    That is the bound of :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`.
-
-    It grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem:
-    (8 B^2 diam^2 / (d sigma^2))^(d/(d+2)) where s is small beside n.
+    The bound is :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`. The optimal s
+    grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem:
+    (8 B^2 diam^2 / (d sigma^2))^(d/(d+2)) where s is small compared with n.
 
     Parameters
     ----------
@@ -163,11 +202,16 @@ def bagged_neighbors_optimal_max_samples(
     Raises
     ------
     ValueError
-        If a number lies outside its range.
+        If a parameter is outside its range.
 
     Notes
     -----
-    The bound is convex in s, so bisection on its differences finds the minimum in O(log n).
+    The bound is that of [Bach, §10.1.2]. It is convex in s, so bisection on its differences finds
+    the minimum in O(log n).
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -176,7 +220,7 @@ def bagged_neighbors_optimal_max_samples(
     192
     """
 
-    def bound(s):
+    def bound(s: int) -> float:
         return bagged_neighbors_risk_bound(
             n_samples,
             s,
@@ -186,7 +230,7 @@ def bagged_neighbors_optimal_max_samples(
             noise_variance=noise_variance,
         )
 
-    bound(1)  # refuses bad arguments
+    bound(1)  # checks the arguments
     low, high = 1, int(n_samples)
     while low < high:
         middle = (low + high) // 2
@@ -198,19 +242,19 @@ def bagged_neighbors_optimal_max_samples(
 
 
 def independent_neighbors_risk_bound(
-    n_samples,
-    n_neighbors,
-    n_features,
-    n_estimators=1,
+    n_samples: int,
+    n_neighbors: int,
+    n_features: int,
+    n_estimators: int = 1,
     *,
-    lipschitz=1.0,
-    diameter=1.0,
-    noise_variance=1.0,
-):
+    lipschitz: float = 1.0,
+    diameter: float = 1.0,
+    noise_variance: float = 1.0,
+) -> float:
     """Bound on the excess risk of k-NN averaged over m independent data sets.
 
     sigma^2 / (k m) + 8 B^2 diam^2 (2k/n)^(2/d): averaging m independent fits divides the variance
-    by m and leaves the bias as it is.
+    by m and does not change the bias.
 
     Parameters
     ----------
@@ -243,13 +287,16 @@ def independent_neighbors_risk_bound(
     Raises
     ------
     ValueError
-        If a number lies outside its range.
+        If a parameter is outside its range.
 
     Notes
     -----
-    [000, section 10.1.1]. The printed bound has the
-    variance term sigma^2 / k; the text (variance divided by m) and the optimal k derived there
-    have sigma^2 / (k m), as here.
+    [Bach, §10.1.1]. The printed bound has the variance term sigma^2 / k; the text (variance divided
+    by m) and the optimal k derived there correspond to sigma^2 / (k m), as here.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
     Examples
     --------
@@ -268,14 +315,14 @@ def independent_neighbors_risk_bound(
     return noise_variance / (n_neighbors * n_estimators) + bias
 
 
-def voting_error_bound(error):
+def voting_error_bound(error: ArrayLike) -> float | np.ndarray:
     """Bound on the error of a vote over randomised classifiers: min(1, 2 error).
 
     If a randomised classifier errs with probability `error`, over the data, the point and its own
     randomness, then the vote of any number of independent copies, and the limit of infinitely many,
     errs with at most twice that probability. Applied point by point to the class that the Bayes
-    classifier does not choose, this gives theorem En.1: votes of consistent classifiers are
-    consistent.
+    classifier does not choose, this proves [Ghoshdastidar, theorem En.1]: votes of consistent
+    classifiers are consistent.
 
     Parameters
     ----------
@@ -285,16 +332,22 @@ def voting_error_bound(error):
     Returns
     -------
     bound : float or ndarray of float
+        The bounds; a float where `error` is a float.
 
     Raises
     ------
     ValueError
-        If a number lies outside [0, 1].
+        If `error` is outside [0, 1].
 
     Notes
     -----
-    [001, theorem En.1], steps 2.1 and 3.2 of its proof, by Markov's
-    inequality: the vote errs only where at least half of the copies do.
+    [Ghoshdastidar, theorem En.1], steps 2.1 and 3.1 of its proof, by Markov's inequality: the vote
+    errs only where at least half of the copies do.
+
+    References
+    ----------
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
 
     Examples
     --------
@@ -304,18 +357,19 @@ def voting_error_bound(error):
     """
     values = np.asarray(error, dtype=float)
     if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"error must lie in [0, 1], got {error!r}.")
+        raise ValueError(f"error must be in [0, 1], got {error!r}.")
     bound = np.minimum(1.0, 2 * values)
     return bound if bound.ndim else float(bound)
 
 
-def bagging_pac_n_estimators(n_samples, delta=0.05):
-    """Members with which bagging of empirical risk minimisers is an optimal PAC learner.
+def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
+    """Number of members with which bagging of empirical risk minimisers is an optimal PAC learner.
 
-    Theorem En.3 of [001], after Larsen: for a class of VC dimension d whose best member makes no
-    error, the majority vote of T = ceil(18 ln(2 n / delta)) empirical risk minimisers, fitted to
-    bootstrap samples of n >= C (d + ln(1/delta)) / epsilon rows, has with probability 1 - delta a
-    risk of at most epsilon; no learner can do with fewer rows but for the constant C.
+    For a class of VC dimension d whose best member makes no error, the majority vote of
+    T = ceil(18 ln(2 n / delta)) empirical risk minimisers, fitted to bootstrap samples of
+    n >= C (d + ln(1/delta)) / epsilon rows, has with probability 1 - delta a risk of at most
+    epsilon [Ghoshdastidar, theorem En.3; Larsen, 2023]. Up to the constant C, no learner needs
+    fewer rows.
 
     Parameters
     ----------
@@ -341,8 +395,10 @@ def bagging_pac_n_estimators(n_samples, delta=0.05):
 
     References
     ----------
-    .. [1] [001] theorem En.3.
-    .. [2] K. G. Larsen, "Bagging is an optimal PAC learner", COLT 2023.
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    K. G. Larsen (2023). "Bagging is an optimal PAC learner". *Conference on Learning Theory*.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Empirical risk minimisers over one class of functions."""
+"""Empirical risk minimisers over simple classes of functions: stumps, rectified linear units."""
 
 from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork, ReLUUnitRegressor
 from sklearn_ensemble_theory.erm._stumps.estimators import (

@@ -1,4 +1,4 @@
-"""What a fitted ensemble is made of: margins, variance decomposition, displays."""
+"""Displays of fitted ensembles."""
 
 from sklearn_ensemble_theory.inspection._smoothing_displays import (
     BoostingPathDisplay,

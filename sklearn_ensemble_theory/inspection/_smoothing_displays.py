@@ -1,6 +1,10 @@
-"""Figures of linear L2-boosting: errors along time, and the spectrum behind them."""
+"""Figures of linear L2-boosting: errors against time, and the spectrum of the learner."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory.smoothing import LinearL2BoostingRegressor
@@ -8,29 +12,30 @@ from sklearn_ensemble_theory.smoothing import LinearL2BoostingRegressor
 __all__ = ["BoostingPathDisplay", "SmootherSpectrumDisplay"]
 
 
-def _pyplot(name):
+def _pyplot(name: str) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{name} needs matplotlib: pip install 'sklearn-ensemble-theory[plot]'."
+            f"{name} requires matplotlib: pip install 'sklearn-ensemble-theory[plot]'."
         ) from error
     return plt
 
 
-def _checked(estimator):
+def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
     if not isinstance(estimator, LinearL2BoostingRegressor):
         raise TypeError(
-            f"estimator must be a LinearL2BoostingRegressor, not {type(estimator).__name__}."
+            f"estimator must be a LinearL2BoostingRegressor; got {type(estimator).__name__}."
         )
     check_is_fitted(estimator)
     return estimator
 
 
 class BoostingPathDisplay:
-    """Training, test and expected error of linear L2-boosting against log time (002, figure 2).
+    """Training, test and expected error of linear L2-boosting against the logarithm of time.
 
-    Use `from_estimator`; the constructor only keeps what it is given.
+    As in [Dombry and Esstafa, figure 2]. Use `from_estimator` to create a display; the constructor
+    stores its arguments.
 
     Parameters
     ----------
@@ -39,16 +44,26 @@ class BoostingPathDisplay:
     errors : dict of str to ndarray of shape (n_times,)
         Curves to draw, by label.
     chosen_time : float, default=None
-        Marked by a vertical line, where positive.
+        A time to mark with a vertical line, if positive.
 
     Attributes
     ----------
-    ax_, figure_ : the axes and the figure, after `plot`
-    lines_ : dict of str to the line of each curve
+    ax_ : matplotlib.axes.Axes
+        The axes, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        The figure, after `plot`.
+    lines_ : dict of str to matplotlib.lines.Line2D
+        The line of each curve, after `plot`.
 
     See Also
     --------
-    LinearL2BoostingRegressor : the model drawn.
+    LinearL2BoostingRegressor : The model drawn.
+    SmootherSpectrumDisplay : The spectrum of its learner.
+
+    References
+    ----------
+    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
+    rate asymptotic".
 
     Examples
     --------
@@ -62,45 +77,64 @@ class BoostingPathDisplay:
     ['test', 'training']
     """
 
-    def __init__(self, times, errors, chosen_time=None):
+    def __init__(
+        self,
+        times: np.ndarray,
+        errors: Mapping[str, np.ndarray],
+        chosen_time: float | None = None,
+    ) -> None:
         self.times = times
         self.errors = errors
         self.chosen_time = chosen_time
 
     @classmethod
     def from_estimator(
-        cls, estimator, X_test=None, y_test=None, *, f=None, sigma=None, times=None, ax=None
-    ):
+        cls,
+        estimator: LinearL2BoostingRegressor,
+        X_test: ArrayLike | None = None,
+        y_test: ArrayLike | None = None,
+        *,
+        f: Callable[[np.ndarray], ArrayLike] | ArrayLike | None = None,
+        sigma: float | None = None,
+        times: ArrayLike | None = None,
+        ax: Any = None,
+    ) -> "BoostingPathDisplay":
         """Compute the curves and draw them.
 
         Parameters
         ----------
-        estimator : fitted LinearL2BoostingRegressor
-        X_test, y_test : array-like, default=None
-            Adds the mean squared error on these rows.
-        f : callable or array-like, default=None
-            The regression function: with `sigma`, adds the expected test error on the training
-            points (002, proposition 2.13); see `LinearL2BoostingRegressor.bias_variance`.
+        estimator : LinearL2BoostingRegressor
+            A fitted model.
+        X_test : array-like of shape (n_test, n_features), default=None
+            Rows for a curve of the mean squared error; `y_test` is required with it.
+        y_test : array-like of shape (n_test,), default=None
+            Targets of `X_test`.
+        f : callable or array-like of shape (n_samples,), default=None
+            The regression function, for a curve of the expected test error on the training rows
+            [Dombry and Esstafa, proposition 2.13]; see `LinearL2BoostingRegressor.bias_variance`.
+            `sigma` is required with it.
         sigma : float, default=None
             Standard deviation of the noise.
-        times : array-like, default=None
+        times : array-like of shape (n_times,), default=None
             200 times from 0.1 to 1,000 by default.
-        ax : matplotlib axes, default=None
+        ax : matplotlib.axes.Axes, default=None
+            A new figure by default.
 
         Returns
         -------
         display : BoostingPathDisplay
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If one of `X_test` and `y_test`, or of `f` and `sigma`, comes without the other.
+            If one of `X_test` and `y_test`, or of `f` and `sigma`, is given without the other.
         """
         estimator = _checked(estimator)
         if (X_test is None) != (y_test is None):
-            raise ValueError("X_test and y_test come together.")
+            raise ValueError("X_test and y_test must be given together.")
         if (f is None) != (sigma is None):
-            raise ValueError("f and sigma come together.")
+            raise ValueError("f and sigma must be given together.")
         times = np.geomspace(0.1, 1000.0, 200) if times is None else np.asarray(times, dtype=float)
         errors = {"training": estimator.training_error(times)}
         if X_test is not None:
@@ -110,17 +144,18 @@ class BoostingPathDisplay:
             errors["expected test"] = estimator.bias_variance(f, sigma, times).test
         return cls(times, errors, estimator.time_).plot(ax)
 
-    def plot(self, ax=None):
+    def plot(self, ax: Any = None) -> "BoostingPathDisplay":
         """Draw the curves.
 
         Parameters
         ----------
-        ax : matplotlib axes, default=None
+        ax : matplotlib.axes.Axes, default=None
             A new figure by default.
 
         Returns
         -------
-        self
+        self : BoostingPathDisplay
+            The display, drawn.
         """
         plt = _pyplot(type(self).__name__)
         if ax is None:
@@ -138,32 +173,51 @@ class BoostingPathDisplay:
 
 
 class SmootherSpectrumDisplay:
-    """Eigenvalues, smoothed projection and eigenvectors of a linear learner (002, figures 3 to 6).
+    """Eigenvalues, smoothed projection and eigenvectors of a linear learner.
 
-    Four panels: the eigenvalues mu on a logarithmic scale; the coefficients 1 - exp(-mu t) of the
-    boosting operator at several times (with a learning rate, 1 - (1 - lambda mu)^m); the first and
-    the last eigenvectors, against the feature where there is one and against the row otherwise.
+    Four panels, as in [Dombry and Esstafa, figures 3 to 6]: the eigenvalues mu on a logarithmic
+    scale; the coefficients of the boosting operator at several times; the first and the last
+    eigenvectors, against the feature if there is only one and against the row otherwise.
 
-    Use `from_estimator`; the constructor only keeps what it is given.
+    The coefficients are 1 - exp(-mu t), with a learning rate 1 - (1 - lambda mu)^m, and 1 for the
+    constant where boosting starts from the mean [Dombry and Esstafa, eq. (27)]; they sum to the
+    degrees of freedom. Where the constant is not an eigenvector of the learner's matrix (a kernel
+    ridge, say), the operator is not diagonal in the basis of eigenvectors. The coefficients are
+    then its diagonal in that basis, which sums to the degrees of freedom too.
+
+    Use `from_estimator` to create a display; the constructor stores its arguments.
 
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_eigenvalues,)
-        Largest first.
+        In decreasing order of the real parts.
     times : sequence of float
+        Times of the coefficients.
     coefficients : ndarray of shape (n_eigenvalues, n_times)
+        Diagonal of the boosting operator at each time.
     x : ndarray of shape (n_rows,)
         Abscissa of the eigenvectors.
-    first, last : dict of int to ndarray of shape (n_rows,)
-        Eigenvectors by their index from 1.
+    first : dict of int to ndarray of shape (n_rows,)
+        The first eigenvectors by their index, starting at 1.
+    last : dict of int to ndarray of shape (n_rows,)
+        The last eigenvectors by their index.
 
     Attributes
     ----------
-    axes_, figure_ : the four axes and the figure, after `plot`
+    axes_ : ndarray of matplotlib.axes.Axes of shape (4,)
+        The axes, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        The figure, after `plot`.
 
     See Also
     --------
-    LinearL2BoostingRegressor : the model drawn.
+    LinearL2BoostingRegressor : The model drawn.
+    BoostingPathDisplay : Its errors against time.
+
+    References
+    ----------
+    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
+    rate asymptotic".
 
     Examples
     --------
@@ -176,7 +230,15 @@ class SmootherSpectrumDisplay:
     (100, 2)
     """
 
-    def __init__(self, eigenvalues, times, coefficients, x, first, last):
+    def __init__(
+        self,
+        eigenvalues: np.ndarray,
+        times: Sequence[float],
+        coefficients: np.ndarray,
+        x: np.ndarray,
+        first: Mapping[int, np.ndarray],
+        last: Mapping[int, np.ndarray],
+    ) -> None:
         self.eigenvalues = eigenvalues
         self.times = times
         self.coefficients = coefficients
@@ -185,39 +247,51 @@ class SmootherSpectrumDisplay:
         self.last = last
 
     @classmethod
-    def from_estimator(cls, estimator, *, times=(1, 10, 100, 1000), n_vectors=3, axes=None):
-        """Take the spectrum from a fitted model and draw it.
+    def from_estimator(
+        cls,
+        estimator: LinearL2BoostingRegressor,
+        *,
+        times: Sequence[float] = (1, 10, 100, 1000),
+        n_vectors: int = 3,
+        axes: Sequence[Any] | None = None,
+    ) -> "SmootherSpectrumDisplay":
+        """Compute the spectrum of a fitted model and draw it.
 
         Parameters
         ----------
-        estimator : fitted LinearL2BoostingRegressor
+        estimator : LinearL2BoostingRegressor
+            A fitted model.
         times : sequence of float, default=(1, 10, 100, 1000)
+            Times of the coefficients.
         n_vectors : int, default=3
-            How many of the first and of the last eigenvectors.
-        axes : sequence of four matplotlib axes, default=None
+            Number of the first and of the last eigenvectors.
+        axes : sequence of four matplotlib.axes.Axes, default=None
+            A new figure by default.
 
         Returns
         -------
         display : SmootherSpectrumDisplay
+            The display, drawn.
 
         Raises
         ------
         ValueError
-            If the learner's matrix has no basis of eigenvectors, or the model kept no rows.
+            If the learner's matrix has no basis of eigenvectors, or the model was fitted to more
+            than 100,000 rows, which are not stored.
         """
         estimator = _checked(estimator)
-        dynamics = estimator._dynamics_
-        mu = np.asarray(dynamics.eigenvalues)
+        path = estimator._path
+        mu = np.asarray(path.eigenvalues)
         live = int(np.count_nonzero(np.abs(mu) > 1e-14 * np.abs(mu).max()))
         k = min(n_vectors, live)
         indices = np.r_[np.arange(k), np.arange(live - k, live)]
-        X, U = dynamics.eigenvectors(indices)
+        X, U = path.eigenvectors(indices)
         if X.shape[1] == 1:
             order = np.argsort(X[:, 0], kind="stable")
             x, U = X[order, 0], U[order]
         else:
             x = np.arange(len(X))
-        coefficients = dynamics.coefficients(times)
+        coefficients = path.coefficients(times)
         return cls(
             mu,
             list(times),
@@ -227,24 +301,25 @@ class SmootherSpectrumDisplay:
             {int(i) + 1: U[:, k + j] for j, i in enumerate(indices[k:])},
         ).plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Any] | None = None) -> "SmootherSpectrumDisplay":
         """Draw the four panels.
 
         Parameters
         ----------
-        axes : sequence of four matplotlib axes, default=None
+        axes : sequence of four matplotlib.axes.Axes, default=None
             A new figure by default.
 
         Returns
         -------
-        self
+        self : SmootherSpectrumDisplay
+            The display, drawn.
         """
         plt = _pyplot(type(self).__name__)
         if axes is None:
             _, axes = plt.subplots(2, 2, figsize=(9.5, 7), layout="constrained")
         axes = np.asarray(axes, dtype=object).ravel()
         if len(axes) != 4:
-            raise ValueError(f"axes: four are needed, {len(axes)} given.")
+            raise ValueError(f"axes must have four elements; got {len(axes)}.")
         rank = np.arange(1, len(self.eigenvalues) + 1)
         mu = np.asarray(self.eigenvalues).real
         positive = mu > 0

@@ -1,8 +1,10 @@
-"""Linear smoothers, and L2-boosting of them in closed form (002)."""
+"""Linear smoothers, and L2-boosting of them in closed form [Dombry and Esstafa]."""
 
 from sklearn_ensemble_theory.smoothing._kernel.estimators import NadarayaWatsonRegressor
 from sklearn_ensemble_theory.smoothing._linear_boosting.estimators import LinearL2BoostingRegressor
-from sklearn_ensemble_theory.smoothing._linear_boosting.stochastic import stochastic_variance_bound
+from sklearn_ensemble_theory.smoothing._linear_boosting.variance_bound import (
+    stochastic_variance_bound,
+)
 from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
 
 __all__ = [

@@ -19,6 +19,7 @@ from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.averaging._neighbors import leave_one_out as loo
 from sklearn_ensemble_theory.averaging._neighbors import search as _neighbor_search
+from sklearn_ensemble_theory.averaging._neighbors.rank_laws import RANK_LAWS
 from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import merge_equal_rows
 
 SCHEMES = [
@@ -121,7 +122,7 @@ def test_scikit_learns_bagging_converges_to_ours(size, k, bootstrap):
 
 
 def test_averaged_nearest_neighbor_is_consistent_where_one_neighbor_is_not():
-    """Theorem En.2: error rates 0.2 (Bayes) against 2 x 0.2 x 0.8 = 0.32."""
+    """[Ghoshdastidar, theorem En.2]: error rates 0.2 (Bayes) against 2 x 0.2 x 0.8 = 0.32."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(6_000, 1))
     y = (rng.random(6_000) < np.where(X[:, 0] > 0, 0.8, 0.2)).astype(int)
@@ -240,7 +241,7 @@ def test_a_tie_that_straddles_the_cut_is_taken_whole(merge, monkeypatch):
     y = rng.standard_normal(len(X))
     if not merge:
         monkeypatch.setattr(
-            "sklearn_ensemble_theory.averaging._neighbors.base.merge_equal_rows",
+            "sklearn_ensemble_theory.averaging._neighbors.ranked_targets.merge_equal_rows",
             lambda X: (None, None),
         )
     model = Regressor(max_samples=0.5, weight_tol=1e-6).fit(X, y)
@@ -378,7 +379,8 @@ def test_users_grid():
 @pytest.mark.parametrize("bootstrap", [False, True, "bernoulli"])
 def test_default_grid_of_many_rows_starts_where_a_thousand_neighbors_suffice(bootstrap):
     n, k, tol = 10**6, 2, 1e-12
-    sizes, truncated = loo.default_grid(n, k, bootstrap, tol, n_features=12)
+    law = RANK_LAWS[bootstrap]
+    sizes, truncated = loo.default_grid(law, n, k, tol, n_features=12)
     scale = n if bootstrap == "bernoulli" else 1
     assert truncated
     assert 30 <= len(sizes) <= 33
@@ -387,8 +389,8 @@ def test_default_grid_of_many_rows_starts_where_a_thousand_neighbors_suffice(boo
     assert any(round(size * scale) == rate for size in sizes)
     start = round(sizes[0] * scale)
     for s, enough in ((start, True), (start - 1, False)):
-        assert (loo.count_ranks(n - 1, s / scale, k, bootstrap, tol) <= 1000) == enough
-    few, truncated = loo.default_grid(900, k, bootstrap, tol)
+        assert (loo.count_ranks(law(n - 1, s / scale, k), tol) <= 1000) == enough
+    few, truncated = loo.default_grid(law, 900, k, tol)
     assert not truncated
     assert round(few[0] * (900 if bootstrap == "bernoulli" else 1)) == k
 
@@ -397,13 +399,14 @@ def test_smallest_size_of_a_truncated_grid_warns(monkeypatch):
     monkeypatch.setattr(loo, "GRID_RANKS", 30)
     rng = np.random.default_rng(0)
     X, noise = rng.standard_normal((80, 2)), rng.standard_normal(80)
-    with pytest.warns(UserWarning, match="max_samples_grid"):
+    with pytest.warns(UserWarning, match="max_samples_grid") as caught:
         Regressor(max_samples="loo").fit(X, noise)
+    assert caught[0].filename == __file__
     Regressor(max_samples="loo", max_samples_grid=[1, 2]).fit(X, noise)  # asked for: no warning
 
 
 def test_choice_prefers_the_smaller_size_where_errors_agree_up_to_rounding():
-    assert loo.choose(np.array([2.0, 1.0 + 1e-14, 1.0, 1.5])) == 1
+    assert loo.best_size(np.array([2.0, 1.0 + 1e-14, 1.0, 1.5])) == 1
 
 
 # --- targets, input, errors -------------------------------------------------------------------
@@ -429,8 +432,9 @@ def test_several_outputs(size):
         np.testing.assert_allclose(proba, single.predict_proba(queries), rtol=1e-12)
         np.testing.assert_array_equal(model.predict(queries)[:, j], single.predict(queries))
     assert Classifier(max_samples="loo").fit(X, pairs).loo_path_["error"].ndim == 1
-    with pytest.warns(DataConversionWarning, match="column-vector"):
+    with pytest.warns(DataConversionWarning, match="column-vector") as caught:
         Classifier().fit(X, labels[:, None])
+    assert caught[0].filename == __file__
 
 
 def test_a_tie_between_classes_goes_to_the_first_whatever_the_rounding():
@@ -578,3 +582,13 @@ def test_weights_that_are_cut_leave_their_mass_to_the_mean():
     assert model.mean_weight_ == pytest.approx(1 - model.weights_.sum())
     exact = Regressor(max_samples=20, weight_tol=0).fit(X, y).predict(X)
     assert np.abs(model.predict(X) - exact).max() <= 1e-2 * np.ptp(y)
+
+
+def test_registry_of_laws_is_what_the_parameter_takes():
+    X, y = regression(30)
+    constraint = Regressor._parameter_constraints["bootstrap"][1]
+    assert constraint.options == {name for name in RANK_LAWS if isinstance(name, str)}
+    for bootstrap in (True, False):
+        expected = Regressor(max_samples=5, bootstrap=bootstrap).fit(X, y)
+        found = Regressor(max_samples=5, bootstrap=np.bool_(bootstrap)).fit(X, y)
+        np.testing.assert_array_equal(found.weights_, expected.weights_)

@@ -1,4 +1,4 @@
-"""Bagging against explicit loops, and what its attributes promise."""
+"""Bagging against explicit loops, and what its attributes document."""
 
 import pickle
 
@@ -41,7 +41,7 @@ def classification():
 
 
 class Recorder(RegressorMixin, BaseEstimator):
-    """Keeps what it is given; takes weights."""
+    """Stores the data of `fit`; accepts weights."""
 
     def fit(self, X, y, sample_weight=None):
         self.X_, self.y_, self.weight_ = X, y, sample_weight
@@ -58,13 +58,13 @@ class RowsOnly(Recorder):
         return super().fit(X, y)
 
 
-# ------------------------------------------------------------------- what the base learner sees
+# ------------------------------------------------------------------- data of the base learner
 
 
 @pytest.mark.parametrize("routing", [False, True])
 @pytest.mark.parametrize("max_samples", [10, 0.8])
 def test_weights_are_probabilities_and_reach_the_learner_as_counts(routing, max_samples):
-    """Takes the place of scikit-learn's test of the same, where learners see rows of weight 0."""
+    """Replaces scikit-learn's test of the same, where learners get rows of weight 0."""
     X, y = np.arange(100.0).reshape(-1, 1), np.repeat([0.0, 1.0], 50)
     weight = np.zeros(100)
     weight[[4, 5]] = [4, 8]
@@ -97,7 +97,7 @@ def test_learner_without_weights_sees_rows_as_often_as_drawn(regression):
             np.testing.assert_array_equal(member.y_, y[rows])
 
 
-def test_rows_of_weight_zero_reach_nobody(regression):
+def test_rows_of_weight_zero_are_left_out(regression):
     X, y = regression
     weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
     for scheme in (True, "bernoulli", "bayesian", "poisson"):
@@ -111,7 +111,7 @@ def test_rows_of_weight_zero_reach_nobody(regression):
 def test_real_weights_need_a_learner_that_takes_them(regression):
     X, y = regression
     bag = BaggingRegressor(KNeighborsRegressor(), bootstrap="bayesian")
-    with pytest.raises(ValueError, match=r"KNeighborsRegressor\.fit takes no sample_weight"):
+    with pytest.raises(ValueError, match=r"KNeighborsRegressor\.fit does not accept sample_weight"):
         bag.fit(X, y)
     assert not hasattr(bag, "estimators_")
     bag = BaggingRegressor(KNeighborsRegressor(), bootstrap="bernoulli")
@@ -127,7 +127,7 @@ def test_prediction_is_the_mean_of_an_explicit_loop(regression, scheme):
     ).fit(X, y)
     total = np.zeros(len(y))
     for seed, features in zip(bag._seeds, bag.estimators_features_):
-        columns, rows, v = bag._drawing.draw(seed)
+        columns, rows, v = bag._member_spec.draw(seed)
         np.testing.assert_array_equal(columns, features)
         member = LinearRegression().fit(X[rows][:, columns], y[rows], sample_weight=v)
         total += member.predict(X[:, columns])
@@ -146,7 +146,7 @@ def test_members_may_be_stopped_by_their_bag_holding_one_class():
     assert not all(one_class)
     with pytest.raises(ValueError, match="decision_function cannot be averaged"):
         bag.decision_function(X)
-    with pytest.raises(ValueError, match="NaN"):  # its own complaints still come through
+    with pytest.raises(ValueError, match="NaN"):  # errors of the base learner are raised
         bag.fit(np.where(X == 7, np.nan, X), y)
 
 
@@ -172,7 +172,7 @@ def test_soft_and_hard_voting(classification):
 
 
 def test_majority_vote_errs_at_most_twice_as_often_as_a_member():
-    """Markov's inequality in the proof of theorem En.1 of [001]: P(vote = a) <= 2 P(member = a)."""
+    """P(vote = a) <= 2 P(member = a), step 3.1 in the proof of [Ghoshdastidar, theorem En.1]."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (200, 1))
     x, wrong = np.array([[0.1]]), 0
@@ -208,12 +208,13 @@ def test_tiny_probabilities_keep_their_logarithms():
 
 
 def explicit_out_of_bag(bag, X, y, answers):
-    """Mean answers of the first B members on rows that they have not seen, for every B."""
+    """Mean answers of the first B members on rows that they are not fitted to, for every B."""
     total, votes = 0.0, np.zeros(len(y))
     for member, rows in zip(bag.estimators_, bag.estimators_samples_):
         outside = np.setdiff1d(np.arange(len(y)), rows)
         answer = np.zeros_like(answers(member, X))
-        answer[outside] = answers(member, X[outside])
+        if len(outside):
+            answer[outside] = answers(member, X[outside])
         votes[outside] += 1
         total = total + answer
         with np.errstate(invalid="ignore"):
@@ -284,6 +285,19 @@ def test_a_failed_fit_leaves_the_former_one_whole(regression):
     np.testing.assert_array_equal(bag.predict(X), restored.predict(X))
 
 
+@pytest.mark.parametrize("cls", [BaggingRegressor, RandomForestRegressor])
+def test_out_of_bag_where_some_members_are_fitted_to_all_rows(cls):
+    """Of three rows drawn with replacement, all are drawn by 2 members in 9."""
+    X, y = np.arange(3.0).reshape(-1, 1), np.array([1.0, 2.0, 4.0])
+    model = cls(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
+    complete = [len(np.unique(rows)) == 3 for rows in model.estimators_samples_]
+    assert any(complete)
+    means = list(explicit_out_of_bag(model, X, y, lambda m, X: m.predict(X)))
+    np.testing.assert_allclose(model.oob_prediction_, means[-1])
+    for k in np.flatnonzero(complete[1:]) + 1:
+        np.testing.assert_array_equal(model.oob_scores_[k], model.oob_scores_[k - 1])
+
+
 @pytest.mark.parametrize(
     "params",
     [
@@ -298,7 +312,7 @@ def test_out_of_bag_needs_rows_outside(regression, params):
         BaggingRegressor(oob_score=True, **params).fit(X, y)
 
 
-# ------------------------------------------------------------------------------- other promises
+# ------------------------------------------------------------------------------- other properties
 
 
 def test_number_of_members_of_theorem_en3(classification):
@@ -473,6 +487,21 @@ def test_what_does_not_fit_the_data_is_named(regression, params, weight, message
     with pytest.raises(ValueError, match=message):
         bag.fit(X, y, sample_weight=weight)
     assert not hasattr(bag, "estimators_")
+
+
+def test_forest_without_bootstrap_refuses_weights_that_are_all_zero(classification):
+    X, y = classification
+    forest = RandomForestClassifier(2, bootstrap=False, class_weight=dict.fromkeys(range(3), 0))
+    with pytest.raises(ValueError, match="sample_weight must be positive for at least one row"):
+        forest.fit(X, y)
+
+
+def test_warning_of_a_low_number_of_rows_points_at_the_call_of_fit(regression):
+    X, y = regression
+    for model in (BaggingRegressor(max_samples=0.05), RandomForestRegressor(2, max_samples=0.05)):
+        with pytest.warns(UserWarning, match="low number") as caught:
+            model.fit(X, y)
+        assert {warning.filename for warning in caught} == {__file__}
 
 
 def test_tree_members_are_plain_trees(regression):

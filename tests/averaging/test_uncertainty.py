@@ -16,7 +16,7 @@ POINTS = np.linspace(0.1, 0.9, 15)[:, None]
 
 
 def fresh_data_sets(leaf, n_sets, n=80, n_estimators=100, seed=0, **params):
-    """Bags of trees on fresh samples of a noisy sine: fitted, and the members' answers."""
+    """Bags of trees on fresh samples of a noisy sine: fitted, and their members' predictions."""
     rng = np.random.default_rng(seed)
     for r in range(n_sets):
         X = rng.random((n, 1))
@@ -61,7 +61,7 @@ def test_standard_error_and_decomposition_against_fresh_data(leaf, params):
 
 
 def test_true_correlation_of_two_members():
-    """rho as [003] defines it, from pairs of trees on the same data, against rho sigma² above."""
+    """rho as in [Shah, §4.5], from pairs of trees on the same data, against rho sigma² above."""
     n_sets = 100
     sets = fresh_data_sets(10, n_sets=n_sets, n_estimators=10, seed=5)
     answers = np.stack([members for _, members in sets])
@@ -92,7 +92,7 @@ def test_noise_of_few_members_is_taken_out():
         for s in range(1, 31)
     ]
     assert np.mean(few) == pytest.approx(reference, rel=0.1)
-    draws, spread = many._drawing.resampling.noise / 60, np.mean(many.ensemble_std(POINTS) ** 2)
+    draws, spread = many._member_spec.scheme.noise / 60, np.mean(many.ensemble_std(POINTS) ** 2)
     assert draws * spread > 2 * reference
 
 
@@ -123,19 +123,19 @@ def test_too_few_members_warn_and_give_zero_not_nan():
     assert (error >= 0).all()
 
 
-def test_what_has_no_standard_error_says_why():
+def test_no_standard_error_is_an_error_with_its_reason():
     rng = np.random.default_rng(0)
     X, y = rng.random((30, 2)), rng.standard_normal(30)
     with pytest.raises(ValueError, match="n_estimators >= 2"):
         BaggingRegressor(n_estimators=1).fit(X, y).ensemble_std(X)
-    with pytest.raises(ValueError, match="every row to every member"):
+    with pytest.raises(ValueError, match="fitted to every row with the same weight"):
         RandomForestRegressor(5, bootstrap=False).fit(X, y).standard_error(X)
     with pytest.raises(ValueError, match="sample_weight or class_weight"):
         BaggingRegressor().fit(X, y, sample_weight=np.ones(30)).variance_decomposition(X)
 
 
 @pytest.mark.parametrize("cls", [BaggingClassifier, RandomForestClassifier])
-def test_classifiers_judge_probabilities(cls):
+def test_standard_errors_of_probabilities(cls):
     rng = np.random.default_rng(0)
     X = rng.random((80, 2))
     y = np.array(["a", "b", "c"])[rng.integers(0, 3, 80)]

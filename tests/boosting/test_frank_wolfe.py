@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from scipy.stats import norm
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import Lasso, LinearRegression
@@ -23,11 +24,10 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import (
-    Atoms,
-    FrankWolfeStep,
-    ProfiledRisk,
-)
+from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import Atoms
+from sklearn_ensemble_theory.boosting._frank_wolfe.risks import ProfiledRisk
+from sklearn_ensemble_theory.boosting._frank_wolfe.steps import ActiveAtoms, FrankWolfeStep
+from sklearn_ensemble_theory.erm import ReLUNetwork
 
 VARIANTS = [{}, {"away_steps": True}, {"pairwise": True}, {"fully_corrective": True}]
 STEPS = ["open_loop", "line_search", "short"]
@@ -71,6 +71,8 @@ def optimum(loss, X, y, weight, radius, fit_intercept=True):
 
 class ColumnLearner:
     """The columns of a matrix as a weak learner."""
+
+    is_exact = has_scale = True
 
     def __init__(self, psi):
         self.psi = psi
@@ -165,15 +167,44 @@ def test_columns_are_the_boosting_loop_in_other_coordinates(step, loss):
     model = cls(radius=1.5, loss=loss, n_estimators=30, tol=0, step=step)
     model.fit(X, y, sample_weight=weight)
     risk, u = ProfiledRisk(loss, y, weight), np.zeros(len(y))
-    rule = FrankWolfeStep(1.5, step, 0.0)
-    records = list(islice(boost(risk, Atoms(ColumnLearner(X), False, True), rule, u), 30))
-    np.testing.assert_allclose(
-        [rule.risks[0], *(record.risk for record in records)], model.train_scores_, rtol=1e-7
-    )
-    np.testing.assert_allclose(rule.gaps, model.dual_gaps_[:-1], rtol=1e-5, atol=1e-9)
-    assert np.abs(rule.weights).sum() <= 1.5 * (1 + 1e-12)
+    active = ActiveAtoms()
+    rule = FrankWolfeStep(1.5, step, 0.0, active)
+    records = list(islice(boost(risk, Atoms(ColumnLearner(X), centre=True), rule, u), 30))
+    risks = [records[0].details.risk, *(record.risk for record in records)]
+    np.testing.assert_allclose(risks, model.train_scores_, rtol=1e-7)
+    gaps = [record.details.gap for record in records]
+    np.testing.assert_allclose(gaps, model.dual_gaps_[:-1], rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose([record.details.risk for record in records], risks[:-1])
+    assert np.abs(active.weights).sum() <= 1.5 * (1 + 1e-12)
     scores = model.predict(X) if not loss.margin else model.decision_function(X)
     np.testing.assert_allclose(u + risk.intercept, scores, atol=1e-6)
+
+
+def test_a_step_reports_in_its_records_and_keeps_no_result():
+    X, y, weight = problem(n=40, d=3)
+    u = np.zeros(len(y))
+    step = FrankWolfeStep(0.5, "line_search", 0.01)
+    rounds = boost(
+        ProfiledRisk(losses.SquaredLoss(), y, weight), Atoms(ColumnLearner(X), True), step, u
+    )
+    known = set(vars(step))
+    records = list(rounds)
+    assert all(record.details.gap > 0.01 for record in records)
+    assert all(record.step == 0.5 * record.details.eta for record in records)
+    assert rounds.stop_details.stop_reason == "tol"
+    assert rounds.stop_details.gap <= 0.01
+    assert rounds.stop_details.risk == pytest.approx(records[-1].risk)
+    assert set(vars(step)) == known
+
+
+@pytest.mark.parametrize("estimator", [DecisionStumpRegressor(), ReLUUnitRegressor()], ids=str)
+def test_nothing_to_learn_from_weak_learners(estimator):
+    X, _, _ = problem(n=40, d=3)
+    model = FrankWolfeRegressor(estimator, fully_corrective=True).fit(X, np.full(40, 3.25))
+    assert model.stop_reason_ == "tol"
+    assert model.n_iter_ == 0
+    assert model.dual_gap_ == 0
+    np.testing.assert_array_equal(model.predict(X), 3.25)
 
 
 def test_away_steps_converge_where_plain_steps_zigzag():
@@ -240,7 +271,7 @@ def test_any_units():
         FrankWolfeRegressor(radius=1e200).fit(X, y)
     with pytest.raises(ValueError, match="products overflow"):
         FrankWolfeRegressor(loss="huber").fit(1e200 * X, 1e150 * y)
-    with pytest.raises(ValueError, match="outputs reach"):
+    with pytest.raises(ValueError, match="outputs of a weak learner are as large"):
         FrankWolfeRegressor(ReLUUnitRegressor("inner_product")).fit(1e160 * X, y)
 
 
@@ -298,7 +329,7 @@ def test_stumps_against_the_ball_of_all_stumps_as_columns(margin, corrective):
 @pytest.mark.parametrize("params", [{}, {"fully_corrective": True}], ids=str)
 @pytest.mark.parametrize("loss", [losses.SquaredLoss(), losses.LogisticLoss()], ids=str)
 def test_any_weak_learner(estimator, params, loss):
-    """Inside the ball, monotone, and the risk that is told is the model's own."""
+    """Inside the ball, monotone, and the risk reported is that of the model."""
     X, y, weight = problem(n=80, d=3)
     y = labels(y) if loss.margin else y
     cls = FrankWolfeClassifier if loss.margin else FrankWolfeRegressor
@@ -330,8 +361,35 @@ def test_a_network_of_bounded_norm():
     np.testing.assert_allclose(network(X), model.predict(X), atol=1e-12)
     assert np.abs(network.output_weights).sum() <= 5.0 * (1 + 1e-12)
     assert set(np.unique(np.abs(network.hidden_weights))) <= {0.0, 1.0}
-    with pytest.raises(AttributeError, match="no ReLUUnitRegressor"):
-        FrankWolfeRegressor().fit(X, y).to_network()
+    constant = FrankWolfeRegressor(ReLUUnitRegressor()).fit(X, np.full(80, 2.0))
+    assert constant.to_network()(X) == pytest.approx(2.0)
+    for estimator in (None, DecisionStumpRegressor()):
+        model = FrankWolfeRegressor(estimator).fit(X, y)
+        with pytest.raises(AttributeError, match="has no attribute 'to_network'"):
+            model.to_network()
+
+
+class TrapezoidLearner(RegressorMixin, BaseEstimator):
+    """A weak learner of another package that is a network of two units."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.coef_ = float(np.sign(np.average(y * (X[:, 0] > 0), weights=sample_weight)) or 1.0)
+        return self
+
+    def predict(self, X):
+        return self.to_network()(X)
+
+    def to_network(self):
+        weights = np.zeros((2, 3))
+        weights[:, 0] = 1.0
+        return ReLUNetwork(weights, np.array([0.0, -1.0]), self.coef_ * np.array([1.0, -1.0]), 0.25)
+
+
+def test_any_learner_with_network_units_makes_a_network():
+    X, y, _ = problem(n=80, d=3)
+    model = FrankWolfeRegressor(TrapezoidLearner(), n_estimators=5).fit(X, y)
+    assert model.estimators_
+    np.testing.assert_allclose(model.to_network()(X), model.predict(X), atol=1e-12)
 
 
 def test_classifier_probabilities_and_labels():
@@ -341,6 +399,61 @@ def test_classifier_probabilities_and_labels():
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba[:, 1], 1 / (1 + np.exp(-model.decision_function(X))))
     np.testing.assert_array_equal(model.predict(X) == "yes", proba[:, 1] > 0.5)
+    np.testing.assert_allclose(model.predict_log_proba(X), np.log(proba))
+
+
+class ProbitLoss:
+    """A user's loss with probabilities: -log Phi(y u)."""
+
+    margin = True
+    probability = True
+
+    def value(self, y, u):
+        return -norm.logcdf(y * u)
+
+    def gradient(self, y, u):
+        return -y * np.exp(norm.logpdf(u) - norm.logcdf(y * u))
+
+    def inverse_link(self, u):
+        return norm.cdf(u)
+
+
+class SquaredMarginLoss:
+    """A user's loss without probabilities: (1 - y u)²/2."""
+
+    margin = True
+
+    def value(self, y, u):
+        return 0.5 * (1 - y * u) ** 2
+
+    def gradient(self, y, u):
+        return u - y
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionStumpClassifier()], ids=str)
+def test_probabilities_of_a_users_loss(estimator):
+    X, y, _ = problem()
+    model = FrankWolfeClassifier(estimator, loss=ProbitLoss())
+    assert hasattr(model, "predict_proba")
+    proba = model.fit(X, labels(y)).predict_proba(X)
+    np.testing.assert_allclose(proba[:, 1], norm.cdf(model.decision_function(X)))
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    model = FrankWolfeClassifier(estimator, loss=SquaredMarginLoss())
+    assert not hasattr(model, "predict_proba")
+    assert not hasattr(model.fit(X, labels(y)), "predict_proba")
+
+
+def test_the_differentiable_losses_of_the_registry_by_name():
+    X, y, _ = problem()
+    for name, loss in [("poisson", losses.PoissonLoss()), ("huber", losses.HuberLoss())]:
+        named = FrankWolfeRegressor(loss=name).fit(X, np.abs(y))
+        given = FrankWolfeRegressor(loss=loss).fit(X, np.abs(y))
+        np.testing.assert_array_equal(named.predict(X), given.predict(X))
+    named = FrankWolfeClassifier(loss="exponential").fit(X, labels(y))
+    given = FrankWolfeClassifier(loss=losses.ExponentialLoss()).fit(X, labels(y))
+    np.testing.assert_array_equal(named.predict_proba(X), given.predict_proba(X))
+    with pytest.raises(ValueError, match="loss"):
+        FrankWolfeClassifier(loss="hinge").fit(X, labels(y))
 
 
 # --- the intercept -----------------------------------------------------------------------------
@@ -393,6 +506,25 @@ def test_the_radius_with_the_least_held_out_risk(estimator):
     np.testing.assert_allclose(model.predict(X), final.predict(X))
 
 
+@pytest.mark.parametrize("cls", [FrankWolfeRegressor, FrankWolfeClassifier])
+def test_splits_are_of_the_rows_given_and_an_integer_of_the_rows_kept(cls):
+    X, y, _ = problem()
+    y = labels(y) if cls is FrankWolfeClassifier else y
+    weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    kept = np.flatnonzero(weight)
+    model = cls(radius="cv", radii=[0.5, 2.0], n_estimators=10)
+    splits = list(KFold(3).split(X))  # names rows up to the last, more than are kept
+    given = model.set_params(cv=splits).fit(X, y, sample_weight=weight).cv_risks_
+    position = np.full(len(y), -1)
+    position[kept] = np.arange(len(kept))
+    among_kept = [tuple(position[part][position[part] >= 0] for part in s) for s in splits]
+    model.set_params(cv=among_kept).fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(given, model.cv_risks_, rtol=1e-12)
+    counted = model.set_params(cv=3).fit(X, y, sample_weight=weight).cv_risks_
+    model.fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(counted, model.cv_risks_, rtol=1e-12)
+
+
 def test_radii_by_default_bracket_the_best():
     X, y, _ = problem(n=100)
     model = FrankWolfeRegressor(radius="cv", away_steps=True, n_estimators=100).fit(X, y)
@@ -408,10 +540,10 @@ def test_radii_by_default_bracket_the_best():
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"away_steps": True, "pairwise": True}, "away_steps and pairwise"),
+        ({"away_steps": True, "pairwise": True}, "away_steps and pairwise cannot be combined"),
         ({"away_steps": True, "step": "open_loop"}, "away_steps needs step"),
         ({"pairwise": True, "estimator": DecisionStumpRegressor()}, "pairwise needs the finite"),
-        ({"loss": losses.AbsoluteLoss()}, "AbsoluteLoss is not smooth"),
+        ({"loss": losses.AbsoluteLoss()}, "AbsoluteLoss is not differentiable"),
         ({"loss": losses.PoissonLoss(), "step": "short"}, "PoissonLoss has none"),
         ({"radius": "cv", "radii": [1.0, -1.0]}, "radii must hold positive"),
     ],
@@ -423,8 +555,8 @@ def test_wrong_combinations_are_named(params, match):
         FrankWolfeRegressor(**params).fit(X, np.abs(y))
 
 
-class Hears(RegressorMixin, BaseEstimator):
-    """Wants to be told a note."""
+class NoteTaker(RegressorMixin, BaseEstimator):
+    """A regressor whose fit needs a note."""
 
     def fit(self, X, y, sample_weight=None, note=None):
         self.note_ = note
@@ -438,9 +570,9 @@ class Hears(RegressorMixin, BaseEstimator):
 def test_metadata_is_routed_to_the_weak_learner():
     X, y, _ = problem()
     with config_context(enable_metadata_routing=True):
-        base = Hears().set_fit_request(note=True, sample_weight=True)
+        base = NoteTaker().set_fit_request(note=True, sample_weight=True)
         model = FrankWolfeRegressor(base, n_estimators=3).fit(X, y, note="heard")
         FrankWolfeRegressor(n_estimators=3).fit(X, y)
     assert {member.note_ for member in model.estimators_} == {"heard"}
     with pytest.raises(ValueError, match="note"):
-        FrankWolfeRegressor(Hears()).fit(X, y, note="heard")
+        FrankWolfeRegressor(NoteTaker()).fit(X, y, note="heard")

@@ -148,7 +148,7 @@ def test_every_classification_loss(binary, loss, estimator, step):
 
 
 def test_stumps_with_line_search_are_forward_stagewise_modelling(regression):
-    """L2-boosting of 004: each stump fits the residuals, the exact step is then 1."""
+    """L2-boosting of [DS-GA 1003, lecture 8]: each stump fits the residuals, with step 1."""
     X, y, *_ = regression
     model = GradientBoostingRegressor(
         DecisionStumpRegressor(), step="line_search", learning_rate=1.0, n_estimators=15
@@ -445,7 +445,7 @@ def test_leaves_of_a_subsample_come_from_its_rows():
     assert tree.n_node_samples[0] == 6
     leaves = tree.children_left < 0
     assert leaves.sum() == 2
-    # The root's value is not set anew: it is still the mean of the rows that were drawn.
+    # The root's value is not re-optimised: it is still the mean of the rows that were drawn.
     weighted = tree.n_node_samples[leaves] @ tree.value[leaves, 0, 0]
     assert weighted == pytest.approx(6 * tree.value[0, 0, 0])
 
@@ -667,3 +667,28 @@ def test_separable_classes_keep_finite_scores():
             assert np.isfinite(model.decision_function(X)).all(), (loss, step)
             assert model.score(X, y) == 1
     assert sys.float_info.max > np.abs(model.train_scores_).max()
+
+
+@pytest.mark.parametrize("n_rounds", [0, 3])
+def test_rounds_end_where_the_weak_learner_has_nothing_to_offer(regression, n_rounds):
+    class Tired(BestColumn):
+        def _prepare_rounds(self, X, weight, task):
+            learner, left = self, iter(range(n_rounds))
+
+            class Rounds:
+                is_exact = has_scale = True
+
+                def best(self, target, weight, scores=None):
+                    if next(left, None) is None:
+                        return None
+                    member = clone(learner).fit(X, target)
+                    return member, member.predict(X)
+
+            return Rounds()
+
+    X, y, *_ = regression
+    model = GradientBoostingRegressor(Tired(), n_estimators=10).fit(X, y)
+    assert model.stop_reason_ == "weak learner"
+    assert model.estimators_.shape == (n_rounds, 1)
+    assert model.n_estimators_ == len(model.train_scores_) == n_rounds
+    assert model.predict(X).shape == y.shape

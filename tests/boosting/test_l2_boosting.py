@@ -148,7 +148,7 @@ def test_ends_when_nothing_is_left():
 
 
 def test_matching_pursuit_bound():
-    """000, section 10.3.3: with steps of 1 the risk is at most gauge(y)^2 t^(-1/3)."""
+    """[Bach, §10.3.3]: with steps of 1 the risk is at most gauge(y)^2 t^(-1/3)."""
     rng = np.random.default_rng(4)
     X = rng.standard_normal((400, 6))
     left, _ = left_of_cuts(X, bin_edges_from_quantiles(X, 10))
@@ -277,7 +277,7 @@ def test_cv_with_huge_targets():
 
 @pytest.mark.parametrize("n_estimators", [10, "cv"])
 def test_nothing_to_learn(n_estimators):
-    model = L2BoostingRegressor(n_estimators, cv=3, random_state=0)
+    model = L2BoostingRegressor(n_estimators, cv=3)
     X, y = additive_data(n=40)
     flat = model.fit(np.ones((40, 2)), y)
     assert flat.n_estimators_ == 0
@@ -360,21 +360,39 @@ def test_weighted_cv_path_with_rows_never_held_out():
 
 
 def test_path_of_a_fold_that_is_learned_before_the_end():
-    X = np.repeat(np.arange(6.0), 4)[:, None]
+    X = np.tile(np.arange(6.0), 4)[:, None]
     y = (X[:, 0] > 2.5).astype(float)
-    model = L2BoostingRegressor("cv", learning_rate=1.0, max_estimators=50, cv=4, random_state=0)
+    model = L2BoostingRegressor("cv", learning_rate=1.0, max_estimators=50, cv=4)
     path = model.fit(X, y).cv_path_
     assert path.shape == (51, 4)
     np.testing.assert_allclose(path[1:], 0, atol=1e-14)
     assert model.n_estimators_ == 1
 
 
-def test_folds_by_seed_and_by_groups():
+def test_an_integer_does_not_shuffle_and_a_splitter_may():
     X, y = additive_data(n=120)
     model = L2BoostingRegressor("cv", max_estimators=100, learning_rate=0.1)
-    first = clone(model).set_params(random_state=1).fit(X, y).cv_path_
-    np.testing.assert_array_equal(clone(model).set_params(random_state=1).fit(X, y).cv_path_, first)
-    assert not np.array_equal(clone(model).set_params(random_state=2).fit(X, y).cv_path_, first)
+    by_count = clone(model).set_params(cv=4).fit(X, y).cv_path_
+    np.testing.assert_array_equal(clone(model).set_params(cv=KFold(4)).fit(X, y).cv_path_, by_count)
+    shuffled = KFold(4, shuffle=True, random_state=1)
+    assert not np.array_equal(clone(model).set_params(cv=shuffled).fit(X, y).cv_path_, by_count)
+
+
+def test_rows_of_weight_0_are_in_no_fold_of_an_integer():
+    X, y = additive_data(n=120)
+    weight = np.random.default_rng(3).integers(0, 3, len(y)).astype(float)
+    weight[:40] = 0  # a whole fold of all the rows
+    kept = np.flatnonzero(weight)
+    model = L2BoostingRegressor("cv", max_estimators=50, learning_rate=0.1, cv=3)
+    weighted = clone(model).fit(X, y, sample_weight=weight)
+    dropped = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(weighted.cv_path_, dropped.cv_path_, rtol=1e-12)
+    np.testing.assert_allclose(weighted.predict(X), dropped.predict(X), rtol=1e-12)
+
+
+def test_folds_by_groups():
+    X, y = additive_data(n=120)
+    model = L2BoostingRegressor("cv", max_estimators=100, learning_rate=0.1)
     groups = np.arange(120) // 10
     splits = list(GroupKFold(4).split(X, y, groups))
     by_group = clone(model).set_params(cv=splits).fit(X, y)
@@ -388,16 +406,18 @@ def test_folds_by_seed_and_by_groups():
 @pytest.mark.parametrize(
     ("cv", "message"),
     [
-        (TimeSeriesSplit(3), "does not train on exactly the rows"),
-        (ShuffleSplit(20, random_state=0), "tests on a row in more than one split"),
-        ([([0, 1], [2, 999])], "names rows that X, of 40 rows, lacks"),
+        (TimeSeriesSplit(3), "must train on exactly the rows that it does not test on"),
+        (ShuffleSplit(20, random_state=0), "must not test on a row in more than one split"),
+        ([([0, 1], [2, 999])], "out of bounds for X with 40 rows"),
         (41, "n_splits=41"),
-        (PredefinedSplit([0] * 20 + [-1] * 20), "has no weight"),
+        (PredefinedSplit([0] * 20 + [-1] * 20), "has no weight to train or to test on"),
     ],
 )
 def test_bad_folds_are_refused(cv, message):
     X, y = additive_data(n=40)
-    weight = (np.arange(40) < 20).astype(float)  # so that the predefined split trains on nothing
+    weight = None
+    if isinstance(cv, PredefinedSplit):  # which then trains on no row
+        weight = (np.arange(40) < 20).astype(float)
     model = L2BoostingRegressor("cv", cv=cv)
     with pytest.raises(ValueError, match=message):
         model.fit(X, y, weight)
@@ -443,7 +463,7 @@ def test_chunks_with_cross_validation():
     whole = clone(model).set_params(cv=PredefinedSplit(number)).fit(X, y)
     np.testing.assert_allclose(chunked.cv_path_, whole.cv_path_, rtol=1e-9)
     assert chunked.n_estimators_ == whole.n_estimators_
-    with pytest.raises(ValueError, match="same folds for every chunk"):
+    with pytest.raises(ValueError, match="same number of folds"):
         chunked.set_params(cv=4).partial_fit(X, y)
 
 
@@ -462,7 +482,7 @@ def test_chunks_keep_the_bins_of_the_first(tmp_path):
         model.partial_fit(X[:, :3], y)
     assert clone(model).fit(X, y).fit(X, y) is not None
     fitted = clone(model).fit(X[:50], y[:50])
-    with pytest.warns(UserWarning, match="begins anew"):
+    with pytest.warns(UserWarning, match="starts again with this chunk"):
         fitted.partial_fit(X[100:], y[100:])
     anew = clone(model).partial_fit(X[100:], y[100:])
     np.testing.assert_array_equal(fitted.predict(X), anew.predict(X))
@@ -484,9 +504,9 @@ def test_a_chunk_that_is_refused_changes_nothing():
     X, y = additive_data(n=100)
     model = L2BoostingRegressor(20).partial_fit(X, y)
     expected = clone(model).partial_fit(X, y).partial_fit(X, y).predict(X)
-    with pytest.raises(ValueError, match="too large beside that of the first chunk"):
+    with pytest.raises(ValueError, match="too large compared with the first chunk"):
         model.partial_fit(X, y * 1e300)
-    with pytest.raises(ValueError, match="too large beside that of the first chunk"):
+    with pytest.raises(ValueError, match="too large compared with the first chunk"):
         model.partial_fit(X, y, np.full(100, 1e200))
     with pytest.raises(ValueError, match="NaN"):
         model.partial_fit(X, y * np.nan)
@@ -517,7 +537,7 @@ def counted(monkeypatch):
 def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
     X, y = additive_data(p=6)
     model = L2BoostingRegressor(
-        n_estimators, max_estimators=500, learning_rate=0.1, max_bins=16, cv=3, random_state=0
+        n_estimators, max_estimators=500, learning_rate=0.1, max_bins=16, cv=3
     )
     ample = clone(model).fit(X, y)
     assert len(counted) == len(set(counted)) <= 6
@@ -584,9 +604,7 @@ def test_few_rows_and_many_cuts(n_estimators):
     rng = np.random.default_rng(11)
     X = rng.standard_normal((60, 200))
     y = np.sign(X[:, 7]) + X[:, 70] + 0.1 * rng.standard_normal(60)
-    model = L2BoostingRegressor(
-        n_estimators, max_estimators=300, learning_rate=0.1, random_state=0, cv=3
-    ).fit(X, y)
+    model = L2BoostingRegressor(n_estimators, max_estimators=300, learning_rate=0.1, cv=3).fit(X, y)
     path, _ = plain_l2_boosting(X, y, model.bin_edges_, 0.1, model.n_estimators_)
     np.testing.assert_allclose(model.predict(X), path[-1], rtol=0, atol=1e-8)
     tight = clone(model).set_params(max_memory=2.0).fit(X, y)
@@ -614,12 +632,16 @@ def test_memory_beside_X():
         assert peak < 0.8 * X.nbytes
 
 
-def test_verbose_says_where_it_is(capsys):
+def test_verbose_reports_progress_on_standard_error(capsys):
     X, y = additive_data(n=60)
-    model = L2BoostingRegressor("cv", max_estimators=20, cv=2, random_state=0)
+    model = L2BoostingRegressor("cv", max_estimators=20, cv=2)
     model.fit(X, y)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
     model.set_params(verbose=1).fit(X, y)
-    said = capsys.readouterr().out
-    assert "fold 2 of 2, round 20" in said
-    assert "rounds have the least error" in said
+    out, err = capsys.readouterr()
+    assert out == ""  # standard output belongs to the user's program
+    assert "L2BoostingRegressor, fold 2 of 2: 20/20 rounds" in err
+    assert "rounds have the least mean error over the folds" in err
+    X = np.arange(6.0)[:, None]
+    L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
+    assert "1/50 rounds" in capsys.readouterr().err

@@ -10,8 +10,9 @@ from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
 from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory.boosting._core import columns as _column_dictionary
-from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary, GramRows
+from sklearn_ensemble_theory.boosting._core import gram_rows
+from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
@@ -28,7 +29,7 @@ def problem(n=60, d=30, k=5, noise=0.3, seed=0):
 
 
 def textbook(X, y, weight, n_rounds, learning_rate=1.0, weakness=1.0):
-    """Residuals over all rows, every product anew (000 section 10.3.3)."""
+    """Residuals over all rows, every product computed in each round [Bach, §10.3.3]."""
     psi = X - weight @ X
     psi = psi / np.sqrt(weight @ psi**2)
     r, coef, path, active = y - weight @ y, np.zeros(X.shape[1]), [], set()
@@ -121,8 +122,9 @@ def test_paths_and_stages_end_at_the_model(variant):
     np.testing.assert_allclose(path[-1], model.coef_, rtol=1e-12)
     stages = list(model.staged_predict(X))
     np.testing.assert_allclose(stages[-1], model.predict(X), rtol=1e-10)
+    assert len(stages) == model.n_iter_ == 15  # after 1, 2, ... rounds
     norms = [np.sqrt(weight @ (y - stage) ** 2) for stage in stages]
-    np.testing.assert_allclose(norms, model.residual_norms_, rtol=1e-8)
+    np.testing.assert_allclose(norms, model.residual_norms_[1:], rtol=1e-8)
     normalised = np.abs(model.coef_ * model.column_scale_).sum()
     assert model.gauge_ == pytest.approx(normalised, rel=1e-12)
     assert set(model.active_) == set(np.flatnonzero(model.coef_))
@@ -139,18 +141,36 @@ def test_rows_of_the_gram_matrix_by_any_plan(monkeypatch):
     sparse = ColumnDictionary(sp.csr_array(X), weight, centre=True)
     np.testing.assert_allclose(sparse.gram(), expected, atol=1e-12)
     reference = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(_column_dictionary, "BLOCK", 3)
+    monkeypatch.setattr(gram_rows, "BLOCK", 3)
     for share, memory in [(0.25, 2**28), (2.0, 2**28), (2.0, 0)]:
-        monkeypatch.setattr(_column_dictionary, "SHARE_BEFORE_ALL", share)
-        monkeypatch.setattr(_column_dictionary, "MIN_MEMORY", memory)
+        monkeypatch.setattr(gram_rows, "SHARE_BEFORE_ALL", share)
+        monkeypatch.setattr(gram_rows, "MIN_MEMORY", memory)
         rows = GramRows(dictionary, 3)
         if memory == 0:
             rows.most = 6
         for j in [*range(40), 5, 0]:
             np.testing.assert_allclose(rows.get(j, expected[j]), expected[j], atol=1e-12)
-            assert len(rows.kept) <= max(rows.most, 40 * (share < 1))
+            assert rows.is_kept.sum() <= max(rows.most, 40 * (share < 1))
+            assert [row is not None for row in rows.views] == rows.is_kept.tolist()
         model = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_rows_used_least_recently_are_dropped_first():
+    cache = RowCache(8, most=4)
+    views = cache.views
+    for group, members in enumerate([[0, 1], [2, 3]]):
+        cache.make_room(2)
+        cache.keep(group, members, np.full((2, 3), group))
+    cache.make_room(2, recent=[3, 2, 0])  # the last row used is of the first group
+    assert [j for j, row in enumerate(views) if row is not None] == [0, 1]
+    cache.keep(2, [4, 7], np.full((2, 3), 2))
+    assert cache.is_kept.tolist() == [row is not None for row in views]
+    assert views is cache.views  # inner loops hold it
+    assert views[7].tolist() == [2, 2, 2]
+    cache.make_room(4)
+    assert not cache.is_kept.any()
+    assert not cache.groups
 
 
 def test_held_out_paths_are_those_of_refits():
@@ -163,7 +183,8 @@ def test_held_out_paths_are_those_of_refits():
         for train, held in KFold(4).split(X):
             fold = MatchingPursuitRegressor(**params)
             fold.fit(X[train], y[train], sample_weight=weight[train])
-            for t, predicted in enumerate(fold.staged_predict(X[held])):
+            mean = np.full(len(held), np.average(y[train], weights=weight[train]))
+            for t, predicted in enumerate([mean, *fold.staged_predict(X[held])]):
                 errors[t] += np.average((y[held] - predicted) ** 2, weights=weight[held]) / 4
         np.testing.assert_allclose(model.validation_path_, errors, rtol=1e-8)
         best = int(np.argmin(errors))
@@ -172,6 +193,26 @@ def test_held_out_paths_are_those_of_refits():
         full = MatchingPursuitRegressor(**{**params, "n_iterations": best})
         full.fit(X, y, sample_weight=weight)
         np.testing.assert_allclose(model.coef_, full.coef_, rtol=1e-9)
+
+
+def test_splits_are_of_the_rows_given_and_an_integer_of_the_rows_kept():
+    X, y, _ = problem(noise=5.0)
+    weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    kept = np.flatnonzero(weight)
+    model = MatchingPursuitRegressor(12, early_stopping="cv")
+    splits = list(KFold(3).split(X))  # names rows up to the last, more than are kept
+    given = model.set_params(cv=splits).fit(X, y, sample_weight=weight).validation_path_
+    position = np.full(len(y), -1)
+    position[kept] = np.arange(len(kept))
+    among_kept = [tuple(position[part][position[part] >= 0] for part in s) for s in splits]
+    model.set_params(cv=among_kept).fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(given, model.validation_path_, rtol=1e-12)
+    counted = model.set_params(cv=3).fit(X, y, sample_weight=weight).validation_path_
+    model.fit(X[kept], y[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(counted, model.validation_path_, rtol=1e-12)
+    model.set_params(cv=[*splits[:1], (np.flatnonzero(weight == 0), kept)])
+    with pytest.raises(ValueError, match="Split 1 of cv has no weight"):
+        model.fit(X, y, sample_weight=weight)
 
 
 def test_early_stopping_on_rows_set_aside():
@@ -184,7 +225,7 @@ def test_early_stopping_on_rows_set_aside():
         MatchingPursuitRegressor(early_stopping=True, validation_fraction=0.001).fit(X, y)
 
 
-def test_several_targets_are_pursued_one_by_one():
+def test_several_targets_are_fitted_one_by_one():
     X, y, weight = problem()
     Y = np.stack([y, X[:, 0] * 1e6, np.full(len(y), 3.0)], axis=1)
     for params in ({}, {"variant": "orthogonal"}, {"early_stopping": "cv"}):
@@ -233,11 +274,11 @@ def test_more_iterations_than_rank():
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-8)
 
 
-def test_a_nearly_dependent_column_is_passed_over_and_named():
+def test_a_nearly_dependent_column_is_skipped_and_counted():
     rng = np.random.default_rng(0)
     a, b, c = np.linalg.qr(rng.standard_normal((50, 4)) - 0.0)[0].T[:3]
     X = np.column_stack([a, a + 1e-7 * b])
-    with pytest.warns(ConvergenceWarning, match="1 columns were passed over"):
+    with pytest.warns(ConvergenceWarning, match="1 columns were skipped"):
         model = MatchingPursuitRegressor(5, variant="orthogonal", fit_intercept=False).fit(
             X, a + 0.5 * b + 0.1 * c
         )

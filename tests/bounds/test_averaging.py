@@ -171,7 +171,7 @@ def test_bad_arguments_are_named(call, message):
 @pytest.mark.parametrize("n_samples", [1, 2, 10, 1000, 10**7])
 @pytest.mark.parametrize("delta", [0.9, 0.5, 0.05, 1e-9])
 def test_pac_members_are_the_least_that_the_theorem_allows(n_samples, delta):
-    """T >= 18 ln(2 n / delta) [001, theorem En.3], turned around: exp(T / 18) >= 2 n / delta."""
+    """T >= 18 ln(2 n / delta) [Ghoshdastidar, theorem En.3]: exp(T / 18) >= 2 n / delta."""
     T = bagging_pac_n_estimators(n_samples, delta)
     needed = Fraction(2 * n_samples) / Fraction(delta)
     assert math.exp(T / 18) >= needed > math.exp((T - 1) / 18)

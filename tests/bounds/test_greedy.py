@@ -35,7 +35,7 @@ def gauge(psi, u):
 
 
 def greedy_run(loss, psi, y, rounds, radius=None):
-    """Risks after 0, 1, ... rounds of (10.9), the scores, and L C²."""
+    """Risks after 0, 1, ... rounds of [Bach, eq. (10.9)], the scores, and L C²."""
     risk, u = EmpiricalRisk(loss, y), np.zeros(len(y))
     R = np.abs(psi).max() if radius is None else radius
     risks, scores = [risk.value(u)], [u.copy()]
@@ -103,12 +103,12 @@ def test_exercise_10_6_holds_along_runs(seed):
     ]
     right = bounds.quadratic_boosting_bound(np.arange(1, 401), 1.0, gauge(psi, y))
     assert (np.array(risks) <= right).all()
-    # Halved it still holds: at t = 0, where it would be tight, it says nothing, and the first step
-    # already takes a good part of the risk away.
+    # Halved it still holds: at t = 0, where it would be tight, it is infinite, and the first step
+    # already lowers the risk considerably.
     assert (np.array(risks) <= right / 2).all()
     model = MatchingPursuitRegressor(400, fit_intercept=False).fit(psi, y)
     np.testing.assert_allclose(2 * np.array(risks)[:50], model.residual_norms_[1:51] ** 2)
-    # The printed rate of section 10.3.3 is twice this one, ours of (1 + t)^(-1/3) in between.
+    # The printed rate of [Bach, §10.3.3] is twice this one, ours of (1 + t)^(-1/3) in between.
     t = np.arange(1, 401)
     ours = bounds.matching_pursuit_bound(t, gauge(psi, y))
     assert (model.residual_norms_[1:] ** 2 <= ours[: model.n_iter_]).all()
@@ -168,6 +168,30 @@ def test_kappa_with_dependent_columns_is_valid_on_their_span():
     assert bounds.matching_pursuit_kappa(np.zeros((2, 2))) == 0
 
 
+def test_kappa_is_at_most_one_over_the_root_of_the_rank():
+    rng = np.random.default_rng(1)
+    for n, rank, d in [(20, 3, 3), (20, 3, 7), (20, 12, 12), (20, 15, 15), (20, 15, 40)]:
+        psi = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
+        psi /= np.sqrt(np.mean(psi**2, axis=0))
+        kappa = bounds.matching_pursuit_kappa(psi.T @ psi / n)
+        assert 0 < kappa <= 1 / np.sqrt(rank) * (1 + 1e-12)
+    # The rank and not the number of columns: every column of an orthonormal basis twice.
+    twice = np.kron(np.eye(4), np.ones((2, 2)))
+    kappa = bounds.matching_pursuit_kappa(twice)
+    assert kappa == pytest.approx(1 / np.sqrt(4))
+    assert kappa > 1 / np.sqrt(len(twice))
+    # That bounds what is returned. The largest constant of dependent columns can be above it: for
+    # m directions in a plane, evenly spaced over half a turn, it is cos(pi / 2m).
+    angles = np.arange(8) * np.pi / 8
+    plane = np.sqrt(2) * np.array([np.cos(angles), np.sin(angles)])
+    assert bounds.matching_pursuit_kappa(plane.T @ plane / 2) == pytest.approx(1 / np.sqrt(2))
+    turn = np.linspace(0, np.pi, 10_001)
+    v = np.array([np.cos(turn), np.sin(turn)])
+    polar = np.abs(plane.T @ v / 2).max(axis=0) / np.sqrt(np.mean(v**2, axis=0))
+    assert polar.min() == pytest.approx(np.cos(np.pi / 16), abs=1e-6)
+    assert polar.min() > 1 / np.sqrt(2)
+
+
 def test_the_exponential_rate_is_attained_and_half_of_it_is_not():
     """Orthonormal columns and y with equal parts: the first round removes exactly kappa² = 1/d."""
     d = 5
@@ -196,8 +220,8 @@ def test_best_number_of_rounds_minimises_the_risk_bound():
 def test_proposition_10_2_holds_on_average():
     """Logistic loss over ±x_j with bounded features: E R(g_t) <= R(f) + bound.
 
-    rho of (10.15) is the Rademacher complexity of the d features, simulated here. The bound adds
-    two loose estimates, and half of it still holds.
+    rho of [Bach, eq. (10.15)] is the Rademacher complexity of the d features, simulated here. The
+    bound adds two loose estimates, and half of it still holds.
     """
     rng = np.random.default_rng(0)
     n, d, rounds, runs = 400, 6, [1, 10, 100, 400], 20

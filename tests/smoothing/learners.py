@@ -31,7 +31,7 @@ LEARNERS = {
 
 
 def loop(learner, X, y, learning_rate, n_rounds, points, init="mean", w=None):
-    """Algorithm (2), nothing cached: predictions at `points` after each of the rounds 0..n."""
+    """[Dombry and Esstafa, eq. (2)] at `points` after each of the rounds 0..n, nothing cached."""
     start = (np.average(y, weights=w)) if init == "mean" else 0.0
     params = {} if w is None else {"sample_weight": w}
     fitted, at_points = np.full(len(y), start), np.full(len(points), start)

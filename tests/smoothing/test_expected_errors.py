@@ -1,4 +1,4 @@
-"""Propositions 2.11 to 2.15 and remark 2.14: stability, bias and variance, by simulation.
+"""Stability, bias and variance, by simulation [Dombry and Esstafa, propositions 2.11 to 2.15].
 
 Each test also shows that the formula as printed fails it (see the errata).
 """
@@ -13,7 +13,7 @@ from sklearn_ensemble_theory import (
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.stability import stability
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import stability
 
 from .learners import LEARNERS, hat
 
@@ -76,7 +76,7 @@ def test_expected_errors(name, init, rate):
 
 
 def test_proposition_2_13_as_printed_lacks_the_noise():
-    """Part i) has sigma^2/n where part ii) has sigma^2 + sigma^2/n: ii) is right."""
+    """Part ii) of [Dombry and Esstafa, proposition 2.13] is right, part i) lacks a sigma^2."""
     X, X_new, sigma, rng = setting()
     learner, time, n = CASES["gaussian"], 4.0, len(X)
     _, test, _ = simulate(learner, X, X_new, sigma, time, rng, "mean")
@@ -94,9 +94,12 @@ def test_proposition_2_13_as_printed_lacks_the_noise():
 
 
 def test_remark_2_14_as_printed():
-    """From a zero start the variance of the fitted values is sum (1 - e^{-t mu})^2, not
+    """Corrections of [Dombry and Esstafa, remark 2.14].
+
+    From a zero start the variance of the fitted values is sum (1 - e^{-t mu})^2, not
     sum e^{-2 t mu}, the noise counts once more and there is no sigma^2/n; and the mean is not
-    always the better start."""
+    always the better start.
+    """
     X, X_new, sigma, rng = setting()
     n, time = len(X), 4.0
     learner = CASES["kernel ridge"]
@@ -128,7 +131,7 @@ def test_remark_2_14_as_printed():
 
 
 def test_copies_of_rows_are_simulated_too():
-    """Ties: the learner sees means with smaller noise, the errors count every row."""
+    """The learner is fitted to means with smaller noise, the errors count every row."""
     X, X_new, sigma, rng = setting()
     X = np.vstack([X, X[:10], X[:4]])
     samples = simulate(CASES["spline"], X, X_new, sigma, 3.0, rng, "mean")
@@ -139,7 +142,7 @@ def test_copies_of_rows_are_simulated_too():
 
 
 def test_shapes_of_the_curves():
-    """2.12 iii) and 2.13 ii): training error falls, variance rises, test error falls then rises."""
+    """Shapes in [Dombry and Esstafa, propositions 2.12 and 2.13]."""
     X, _, sigma, _ = setting()
     times = np.r_[0, np.geomspace(1e-3, 1e6, 100)]
     out = LinearL2BoostingRegressor(time=1.0).fit(X, f(X)).bias_variance(f, sigma, times)
@@ -220,8 +223,11 @@ def test_an_unstable_learner_warns():
 
 
 def test_a_zero_eigenvalue_keeps_fitted_values_bounded_only():
-    """Proposition 2.11 counts a zero eigenvalue with blocks of size one as stable. The weights, and
-    with independent g_j the predictions elsewhere, grow like t; the fitted values do not."""
+    """A zero eigenvalue with blocks of size one is stable [Dombry and Esstafa, proposition 2.11].
+
+    The weights, and with independent g_j the predictions elsewhere, grow like t; the fitted values
+    do not.
+    """
 
     class Learner(Ridge):  # g_1(x) = 1/2 + x (x - 1), g_2(x) = 1/2 - x (x - 1) on x = 0, 1
         def fit(self, X, y):

@@ -12,6 +12,7 @@ from sklearn.linear_model import Lasso, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 from sklearn_ensemble_theory import (
     LinearL2BoostingRegressor,
@@ -77,7 +78,7 @@ def test_distance_to_the_limit_is_of_order_lambda(name):
 
 @every_learner
 def test_limit_solves_the_differential_equation(name):
-    """dZ/dt = sum_i (Y_i - Z(x_i)) g_i, (13), from the mean and from zero."""
+    """[Dombry and Esstafa, eq. (13)]: dZ/dt = sum_i (Y_i - Z(x_i)) g_i, from both starts."""
     X, y, new = make_data(n=25)
     points = np.vstack([X, new])
     G = hat(LEARNERS[name], X, points)
@@ -181,6 +182,19 @@ def test_cross_validation_by_refitting(name):
     assert model.time_ == times[np.argmin(errors)]
 
 
+def test_criteria_of_a_spline_equal_those_of_its_matrix():
+    X, y, _ = make_data(p=1)
+    y, times = y + 3.0, np.geomspace(0.1, 100, 20)
+    pipeline = make_pipeline(SmoothingSplineRegressor(df=4))  # only its matrix is known
+    for init in ("mean", "zero"):
+        for name in ("gcv", "loo", "aicc", "bic", "gmdl"):
+            spline, matrix = (
+                LinearL2BoostingRegressor(learner, time=name, times=times, init=init).fit(X, y)
+                for learner in (SmoothingSplineRegressor(df=4), pipeline)
+            )
+            np.testing.assert_allclose(spline.criterion_path_, matrix.criterion_path_, rtol=1e-7)
+
+
 def test_time_zero_is_the_constant_and_time_infinity_interpolates():
     X, y = make_tent(40, random_state=1)
     model = LinearL2BoostingRegressor(time=0).fit(X, y)
@@ -199,7 +213,7 @@ def test_degrees_of_freedom_grow_from_1_to_n():
     assert (np.diff(df) >= -1e-9).all()
     assert (np.diff(df[df < 39.9]) > 0).all()
     assert df[-1] == pytest.approx(40, abs=0.01)
-    # (27): with S symmetric and the constant an eigenvector.
+    # [Dombry and Esstafa, eq. (27)]: with S symmetric and the constant an eigenvector.
     model = LinearL2BoostingRegressor(time=1.0).fit(X, y)
     mu = model.eigenvalues_
     by_27 = 1 + (1 - np.exp(-np.outer(times[:40], mu[1:]))).sum(axis=1)
@@ -207,8 +221,10 @@ def test_degrees_of_freedom_grow_from_1_to_n():
 
 
 def test_eigenvalues_of_a_cubic_smoothing_spline():
-    """Section 4 says mu_60 is about 6e-7 (5 degrees of freedom, n = 100). Over designs drawn from
-    (26) it lies around 6e-6 with a knot at every point, around 2e-6 with 63 knots."""
+    """mu_60 is about 6e-7 in [Dombry and Esstafa, §4] (5 degrees of freedom, n = 100).
+
+    Over designs drawn from (26) it is around 6e-6 with a knot at every point, around 2e-6 with 63.
+    """
     exact, fewer = [], []
     for seed in range(20):
         X, y = make_tent(100, random_state=seed)
@@ -226,7 +242,7 @@ def test_eigenvalues_of_a_cubic_smoothing_spline():
 
 
 def test_tent_experiment():
-    """Section 4: the test error is least near t = 6, and lambda = 0.1 is close to the limit."""
+    """[Dombry and Esstafa, §4]: the test error is least near t = 6."""
     times = np.geomspace(0.5, 50, 60)
     curves, gap = [], []
     for seed in range(30):
@@ -247,7 +263,7 @@ def test_weights_are_copies_of_rows(name):
     learner = LEARNERS[name]
     if name in ("neighbours", "weighted neighbours", "gaussian process"):
         X, y, _ = make_data(n=10)
-        with pytest.raises(ValueError, match="takes no sample_weight"):
+        with pytest.raises(ValueError, match="does not support sample_weight"):
             LinearL2BoostingRegressor(learner, time=1.0).fit(X, y, np.arange(10.0))
         LinearL2BoostingRegressor(learner, time=1.0).fit(X, y, np.ones(10))
         return
@@ -317,7 +333,7 @@ def test_other_refusals():
         fit(times=[-1.0])
     with pytest.raises(ValueError, match=r"subsample=0\.01"):
         fit(subsample=0.01)
-    with pytest.raises(ValueError, match="6000 rows"):
+    with pytest.raises(ValueError, match="6000 rows and columns"):
         LinearL2BoostingRegressor(Ridge()).fit(np.arange(6000.0)[:, None], np.arange(6000.0))
     with pytest.raises(ValueError, match="times must be"):
         fit(time=1.0).predict_path(X, [np.nan])
@@ -369,17 +385,28 @@ def test_sums_of_components():
             ).fit(X, y)
             parts = sum(model.component(j, new[:, j]) for j in range(3))
             np.testing.assert_allclose(model.init_ + parts, model.predict(new), atol=1e-10)
+    # Random rows too: every subset of rows has a part for each feature.
+    model = LinearL2BoostingRegressor(
+        KernelRidge(kernel="rbf", alpha=0.3),
+        coordinates="random",
+        subsample=0.5,
+        n_subsamples=3,
+        time=4.0,
+        random_state=0,
+    ).fit(X, y)
+    parts = sum(model.component(j, new[:, j]) for j in range(3))
+    np.testing.assert_allclose(model.init_ + parts, model.predict(new), atol=1e-10)
     joint = LinearL2BoostingRegressor(SmoothingSplineRegressor(df=4), time=4.0).fit(X, y)
     parts = sum(joint.component(j, new[:, j]) for j in range(3))
     np.testing.assert_allclose(joint.init_ + parts, joint.predict(new), atol=1e-10)
     with pytest.raises(AttributeError, match="additive"):
         LinearL2BoostingRegressor(Ridge(), time=1.0).fit(X, y).component(0, new[:, 0])
-    with pytest.raises(ValueError, match="j=3"):
+    with pytest.raises(ValueError, match="got 3"):
         joint.component(3, new[:, 0])
 
 
 def test_many_rows():
-    """No n x n matrix: 30,000 rows of a spline learner in well under 20 times the bytes of x."""
+    """No n x n matrix: a spline learner needs less than 20 times the bytes of x."""
     import tracemalloc
 
     rng = np.random.default_rng(0)
@@ -401,6 +428,37 @@ def test_n_jobs():
     one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
     np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
     np.testing.assert_array_equal(one.predict(new), two.predict(new))
+
+
+def test_n_jobs_with_several_blas_threads():
+    """joblib's workers have fewer BLAS threads than the main process: the rounding differed."""
+    X, y, new = make_data(n=120)
+    model = LinearL2BoostingRegressor(KernelRidge(), time="cv")
+    with threadpool_limits(2, user_api="blas"):
+        one, two = (clone(model).set_params(n_jobs=k).fit(X, y) for k in (1, 2))
+    np.testing.assert_array_equal(one.criterion_path_, two.criterion_path_)
+    np.testing.assert_array_equal(one.predict(new), two.predict(new))
+
+
+@pytest.mark.parametrize("name", ["spline", "gaussian", "kernel ridge"])
+def test_splits_refer_to_all_rows_also_those_of_weight_zero(name):
+    X, y, new = make_data(n=30)
+    w = np.ones(30)
+    w[[0, 7, 11, 29]] = 0
+    kept = np.flatnonzero(w)
+    folds = [(np.flatnonzero(np.arange(30) % 3 != k), np.arange(k, 30, 3)) for k in range(3)]
+    position = np.full(30, -1)
+    position[kept] = np.arange(len(kept))
+    among_kept = [tuple(position[part][position[part] >= 0] for part in fold) for fold in folds]
+    fit = {"time": "cv", "times": [0.5, 2.0, 8.0]}
+    weighted = LinearL2BoostingRegressor(LEARNERS[name], cv=folds, **fit).fit(X, y, w)
+    dropped = LinearL2BoostingRegressor(LEARNERS[name], cv=among_kept, **fit).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
+    np.testing.assert_array_equal(weighted.predict(new), dropped.predict(new))
+    # An integer means folds of the rows that are fitted.
+    weighted = LinearL2BoostingRegressor(LEARNERS[name], cv=4, **fit).fit(X, y, w)
+    dropped = LinearL2BoostingRegressor(LEARNERS[name], cv=4, **fit).fit(X[kept], y[kept])
+    np.testing.assert_array_equal(weighted.criterion_path_, dropped.criterion_path_)
 
 
 def test_metadata_routing():

@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline.additive import AdditiveDesign
+from sklearn_ensemble_theory.smoothing._spline.base import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis, demmler_reinsch
 
 
@@ -67,7 +67,7 @@ def test_equals_scipy_cubic():
 
 
 def test_degree_is_2r_minus_1():
-    """Example 2.4 prints degree r + 1 and a constant derivative of that order; 2r - 1 is right."""
+    """[Dombry and Esstafa, example 2.4] prints degree r + 1; 2r - 1 is right."""
     x = np.linspace(0, 1, 8)[:, None]
     y = np.random.default_rng(0).standard_normal(8)
     for r in (1, 2, 3):
@@ -85,7 +85,7 @@ def test_degree_is_2r_minus_1():
 
 
 def test_penalty_is_the_integral():
-    """At the optimum, moving along any spline g changes fit and penalty by opposite amounts."""
+    """At the optimum, a change along any spline g changes fit and penalty by opposite amounts."""
     rng = np.random.default_rng(4)
     X, y = rng.uniform(-3, 3, size=(25, 1)), rng.standard_normal(25)
     nu = 0.3
@@ -273,5 +273,5 @@ def test_messages():
     with pytest.raises(ValueError, match="range of a feature of X overflows"):
         SmoothingSplineRegressor().fit([[-1.7e308], [1.7e308], [0]], [1, 2, 3])
     big = SmoothingSplineRegressor(df=4).fit(np.arange(6000.0)[:, None], np.arange(6000.0))
-    with pytest.raises(ValueError, match="at most 5000 rows"):
+    with pytest.raises(ValueError, match="at most 5000 training rows"):
         big.smoother_matrix()

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from sklearn_ensemble_theory.smoothing._linear_boosting.operators import (
-    LadderOperator,
-    SpectralOperator,
+from sklearn_ensemble_theory.smoothing._linear_boosting.matrix_path import (
+    EigenbasisOperator,
+    SquaringOperator,
     operator,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.spectral import (
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     n_rounds,
     phi_1,
     residual_filter,
@@ -57,12 +57,12 @@ def matrices():
     nilpotent = np.diag(np.full(n - 1, 0.3), 1)
     nilpotent[5:, 5:] += np.diag(np.full(5, 0.4))
     return {
-        "symmetric": (symmetric, None, SpectralOperator),
-        "metric": (symmetric / metric[:, None], metric, SpectralOperator),
-        "constant metric": (symmetric, np.full(n, 3.0), SpectralOperator),
-        "general": (general, None, SpectralOperator),
-        "defective": (nilpotent, None, LadderOperator),
-        "zero": (np.zeros((n, n)), None, SpectralOperator),
+        "symmetric": (symmetric, None, EigenbasisOperator),
+        "metric": (symmetric / metric[:, None], metric, EigenbasisOperator),
+        "constant metric": (symmetric, np.full(n, 3.0), EigenbasisOperator),
+        "general": (general, None, EigenbasisOperator),
+        "defective": (nilpotent, None, SquaringOperator),
+        "zero": (np.zeros((n, n)), None, EigenbasisOperator),
     }
 
 

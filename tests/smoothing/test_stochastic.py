@@ -1,4 +1,4 @@
-"""Stochastic boosting (section 3): its mean, its variance, its limits, against simulation."""
+"""Stochastic boosting [Dombry and Esstafa, §3]: mean, variance and limits, by simulation."""
 
 from itertools import combinations
 
@@ -43,7 +43,7 @@ def coordinate_matrices(learner, X, points):
 
 
 def simulate(matrices, y, rate, m, n_runs, rng):
-    """Algorithm (19) in n_runs copies at once: predictions at all points after m rounds."""
+    """[Dombry and Esstafa, eq. (19)] in n_runs copies: predictions after m rounds."""
     F = np.full((n_runs, matrices.shape[1]), y.mean())
     for _ in range(m):
         G = matrices[rng.integers(len(matrices), size=n_runs)]
@@ -74,7 +74,7 @@ def test_mean_and_variance(case, rate, m):
         LEARNER, learning_rate=rate, time=m * rate, random_state=0, **CASES[case]
     ).fit(X, y)
     # (21): the mean is deterministic boosting of the average learner.
-    mean = model._dynamics_.predictor([m * rate]).predict(points)[:, 0] * model._scale
+    mean = model._path.predictor([m * rate]).predict(points)[:, 0] * model._scale
     errors = runs.std(axis=0) / np.sqrt(len(runs))
     assert (np.abs(runs.mean(axis=0) - mean) < 4 * errors + 1e-12).all()
     # A matrix indexed as (20) prints it, g_i(x_j), has another mean.
@@ -143,7 +143,7 @@ def test_all_subsets_when_they_are_few(rate):
     steps = 8 if rate else 20_000
     for _ in range(steps):
         F = F + (rate or 2.0 / steps) * G @ (y - F[:n])
-    mean = model._dynamics_.predictor([2.0]).predict(points)[:, 0] * model._scale
+    mean = model._path.predictor([2.0]).predict(points)[:, 0] * model._scale
     np.testing.assert_allclose(mean, F, atol=1e-10 if rate else 1e-3)
     if rate == 0:
         np.testing.assert_array_equal(model.predict(points), mean)
@@ -211,7 +211,7 @@ def test_bound_vanishes_with_the_learning_rate():
     ]
     np.testing.assert_allclose(np.log10(np.divide(bounds[1:], bounds[:-1])), -1, atol=0.2)
     assert stochastic_variance_bound(matrices, y, 1.0, 10_000) == np.inf
-    with pytest.raises(ValueError, match="do not fit"):
+    with pytest.raises(ValueError, match="matrices must have shape"):
         stochastic_variance_bound(matrices[0], y, 0.1, 10)
 
 

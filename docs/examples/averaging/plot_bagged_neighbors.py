@@ -1,21 +1,21 @@
 """
-Bagging the nearest neighbour: subsamples, and their limit
-==========================================================
+Bagged nearest neighbours: subsamples and their limit
+=====================================================
 
-The nearest neighbour of a point follows the noise of its one target. Bagging it, each replication
-on s of the n rows, averages over more and more rows as n/s grows: first the variance falls, then
-the bias takes over. The panels repeat the experiment of figure 10.1 in F. Bach, *Learning Theory
-from First Principles*, m = 20 subsamples, and beside them the limit of infinitely many,
-:class:`~sklearn_ensemble_theory.BaggedNearestNeighborsRegressor`, which needs no subsample at all.
+The prediction of one nearest neighbour has the noise of a single target. Bagging it, with s of the
+n rows in each replication, averages over more rows as n/s increases: the variance decreases, and
+the bias increases. The panels repeat the experiment of [Bach, figure 10.1] with m = 20 subsamples
+and show the limit of infinitely many beside it, which
+:class:`~sklearn_ensemble_theory.BaggedNearestNeighborsRegressor` computes without resampling.
 """
 
 # %%
 # Twenty subsamples against infinitely many
 # -----------------------------------------
 # With n/s = 1 every subsample is the whole data set, so both curves are the plain nearest
-# neighbour. Elsewhere the limit is the smoother of the two, and its test error is below the mean
-# test error of m = 20 subsamples, taken here over ten draws of the twenty: the difference is the
-# variance of the draws. One draw, as the one in the panels, can do better by luck.
+# neighbour. Otherwise the limit is smoother, and its test error is below the test error of m = 20
+# subsamples, averaged here over ten draws of the twenty: the difference is the variance of the
+# draws. A single draw, such as the one in the panels, can be better by chance.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,8 +67,8 @@ plt.show()
 # %%
 # The weights
 # -----------
-# All that n/s decides is how fast the weight of the i-th nearest row falls with its rank i. It is
-# close to geometric, (s/n) (1 - s/n)^(i-1), so n/s is the number of neighbours that matter.
+# The ratio n/s determines how fast the weight of the i-th nearest row decreases with its rank i. It
+# is nearly geometric, (s/n) (1 - s/n)^(i-1), so the effective number of neighbours is about n/s.
 
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
 
@@ -83,9 +83,9 @@ plt.show()
 # %%
 # Choosing s without resampling
 # -----------------------------
-# The leave-one-out error of every s comes from a single query of the training rows among
-# themselves. Beside it the test error; and, on the right, how far m replications are from their
-# limit: the distance falls as one over the root of m.
+# The leave-one-out error of every s is computed from a single neighbour query of the training rows.
+# The left panel compares it with the test error. The right panel shows the distance of m
+# replications from their limit, which decreases as one over the square root of m.
 
 model = BaggedNearestNeighborsRegressor(max_samples="loo").fit(X, y)
 sizes, loo = model.loo_path_["max_samples"], model.loo_path_["error"]

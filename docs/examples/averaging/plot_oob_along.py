@@ -2,15 +2,15 @@
 Out-of-bag scores along the number of members
 =============================================
 
-A row that a member has not drawn can judge that member. With `oob_score=True` a fit therefore comes
-with an estimate of its quality at the price of the members' predictions, without a fold or a
-held-out set, and `oob_scores_` has it for every smaller ensemble as well: where the curve is flat,
-more members are a waste.
+Each row can be predicted by the members that did not draw it. With `oob_score=True` this gives an
+estimate of the score without cross-validation or a held-out set, at the cost of the members'
+predictions. `oob_scores_` contains it for every smaller ensemble as well: where the curve is flat,
+more members do not help.
 """
 
 # %%
-# Forests on real data, with the metric of one's own choice: a callable takes the place of the
-# accuracy or of R². Shown with it is the score on rows held out.
+# Two forests on real data. A callable `oob_score` replaces accuracy or R² by another metric. The
+# plots also show the score on held-out rows.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes, load_digits
@@ -37,9 +37,9 @@ def halves(X, y):
 
 
 # %%
-# About a third of the trees have not seen a row, so an out-of-bag score is that of a forest of a
-# third of the size. It runs behind the held-out score at first; by 100 trees both are flat, and
-# what is left between them is mostly the luck of which rows were held out.
+# About a third of the trees have not seen a given row, so an out-of-bag score is that of a forest
+# of a third of the size. With few trees it is below the held-out score. From 100 trees on both are
+# flat, and the remaining difference is mostly due to the choice of the held-out rows.
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
 for axis, forest, data, metric, label in [
     (
@@ -71,7 +71,7 @@ axes[1].set_title("diabetes, oob_score=mean_absolute_error")
 plt.show()
 
 # %%
-# A fit that turns out to be too short goes on where it ended, and so does its curve.
+# With `warm_start=True` more trees can be added, and the curve is continued.
 X, _, y, _ = halves(*load_diabetes(return_X_y=True))
 forest = RandomForestRegressor(50, oob_score=True, warm_start=True, random_state=0).fit(X, y)
 before = forest.oob_scores_

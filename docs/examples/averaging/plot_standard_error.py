@@ -1,13 +1,14 @@
 """
-How sure is the mean of an ensemble?
-====================================
+Standard error of the mean of an ensemble
+=========================================
 
-The members of an ensemble differ from each other, and that is easily taken for the error of their
-mean. It is not: most of what they differ in goes away in the mean. What stays is how the mean would
-move if the training set were another one. `standard_error` estimates that from one fit, by the
-infinitesimal jackknife; `ensemble_std` is the spread of the members.
+The standard deviation of the members of an ensemble, `ensemble_std`, is not the error of their
+mean: most of the differences between the members average out. The error that remains is the
+variation of the mean over training sets. `standard_error` estimates it from one fit, by the
+infinitesimal jackknife.
 
-Here both are held against the truth, the standard deviation of the mean over fresh training sets.
+This example compares both with the true value, the standard deviation of the mean over independent
+training sets.
 """
 
 # %%
@@ -45,7 +46,7 @@ def bagged_trees(n_estimators, seed, name):
 
 
 def true_error(name, n_estimators=40):
-    """Over fresh training sets, less what so few trees add to it."""
+    """Over independent training sets, minus the part that is due to the number of trees."""
     bags = [bagged_trees(n_estimators, seed, name) for seed in range(n_sets)]
     variance = np.var([bag.predict(x[:, None]) for bag in bags], axis=0, ddof=1)
     spread = np.mean([bag.ensemble_std(x[:, None]) ** 2 for bag in bags], axis=0)
@@ -53,9 +54,9 @@ def true_error(name, n_estimators=40):
 
 
 # %%
-# One training set, 1000 trees. The narrow band says how far the mean would move for most training
-# sets; it knows of no bias, as at the jump, which every mean of trees rounds off. The wide band
-# says where single trees are.
+# One training set, 1000 trees. The narrow band shows the variation of the mean over training sets.
+# It does not include bias, as at the jump, where every mean of trees is too smooth. The wide band
+# shows the variation of single trees.
 bags = {name: bagged_trees(1000, 1000, name) for name in schemes}
 bag = bags["a quarter of the rows"]
 mean, error, spread = (f(x[:, None]) for f in (bag.predict, bag.standard_error, bag.ensemble_std))
@@ -70,12 +71,12 @@ axis.legend(ncols=2, loc="upper center")
 plt.show()
 
 # %%
-# Against the truth. On subsamples the standard error is right on the average over x; at a single
-# point it is an estimate from a single training set, and goes up and down around the truth.
-# With the bootstrap it is too small here: a fully grown tree repeats the noise of the nearest row
-# as soon as it has drawn that row once, and drawing it twice changes nothing, so the covariance
-# between weight and answer misses a part. Where error bars matter, draw fewer rows, without
-# replacement, or ask for larger leaves.
+# Comparison with the true value. On subsamples the standard error is right on average over x; at a
+# single point it is an estimate from one training set and varies around the true value. With the
+# bootstrap it is too small here: a fully grown tree reproduces the target of a row as soon as it
+# has drawn that row once, and drawing it twice changes nothing, so the covariance between the
+# weight and the prediction captures only a part. Where error bars matter, draw fewer rows without
+# replacement, or use larger leaves.
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for axis, name in zip(axes, schemes):
     bag = bags[name]

@@ -1,20 +1,19 @@
 """
-Why a forest draws features at its splits
+Variance decomposition of a random forest
 =========================================
 
 The mean of :math:`B` trees, each of variance :math:`\\sigma^2` and any two of correlation
-:math:`\\rho`, has variance :math:`\\rho\\sigma^2 + (1-\\rho)\\sigma^2/B` [003, section 4.5]. More
-trees shrink the second term only. What shrinks the first is `max_features`, the number of features
-that a split may choose from: trees that were offered different features are less alike. The price
-is paid in bias.
+:math:`\\rho`, has variance :math:`\\rho\\sigma^2 + (1-\\rho)\\sigma^2/B` [Shah, §4.5]. More trees
+reduce the second term only. Smaller values of `max_features`, the number of features considered at
+a split, reduce the first: the trees are less correlated. They increase the bias.
 
-Below, forests are fitted to many fresh training sets of a simulated problem, so that variance and
-bias are known, and `variance_decomposition` is asked for its opinion from a single training set.
+Below, forests are fitted to many independent training sets of a simulated problem, which gives the
+true variance and bias. The estimates of `variance_decomposition` use a single training set.
 """
 
 # %%
-# The problem: ten features that share half of their variance, so that a split that is not offered
-# the best of them finds another that says nearly the same. The target is their sum, with noise.
+# The problem: ten correlated features, each with half of its variance in common with the others, so
+# that a split without the best feature finds a similar one. The target is their sum, with noise.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -45,8 +44,9 @@ def forest(max_features, n_estimators, random_state):
 X_test, f_test, _ = sample(12345, 150)
 
 # %%
-# What is true over fresh training sets. The variance of the forest's mean is seen between the sets,
-# what the draws add to a single tree within them; the two make up :math:`\sigma^2`.
+# The true values over independent training sets. The variance of the forest's mean is computed
+# between the sets, the variance that the draws add to a single tree within them; together they are
+# :math:`\sigma^2`.
 true = {"sigma2": [], "rho": [], "variance": [], "bias2": []}
 for max_features in candidates:
     means, spreads = [], []
@@ -65,7 +65,7 @@ for max_features in candidates:
     true["bias2"].append(bias2.mean())
 
 # %%
-# What one training set says. The infinitesimal jackknife inside wants more trees than a prediction
+# Estimates from one training set. The infinitesimal jackknife needs more trees than a prediction
 # does, about as many as there are rows.
 X, _, y = sample(1000, n_rows)
 one_fit = {"sigma2": [], "rho": []}
@@ -75,15 +75,15 @@ for max_features in candidates:
     one_fit["rho"].append((found.rho * found.sigma2).mean() / found.sigma2.mean())
 
 # %%
-# A tree that chooses from one feature is more variable than one that chooses from all, and two of
-# them are much less alike. The product :math:`\rho\sigma^2`, which no number of trees undercuts,
-# falls; the bias rises; their sum is least in between.
+# With fewer features at a split, single trees vary more and are much less correlated. The product
+# :math:`\rho\sigma^2`, the limit for infinitely many trees, decreases, and the bias increases. The
+# sum of the two has its minimum in between.
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
 for axis, name, title in [
     (left, "sigma2", r"variance of one tree, $\sigma^2$"),
     (middle, "rho", r"correlation of two trees, $\rho$"),
 ]:
-    axis.plot(candidates, true[name], "o-", label="over fresh training sets")
+    axis.plot(candidates, true[name], "o-", label="over independent training sets")
     axis.plot(candidates, one_fit[name], "s", mfc="none", color="C1", label="from one training set")
     axis.set(title=title, ylim=(0, 1.1 * max(one_fit[name])))
 left.legend(loc="lower right")

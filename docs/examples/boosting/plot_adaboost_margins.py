@@ -1,14 +1,15 @@
 """
-AdaBoost along its rounds: edges, bounds and margins
-====================================================
+AdaBoost: edges, error bounds and margins
+=========================================
 
-AdaBoost asks little of its weak learner, an edge: to be right a little more often than a coin,
-under weights that make every round harder. The theorem turns the edges into a bound on the training
-error, and the margins say what goes on after that error is 0.
+AdaBoost needs weak learners whose weighted error is below 1/2 by some edge in every round.
+[Ghoshdastidar, theorem En.4] bounds the training error in terms of the edges. The margins show how
+the fit changes after the training error is 0.
 """
 
 # %%
-# Two classes divided by a circle. No stump comes near a circle; a weighted vote of stumps does.
+# Two classes separated by a circle. A single stump separates them badly, a weighted vote of stumps
+# well.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -36,21 +37,21 @@ gamma = model.edges_.min()
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")
 left.plot(T, model.edges_, lw=0.8)
 left.axhline(gamma, color="0.5", ls=":", label=f"smallest edge, {gamma:.3f}")
-left.set(xlabel="round", ylabel="edge 1/2 - eps", ylim=(0, None), title="what each stump is worth")
+left.set(xlabel="round", ylabel="edge 1/2 - eps", ylim=(0, None), title="edge of each stump")
 left.legend()
 right.plot(T, train, label="training error")
 right.plot(T, test, label="test error")
 right.plot(T, model.training_error_bounds_, label="product of 2 sqrt(eps(1-eps))")
 right.plot(T, np.exp(-2 * gamma**2 * T), "k:", label="exp(-2 gamma² T)")
-right.set(xlabel="round", ylim=(0, 0.5), title="the theorem and what it bounds")
+right.set(xlabel="round", ylim=(0, 0.5), title="training error and its bounds")
 right.legend()
 plt.show()
 
 # %%
-# The training error is 0 long before the last round, and hundreds of rounds more do the test error
-# no harm. The margin y f(x) / sum of the coefficients lies in [-1, 1] and measures how decided the
-# vote is. Further rounds push up the smallest margins, those of the rows near the circle, at the
-# expense of the large ones.
+# The training error is 0 long before the last round, and hundreds of further rounds do not increase
+# the test error. The margin, y f(x) divided by the sum of the coefficients, is in [-1, 1] and
+# measures how clear the vote is. Further rounds increase the smallest margins, those of rows near
+# the circle, and decrease the large ones.
 print(f"no training error from round {T[train == 0][0]} on")
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4), layout="constrained")

@@ -1,14 +1,14 @@
 """
-Smaller steps, more rounds: the cross-validated path of L2-boosting
-===================================================================
+Learning rates and the cross-validated path of L2-boosting
+==========================================================
 
-A learning rate of 1 takes each stump whole; a rate of 0.001 takes a thousandth of it and needs a
-thousand times the rounds. Friedman's observation of 2001 was that the small steps predict better.
-`L2BoostingRegressor` can afford them: its rounds do not cost the number of rows, and the
-held-out error of every round of every fold comes from sums that are counted once.
+With a learning rate of 1 each stump is added in full; with a rate of 0.001 only a thousandth of it,
+and a thousand times as many rounds are needed. Friedman (2001) observed that small steps predict
+better. `L2BoostingRegressor` makes them cheap: the cost of a round does not depend on the number of
+rows, and the held-out error of every round of every fold is computed from the same sums.
 
-Here the same problem is solved with four rates. What is comparable between them is the rounds times
-the rate, the *time*.
+This example fits the same problem with four rates. The number of rounds times the learning rate,
+called the *time*, is comparable between them.
 """
 
 # %%
@@ -33,12 +33,11 @@ X_test, y_test = sample(20_000, 1)
 time = 60.0
 
 # %%
-# One fit a rate: the whole path of five folds, the best number of rounds, and the fit to all rows.
+# One fit for each rate: the whole path of five folds, the best number of rounds, and the fit to all
+# rows.
 rates = [1.0, 0.3, 0.1, 0.001]
 models = [
-    L2BoostingRegressor(
-        "cv", learning_rate=rate, max_estimators=round(time / rate), random_state=0
-    ).fit(X, y)
+    L2BoostingRegressor("cv", learning_rate=rate, max_estimators=round(time / rate)).fit(X, y)
     for rate in rates
 ]
 for rate, model in zip(rates, models):
@@ -49,12 +48,11 @@ for rate, model in zip(rates, models):
     )
 
 # %%
-# On the left, the mean over folds, with a dot at the least. Whole steps overshoot: they reach their
-# best early, it is worse, and so is everything after it. From 0.3 downwards the paths draw
-# together, towards one curve in continuous time, and become smooth, so that the least error is no
-# accident of one round. On the right, the smallest rate fold by fold, with its training error,
-# which falls for ever: the folds differ among themselves by far more than rounds along the flat
-# valley do.
+# On the left, the mean over folds, with a dot at the minimum. The error of the rate 1 is larger at
+# all times. For rates of 0.3 and less the paths converge to one curve in continuous time and become
+# smooth. On the right, the folds of the smallest rate, with the
+# training error, which always decreases: the differences between folds are much larger than those
+# between rounds near the minimum.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for rate, model, color in zip(rates, models, ["C3", "C1", "C2", "C0"]):
     path = model.cv_path_.mean(axis=1)
@@ -73,7 +71,7 @@ longer = L2BoostingRegressor(round(time / rate), learning_rate=rate).fit(X, y)
 right.plot(times, longer.train_path_, color="0.4", lw=1.5, label="training")
 right.axvline(rate * model.n_estimators_, color="C0", ls=":", lw=1)
 right.axhline(1, color="0.7", lw=0.8)
-right.text(time, 1.01, "noise", color="0.4", ha="right", va="bottom", fontsize=9)
+right.text(0.5, 1.01, "noise", color="0.4", ha="left", va="bottom", fontsize=9)
 right.set(xlim=(0, time), ylim=(0.6, 2.0), xlabel="rounds times learning rate")
 right.set_title(f"learning rate {rate:g}", fontsize=10)
 right.legend(loc="upper right")

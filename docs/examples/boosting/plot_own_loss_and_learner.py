@@ -1,18 +1,17 @@
 """
-A loss and a base learner of one's own
-======================================
+Custom loss and base learner
+============================
 
-Gradient boosting is three parts: a loss, a weak learner, a step rule. Each can be brought along. A
-loss is any object with ``value(y, u)`` and ``gradient(y, u)``, a weak learner any scikit-learn
-regressor.
+A gradient boosting model consists of a loss, a weak learner and a step rule. A loss can be any
+object with ``value(y, u)`` and ``gradient(y, u)``, and a weak learner any scikit-learn regressor.
 """
 
 # %%
-# A loss: what a delay costs
-# --------------------------
-# Deliveries: arriving late costs four times as much as waiting early, and both costs grow smoothly,
-# like a softened pinball loss. Two short methods are enough; the optimal constant, the line search
-# and the leaves of the trees are found numerically.
+# A loss: the cost of a delay
+# ---------------------------
+# For deliveries, a late arrival costs four times as much as an early one, with a smooth transition:
+# a smoothed pinball loss. Two short methods are enough; the optimal constant, the line search and
+# the leaves of the trees are computed numerically.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -58,8 +57,8 @@ ax.legend()
 plt.show()
 
 # %%
-# The new promise lies where one delivery in five comes late: the quantile at which 4 times the
-# probability of "late" equals that of "early".
+# The predicted time is late for one delivery in five: the quantile at which 4 times the probability
+# of "late" equals that of "early".
 late = np.mean(y > model.predict(X))
 print(f"late: {late:.0%}")
 
@@ -67,9 +66,8 @@ print(f"late: {late:.0%}")
 # %%
 # A learner: one spline of one feature
 # ------------------------------------
-# A base learner that fits a smooth curve to its best feature. Boosted, it is a smooth additive
-# model, whose first rounds go to the features that help most. The line search works for any
-# learner.
+# A base learner that fits a smooth curve to the best single feature. Boosting it gives a smooth
+# additive model. The line search works for any learner.
 class OneSpline(RegressorMixin, BaseEstimator):
     """Least-squares spline of the feature that fits best."""
 
@@ -100,7 +98,7 @@ model = GradientBoostingRegressor(
 ).fit(X, y)
 
 chosen = np.bincount([member.found_[0] for member in model.estimators_[:, 0]], minlength=6)
-print("rounds spent on each feature:", chosen)
+print("number of rounds for each feature:", chosen)
 
 x = np.linspace(-2, 2, 300)
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.2), sharey=True, layout="constrained")

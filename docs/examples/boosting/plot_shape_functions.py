@@ -1,20 +1,19 @@
 """
-Shape functions: an additive model that shows all of itself
-===========================================================
+Shape functions of an additive model
+====================================
 
-Boosted stumps look at one feature each. Added up by feature they are one step function a feature,
-the *shape functions*, and the prediction is the intercept plus the p values read off them: nothing
-else is in the model. `L2BoostingRegressor` keeps them in `shape_functions_`, centred on the
-training rows, in units of the target.
+Each stump depends on one feature. The sum of the stumps of a feature is a step function, its *shape
+function*, and the prediction is the intercept plus the values of the p shape functions.
+`L2BoostingRegressor` stores them in `shape_functions_`, centred on the training rows, in units of
+the target.
 
 The data: 442 diabetes patients, ten baseline variables, and the progression of the disease a year
 later, on a scale from 25 to 346.
 """
 
 # %%
-# `n_estimators="cv"` takes the number of rounds with the least squared error over five folds. The
-# learning rate is small, because small steps make smoother functions and rounds cost next to
-# nothing.
+# `n_estimators="cv"` selects the number of rounds with the smallest squared error over five folds.
+# The learning rate is small, because small steps give smoother functions and rounds are cheap.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -23,14 +22,14 @@ from sklearn.model_selection import cross_val_score
 from sklearn_ensemble_theory import BaggingRegressor, L2BoostingRegressor
 
 X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-model = L2BoostingRegressor("cv", learning_rate=0.01, max_estimators=4_000, random_state=0)
+model = L2BoostingRegressor("cv", learning_rate=0.01, max_estimators=4_000)
 model.fit(X, y)
 r2 = cross_val_score(model, X, y, cv=5)
 print(f"{model.n_estimators_} rounds; R² over five outer folds: {r2.mean():.3f}")
 
 # %%
-# How much of a function is there, and how much is the luck of who was in the study? Fits to
-# bootstrap samples of the patients answer that; each with its own number of rounds.
+# Fits to bootstrap samples of the patients show how much the functions vary. Each fit selects its
+# own number of rounds.
 bag = BaggingRegressor(model, n_estimators=40, random_state=0).fit(X, y)
 
 
@@ -41,8 +40,8 @@ def value_at(member, j, x):
 
 
 # %%
-# In order of importance. The line is the fit, the band holds the middle 80 % of the bootstrap fits
-# at each point, the ticks are the patients.
+# The six most important functions. The line is the fit, the band contains the middle 80 % of the
+# bootstrap fits at each point, and the ticks are the patients.
 order = np.argsort(model.feature_importances_)[::-1][:6]
 names = {"s5": "s5: log triglycerides", "s3": "s3: HDL cholesterol", "s6": "s6: blood sugar"}
 figure, axes = plt.subplots(2, 3, figsize=(10, 5.6), sharey=True, layout="constrained")
@@ -63,8 +62,7 @@ for axis in axes[:, 0]:
 figure.suptitle(f"Six of ten shape functions; intercept {model.intercept_:.0f}")
 
 # %%
-# `predict_terms` reads them off for given patients. The row of a patient is the reason for the
-# prediction.
+# `predict_terms` returns the terms of the sum for given patients.
 patient = X.iloc[[3]]
 terms = model.predict_terms(patient)[0]
 for j in np.argsort(-np.abs(terms))[:5]:

@@ -1,12 +1,12 @@
 """
-A network grown unit by unit, inside a ball or with early stopping
-==================================================================
+A neural network by boosting and by Frank-Wolfe
+===============================================
 
 A sum of rectified linear units :math:`\\pm(\\pm(x_j - c))_+` is a network with one hidden layer.
-Boosting grows it unit by unit, each the best one for what is left over, found exactly; no gradient
-descent over weights takes place [000, section 10.3.1]. Two things keep such a network from
-overfitting: to stop boosting early, or to bound the sum of its absolute output weights, the
-variation norm, and to find the best network within the bound by Frank-Wolfe [000, section 10.3.6].
+Boosting adds one unit at a time, the exact best unit for the residuals; no gradient descent over
+weights is needed [Bach, §10.3.1]. There are two ways to prevent overfitting: stop boosting early,
+or bound the sum of the absolute output weights, the variation norm, and find the best network
+within the bound by the Frank-Wolfe algorithm [Bach, §10.3.6].
 """
 
 import matplotlib.pyplot as plt
@@ -36,14 +36,14 @@ def error(prediction):
 
 
 # %%
-# Boosting: the error of every number of units, from one fit.
+# Boosting: one fit gives the error for every number of units.
 boosted = GradientBoostingRegressor(ReLUUnitRegressor(), n_estimators=300, learning_rate=0.3)
 boosted.fit(X, y)
 by_rounds = [error(p) for p in boosted.staged_predict(X_test)]
 
 # %%
-# Frank-Wolfe: a fit for each radius, with enough rounds to come near the best in the ball, and the
-# dual gap to say how near.
+# Frank-Wolfe: one fit for each radius, with enough rounds to come close to the minimum in the ball.
+# The dual gap bounds the distance to the minimum.
 units = ReLUUnitRegressor("inner_product")
 radii = np.geomspace(0.5, 60, 8)
 models = [
@@ -57,11 +57,11 @@ chosen = FrankWolfeRegressor(
 ).fit(X, y)
 
 # %%
-# Too small a ball and too few units leave out signal, too large a ball and too many units let in
-# noise; the best of the two is about the same. Cross-validation (the dotted line) finds a radius
-# near the best. On the right, what the certificate is good for: the risk of plain Frank-Wolfe is
-# never further above the best in the ball than the gap, which one can compute without knowing the
-# best.
+# With a small ball or few units the model underfits, with a large ball or many units it overfits.
+# The smallest error of Frank-Wolfe is slightly smaller here. Cross-validation (the dotted line)
+# selects a radius close to the best. On the right, the risk of plain Frank-Wolfe minus the smallest
+# risk in the ball is never larger than the dual gap, which is computed without knowing that
+# minimum.
 figure, (left, middle, right) = plt.subplots(1, 3, figsize=(11.5, 3.6), layout="constrained")
 left.semilogx(np.arange(1, 301), by_rounds)
 left.set(xlabel="units", ylabel="error of the mean", title="boosting")
@@ -78,12 +78,14 @@ best = FrankWolfeRegressor(
 ).fit(X, y)
 plain = FrankWolfeRegressor(units, radius=radius, n_estimators=300, tol=0).fit(X, y)
 right.loglog(np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far")
-right.loglog(plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_, label="risk above best")
-right.set(xlabel="rounds", title="certificate")
+right.loglog(
+    plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_, label="risk minus minimum"
+)
+right.set(xlabel="rounds", title="dual gap")
 right.legend()
 
 # %%
-# The model is a network, and can be taken away as one.
+# The fitted model can be exported as a network.
 network = chosen.to_network()
 norm = np.abs(network.output_weights).sum()
 print(f"{len(network.output_weights)} units, sum of |weights| {norm:.2f}")

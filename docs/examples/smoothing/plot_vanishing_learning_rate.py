@@ -1,15 +1,16 @@
 """
-Boosting at vanishing learning rate
-===================================
+L2-boosting in the vanishing learning rate limit
+================================================
 
-The numerical illustration of [002, section 4], with its six figures: a cubic smoothing spline of
-five degrees of freedom is boosted on data from two tents under noise. Every curve below comes from
-one decomposition of the spline's matrix; no round of boosting is run.
+The numerical illustration of [Dombry and Esstafa, §4], with its six figures: a cubic smoothing
+spline with five degrees of freedom is boosted on noisy observations of a function with two tents.
+Every curve below is computed from one decomposition of the spline's matrix; no round of boosting is
+run.
 """
 
 # %%
-# The data are those of [002, (26)]. The limit at several times: at the start there is only the
-# mean, t = 10 fits fairly well, and overfitting arrives, but very slowly.
+# The data are those of [Dombry and Esstafa, eq. (26)]. The limit at several times: at t = 0 it is
+# the mean, t = 10 fits fairly well, and overfitting increases very slowly.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -39,10 +40,10 @@ axes[0].legend(loc="upper center", fontsize="small")
 plt.show()
 
 # %%
-# Training and test error along time, for three learning rates and for the limit, averaged over 50
-# samples. The test error is least between t = 4 and t = 6 and flat around there (the paper has one
-# sample, and its least error near 6); the rate 0.1 can hardly be told from the limit, and smaller
-# rates are better mainly at small times.
+# Training and test error as functions of time, for three learning rates and for the limit, averaged
+# over 50 samples. The test error has a flat minimum between t = 4 and t = 6 (near 6 in the paper,
+# which uses one sample). The rate 0.1 is very close to the limit, and smaller rates are better
+# mainly at small times.
 along = np.geomspace(0.2, 55, 150)
 rates = [1.0, 0.5, 0.1, 0.0]
 training, test = {rate: [] for rate in rates}, {rate: [] for rate in rates}
@@ -70,19 +71,18 @@ print(f"the test error of the limit is least at t = {best:.1f}")
 print(f"test errors at rate 0.1 and in the limit differ by at most {gap:.3f}")
 
 # %%
-# What the data themselves have to say about the time: the curves of the first sample, the expected
-# test error that its design would give if f were known, and the time that generalised
-# cross-validation chose.
+# Choosing the time from the data: the errors of the first sample, the expected test error for its
+# design if f were known, and the time selected by generalised cross-validation.
 X_test, y_test = make_tent(1000, random_state=10_000)
 BoostingPathDisplay.from_estimator(limit, X_test, y_test, f=tent, sigma=0.5, times=along)
 plt.show()
 
 # %%
-# The eigenvalues of the spline's matrix fall over nine orders of magnitude. The slowest ones need
-# times in the billions, so that the training error, which does tend to zero exponentially fast,
-# does not come near it in any time that one would use. (The paper draws the first 60; the later
-# ones need an orthogonal decomposition of the two halves of the criterion, which is how the spline
-# is fitted here.)
+# The eigenvalues of the spline's matrix decrease over nine orders of magnitude. The smallest ones
+# need times in the billions, so that the training error, which tends to zero exponentially fast, is
+# far from zero at any practical time. (The paper shows the first 60; the later ones need an
+# orthogonal decomposition of the two terms of the criterion, which is how the spline is fitted
+# here.)
 mu = limit.eigenvalues_
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 axis.semilogy(np.arange(1, 61), mu[:60], ".", label="first 60")
@@ -92,10 +92,11 @@ axis.legend()
 plt.show()
 
 # %%
-# On the training points, boosting multiplies the part of y along the i-th eigenvector by
-# 1 - exp(-mu_i t) [002, (27)]. Since the eigenvalues are so spread, nearly all of these
-# coefficients are close to 0 or to 1: boosting is a projection with a soft edge, and the edge moves
-# with time. Their sum is the number of degrees of freedom.
+# On the training points, boosting multiplies the component of y along the i-th eigenvector by
+# 1 - exp(-mu_i t) [Dombry and Esstafa, eq. (27)], and leaves the mean, the first one, unchanged.
+# Since the eigenvalues differ by orders of magnitude, nearly all coefficients are close to 0 or to
+# 1: boosting is a smoothed projection whose dimension increases with time. The sum of the
+# coefficients is the number of degrees of freedom.
 figure, axis = plt.subplots(figsize=(6, 3.6), layout="constrained")
 times = [1, 10, 100, 1000]
 index = np.arange(1, 61)
@@ -108,9 +109,9 @@ axis.legend()
 plt.show()
 
 # %%
-# The first eigenvectors are smooth, much like polynomials of growing degree: they hold the signal.
-# The last ones are differences between two or three neighbours that lie very close together: they
-# hold noise, and are left out for longest.
+# The first eigenvectors are smooth, similar to polynomials of increasing degree, and contain the
+# signal. The last ones are differences between two or three very close neighbours: they contain
+# noise and enter the fit last.
 from sklearn_ensemble_theory.inspection import SmootherSpectrumDisplay
 
 display = SmootherSpectrumDisplay.from_estimator(limit, times=times, n_vectors=6)

@@ -1,52 +1,59 @@
-"""Bagging of any base learner, with any of five resampling schemes [000, section 10.1]."""
+"""Bagging of any base learner, with any of five sampling schemes [Bach, §10.1]."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions, raise_for_params
+from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
-from sklearn_ensemble_theory.averaging._bagging.predictions import (
-    ClassifierAnswers,
-    RegressorAnswers,
+from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
+    ClassifierPredictionMixin,
+    RegressorPredictionMixin,
 )
 
 __all__ = ["BaggingClassifier", "BaggingRegressor"]
 
 
-def _base_has(name):
+def _estimator_has(name: str) -> Callable[[Any], bool]:
     """Whether the base learner has this method."""
 
-    def check(self):
+    def check(self: Any) -> bool:
         getattr(self._get_estimator(), name)
         return True
 
     return check
 
 
-class BaggingRegressor(RegressorAnswers, BaseBagging):
+class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
     """Bagging of a regressor: the mean of members fitted to resampled rows and features.
 
     Parameters
     ----------
     estimator : object, default=None
         The regressor to bag; `None` is a :class:`~sklearn.tree.DecisionTreeRegressor`. Any
-        regressor of scikit-learn's works, a pipeline too.
+        regressor with scikit-learn's interface can be used, including a pipeline.
 
     n_estimators : int or "pac", default=10
-        Number of members B. `"pac"` takes ceil(18 ln(2 n / `delta`)), with which bagging of
-        empirical risk minimisers has optimal sample complexity [3]_.
+        Number of members B. `"pac"` uses ceil(18 ln(2 n / `delta`)) members, with which bagging
+        of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
+        Larsen, 2023].
 
     max_samples : int or float, default=None
-        Rows s that a member draws: an int is a number of rows, a float a fraction of their total
-        weight, `None` as many as there are rows. With `bootstrap="bernoulli"` the probability q of
-        each row (an int is divided by n; `None` is 1/2).
+        Number s of rows drawn for each member: an int is a number of rows, a float a fraction of
+        their total weight, `None` as many as there are rows. With `bootstrap="bernoulli"` the
+        probability q of each row (an int is divided by n; `None` is 1/2).
 
     max_features : int or float, default=1.0
-        Features that a member draws: a number, or a fraction of them (at least one).
+        Number of features drawn for each member: an int is a number, a float a fraction of them
+        (at least one).
 
     bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
-        How a member draws its rows:
+        How the rows of a member are drawn:
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement;
@@ -54,29 +61,29 @@ class BaggingRegressor(RegressorAnswers, BaseBagging):
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n.
 
-        The drawn weights go to the base learner where its `fit` takes `sample_weight`, which
-        then sees each row once; otherwise it sees a row as often as it was drawn. Rows of
-        weight 0 it never sees.
+        A base learner whose `fit` accepts `sample_weight` is fitted to each distinct row once,
+        with the weight drawn; any other is fitted to a row as often as it was drawn. Rows of
+        weight 0 are left out.
 
     bootstrap_features : bool, default=False
         Whether features are drawn with replacement.
 
     oob_score : bool or callable, default=False
-        Whether to score the ensemble on the rows that each member has not seen; a callable is the
-        metric, `metric(y_true, y_pred)`, in place of R².
+        Whether to score the ensemble on the rows that were not drawn for a member; a callable is
+        the metric, `metric(y_true, y_pred)`, instead of R².
 
     warm_start : bool, default=False
-        Whether `fit` keeps the members that it has and adds the missing ones. Together with
-        `oob_score` the out-of-bag estimates go on as well.
+        Whether `fit` keeps the members of the previous fit and adds the missing ones. With
+        `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None
-        Members fitted at once. The model does not depend on it.
+        Number of members fitted in parallel. The model does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the draws of rows and features and the members' own randomness.
+        Seed of the draws of rows and features and of the members' own randomness.
 
     verbose : int, default=0
-        1 reports progress every few seconds on standard error, 2 after every member.
+        1 prints progress to standard error every few seconds, 2 after every member.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -90,7 +97,7 @@ class BaggingRegressor(RegressorAnswers, BaseBagging):
         The fitted members.
 
     estimators_features_ : list of ndarray
-        The columns of X that each member was shown.
+        The columns of X that each member was fitted to.
 
     estimators_samples_ : list of ndarray
         The rows drawn for each member, repeated as often as drawn.
@@ -105,16 +112,16 @@ class BaggingRegressor(RegressorAnswers, BaseBagging):
         Number of features seen at `fit`.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X has names that are all strings.
+        Names of the features, where X has feature names that are all strings.
 
     oob_score_ : float
-        Out-of-bag score, of the rows that some member has not seen.
+        Out-of-bag score, on the rows that were not drawn for at least one member.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... members; NaN before any row has been left out.
+        The same after 1, 2, ... members; NaN as long as no row has been left out.
 
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean answer of the members that have not seen the row; NaN if all have.
+        Mean prediction of the members for which the row was not drawn; NaN if there is none.
 
     See Also
     --------
@@ -124,18 +131,28 @@ class BaggingRegressor(RegressorAnswers, BaseBagging):
 
     Notes
     -----
-    Cost: B fits on at most s distinct rows, O(s log s) a draw; `predict` asks every member.
+    Cost: B fits on at most s distinct rows, O(s log s) a draw; `predict` calls every member.
     With the same `random_state`, `bootstrap=True` and `False` draw the rows and features that
-    scikit-learn's class draws. Bagging changes little where the base learner is linear in y and
-    stable [1]_; it is for learners of high variance.
+    scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful for learners
+    of high variance [Shah, §4.5] and changes little where the base learner is linear in y and
+    stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager, Hastie and
+    Efron, 2014].
 
     References
     ----------
-    .. [1] [000] section 10.1.2, and [003] section 4.5 for the variance of the mean.
-    .. [2] L. Breiman, "Bagging predictors", Machine Learning 24, 1996.
-    .. [3] [001] theorem En.3; K. G. Larsen, "Bagging is an optimal PAC learner", COLT 2023.
-    .. [4] S. Wager, T. Hastie and B. Efron, "Confidence intervals for random forests: the
-       jackknife and the infinitesimal jackknife", JMLR 15, 2014.
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (1996). "Bagging predictors". *Machine Learning* 24.
+
+    K. G. Larsen (2023). "Bagging is an optimal PAC learner". *Conference on Learning Theory*.
+
+    S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
+    jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
 
     Examples
     --------
@@ -154,20 +171,20 @@ class BaggingRegressor(RegressorAnswers, BaseBagging):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=10,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int | Literal["pac"] = 10,
         *,
-        max_samples=None,
-        max_features=1.0,
-        bootstrap=True,
-        bootstrap_features=False,
-        oob_score=False,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        delta=0.05,
-    ):
+        max_samples: int | float | None = None,
+        max_features: int | float = 1.0,
+        bootstrap: bool | str = True,
+        bootstrap_features: bool = False,
+        oob_score: bool | Callable[..., float] = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        delta: float = 0.05,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples
@@ -181,33 +198,35 @@ class BaggingRegressor(RegressorAnswers, BaseBagging):
         self.verbose = verbose
         self.delta = delta
 
-    def _get_estimator(self):
+    def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
 
-class BaggingClassifier(ClassifierAnswers, BaseBagging):
-    """Bagging of a classifier: members fitted to resampled rows and features vote.
+class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
+    """Bagging of a classifier: the mean or vote of members fitted to resampled rows and features.
 
     Parameters
     ----------
     estimator : object, default=None
         The classifier to bag; `None` is a :class:`~sklearn.tree.DecisionTreeClassifier`. Any
-        classifier of scikit-learn's works, a pipeline too.
+        classifier with scikit-learn's interface can be used, including a pipeline.
 
     n_estimators : int or "pac", default=10
-        Number of members B. `"pac"` takes ceil(18 ln(2 n / `delta`)), with which bagging of
-        empirical risk minimisers has optimal sample complexity [3]_.
+        Number of members B. `"pac"` uses ceil(18 ln(2 n / `delta`)) members, with which bagging
+        of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
+        Larsen, 2023].
 
     max_samples : int or float, default=None
-        Rows s that a member draws: an int is a number of rows, a float a fraction of their total
-        weight, `None` as many as there are rows. With `bootstrap="bernoulli"` the probability q of
-        each row (an int is divided by n; `None` is 1/2).
+        Number s of rows drawn for each member: an int is a number of rows, a float a fraction of
+        their total weight, `None` as many as there are rows. With `bootstrap="bernoulli"` the
+        probability q of each row (an int is divided by n; `None` is 1/2).
 
     max_features : int or float, default=1.0
-        Features that a member draws: a number, or a fraction of them (at least one).
+        Number of features drawn for each member: an int is a number, a float a fraction of them
+        (at least one).
 
     bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
-        How a member draws its rows:
+        How the rows of a member are drawn:
 
         - `True`: s draws with replacement, the bootstrap;
         - `False`: s rows without replacement;
@@ -215,33 +234,34 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
         - `"poisson"`: independent Poisson counts of mean s/n.
 
-        The drawn weights go to the base learner where its `fit` takes `sample_weight`, which
-        then sees each row once; otherwise it sees a row as often as it was drawn. Rows of
-        weight 0 it never sees.
+        A base learner whose `fit` accepts `sample_weight` is fitted to each distinct row once,
+        with the weight drawn; any other is fitted to a row as often as it was drawn. Rows of
+        weight 0 are left out.
 
     bootstrap_features : bool, default=False
         Whether features are drawn with replacement.
 
     oob_score : bool or callable, default=False
-        Whether to score the ensemble on the rows that each member has not seen; a callable is the
-        metric, `metric(y_true, y_pred)`, in place of accuracy.
+        Whether to score the ensemble on the rows that were not drawn for a member; a callable is
+        the metric, `metric(y_true, y_pred)`, instead of accuracy.
 
     warm_start : bool, default=False
-        Whether `fit` keeps the members that it has and adds the missing ones. Together with
-        `oob_score` the out-of-bag estimates go on as well.
+        Whether `fit` keeps the members of the previous fit and adds the missing ones. With
+        `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None
-        Members fitted at once. The model does not depend on it.
+        Number of members fitted in parallel. The model does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the draws of rows and features and the members' own randomness.
+        Seed of the draws of rows and features and of the members' own randomness.
 
     verbose : int, default=0
-        1 reports progress every few seconds on standard error, 2 after every member.
+        1 prints progress to standard error every few seconds, 2 after every member.
 
     voting : {"soft", "hard"}, default="soft"
-        `"soft"` averages the members' probabilities (a member without them votes); `"hard"` is the
-        majority vote, which is consistent whenever a single member is [001, theorem En.1].
+        `"soft"` averages the members' probabilities (a member without `predict_proba` votes);
+        `"hard"` is the majority vote, which is consistent whenever a single member is
+        [Ghoshdastidar, theorem En.1].
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -255,7 +275,7 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         The fitted members.
 
     estimators_features_ : list of ndarray
-        The columns of X that each member was shown.
+        The columns of X that each member was fitted to.
 
     estimators_samples_ : list of ndarray
         The rows drawn for each member, repeated as often as drawn.
@@ -264,7 +284,7 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         The labels, sorted.
 
     n_classes_ : int
-        Their number.
+        Number of classes.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean importances of the members, where the base learner has importances.
@@ -273,16 +293,16 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         Number of features seen at `fit`.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X has names that are all strings.
+        Names of the features, where X has feature names that are all strings.
 
     oob_score_ : float
-        Out-of-bag score, of the rows that some member has not seen.
+        Out-of-bag score, on the rows that were not drawn for at least one member.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... members; NaN before any row has been left out.
+        The same after 1, 2, ... members; NaN as long as no row has been left out.
 
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Mean answer of the members that have not seen the row; NaN if all have.
+        Mean prediction of the members for which the row was not drawn; NaN if there is none.
 
     See Also
     --------
@@ -292,18 +312,28 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
 
     Notes
     -----
-    Cost: B fits on at most s distinct rows, O(s log s) a draw; `predict` asks every member.
+    Cost: B fits on at most s distinct rows, O(s log s) a draw; `predict` calls every member.
     With the same `random_state`, `bootstrap=True` and `False` draw the rows and features that
-    scikit-learn's class draws. Bagging changes little where the base learner is linear in y and
-    stable [1]_; it is for learners of high variance.
+    scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful for learners
+    of high variance [Shah, §4.5] and changes little where the base learner is linear in y and
+    stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager, Hastie and
+    Efron, 2014].
 
     References
     ----------
-    .. [1] [000] section 10.1.2, and [003] section 4.5 for the variance of the mean.
-    .. [2] L. Breiman, "Bagging predictors", Machine Learning 24, 1996.
-    .. [3] [001] theorem En.3; K. G. Larsen, "Bagging is an optimal PAC learner", COLT 2023.
-    .. [4] S. Wager, T. Hastie and B. Efron, "Confidence intervals for random forests: the
-       jackknife and the infinitesimal jackknife", JMLR 15, 2014.
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (1996). "Bagging predictors". *Machine Learning* 24.
+
+    K. G. Larsen (2023). "Bagging is an optimal PAC learner". *Conference on Learning Theory*.
+
+    S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
+    jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
 
     Examples
     --------
@@ -325,21 +355,21 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
 
     def __init__(
         self,
-        estimator=None,
-        n_estimators=10,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int | Literal["pac"] = 10,
         *,
-        max_samples=None,
-        max_features=1.0,
-        bootstrap=True,
-        bootstrap_features=False,
-        oob_score=False,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        voting="soft",
-        delta=0.05,
-    ):
+        max_samples: int | float | None = None,
+        max_features: int | float = 1.0,
+        bootstrap: bool | str = True,
+        bootstrap_features: bool = False,
+        oob_score: bool | Callable[..., float] = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        voting: Literal["soft", "hard"] = "soft",
+        delta: float = 0.05,
+    ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.max_samples = max_samples
@@ -354,11 +384,11 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         self.voting = voting
         self.delta = delta
 
-    def _get_estimator(self):
+    def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
-    @available_if(_base_has("decision_function"))
-    def decision_function(self, X, **params):
+    @available_if(_estimator_has("decision_function"))
+    def decision_function(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' decision functions, where the base learner has one.
 
         Parameters
@@ -372,12 +402,13 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, k)
-            One column for two classes, as the base learner gives it.
+            One column for two classes, as the base learner returns it.
 
         Raises
         ------
         ValueError
-            If a member's rows lacked a class, so that its scores have another meaning.
+            If a class was missing among the rows of a member, whose scores then have another
+            meaning.
 
         Notes
         -----
@@ -385,14 +416,14 @@ class BaggingClassifier(ClassifierAnswers, BaseBagging):
         """
         raise_for_params(params, self, "decision_function")
         check_is_fitted(self)
-        short = [k for k, member in enumerate(self.estimators_) if self._lacks_classes(member)]
-        if short:
+        lacking = [k for k, member in enumerate(self.estimators_) if self._lacks_classes(member)]
+        if lacking:
             raise ValueError(
-                f"The rows of member {short[0]} lacked some of the {self.n_classes_} classes, so "
-                "that its decision_function cannot be averaged with the others; predict_proba can."
+                f"The rows of member {lacking[0]} lacked some of the {self.n_classes_} classes, so "
+                "its decision_function cannot be averaged with the others; use predict_proba."
             )
         params = self._route(params, "decision_function")
-        return self._mean_answer(self._validate_X(X), "decision_function", params)
+        return self._mean_prediction(self._validate_X(X), "decision_function", params)
 
-    def _lacks_classes(self, member):
+    def _lacks_classes(self, member: BaseEstimator) -> bool:
         return len(getattr(member, "classes_", self.classes_)) < self.n_classes_

@@ -1,15 +1,18 @@
-"""One member of a bagged ensemble: drawing its rows, fitting it, asking it.
+"""One member of a bagged ensemble: drawing its rows, fitting it, its predictions.
 
 These functions run inside the workers. Nothing here depends on how the members are spread over
-them: a member is known by its seed, and `member_blocks` cuts the ensemble in the same places for
-any number of jobs, so sums of floating-point numbers come out the same to the last bit.
+them: a member is determined by its seed, and `member_blocks` cuts the ensemble in the same places
+for any number of jobs, so sums of floating-point numbers are the same to the last bit.
 """
 
 import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -17,144 +20,218 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, routing_enabled, safe_indexing
-from sklearn_ensemble_theory.averaging._bagging.sampling import Resampling
+from sklearn_ensemble_theory._trees import is_tree, single_precision_if_finite
+from sklearn_ensemble_theory.averaging._bagging.sampling import SamplingScheme
 
 MAX_SEED = np.iinfo(np.int32).max
 # At most so many tasks a prediction: more would cost more to hand out than they save.
 MAX_BLOCKS = 64
-# Learners that release the interpreter lock and take input that needs no further check. A subclass
-# may have changed `fit`, so it is treated as any other learner.
 
 
-def random_state_names(estimator):
+def random_state_names(estimator: BaseEstimator) -> list[str]:
     """Its `random_state` parameters, nested ones too, in a fixed order."""
     names = sorted(estimator.get_params(deep=True))
     return [n for n in names if n == "random_state" or n.endswith("__random_state")]
 
 
-def takes_sample_weight(estimator):
+def takes_sample_weight(estimator: BaseEstimator) -> bool:
+    """Whether its `fit` accepts `sample_weight`; with metadata routing, whether it requests it."""
     if routing_enabled():
         return bool(get_routing_for_object(estimator).consumes("fit", ("sample_weight",)))
     return has_fit_parameter(estimator, "sample_weight")
 
 
-def balanced_weights(codes, weights, n_classes):
-    """Weights of the rows that give every class that occurs the same total."""
-    totals = np.bincount(codes, weights=weights, minlength=n_classes)
-    with np.errstate(divide="ignore"):
-        return (totals.sum() / (n_classes * totals))[codes]
+def member_input(estimator: BaseEstimator, X: Any) -> tuple[Any, bool]:
+    """(X as the members take it, whether they need not check it again).
+
+    Trees store X in single precision: it is converted once instead of by every member.
+    """
+    converted = single_precision_if_finite(X) if is_tree(estimator) else None
+    return (X, False) if converted is None else (converted, True)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What all members of one fit share; it travels to the workers."""
+@dataclass(frozen=True, kw_only=True)
+class MemberSpec(ABC):
+    """What all members of one fit share; it is sent to the workers.
 
-    estimator: object
-    resampling: Resampling
+    Parameters
+    ----------
+    estimator : estimator
+        The base learner; None in a fitted ensemble, which only repeats draws.
+
+    scheme : SamplingScheme
+        The law of the rows' weights.
+
+    n_features : int
+        Number of columns of X.
+
+    checked : bool, default=False
+        Whether X has been through `member_input`, so that a tree need not check it again.
+
+    weighted : bool, default=False
+        Whether the base learner's `fit` accepts `sample_weight`.
+
+    out_of_bag : str, default=None
+        The method that predicts the rows left out; None where no predictions are needed.
+
+    n_classes : int, default=0
+        Number of classes of the ensemble; 0 for regression.
+
+    fit_params : dict, default={}
+        Metadata for the base learner's `fit`.
+    """
+
+    estimator: BaseEstimator | None
+    scheme: SamplingScheme
     n_features: int
-    max_features: int
-    bootstrap_features: bool
-    random_states: list  # see `random_state_names`
-    # A forest's trees take the member's seed as their own, and all features.
-    forest: bool = False
-    # class_weight="balanced_subsample": the bag's classes get equal total weight.
-    balance_classes: bool = False
-    # Whether X went through `tree_input`, so that a tree need not check it again.
     checked: bool = False
     weighted: bool = False
-    out_of_bag: str | None = None  # the method asked on the rows left out
-    n_classes: int | None = None
-    fit_params: dict = field(default_factory=dict)
+    out_of_bag: str | None = None
+    n_classes: int = 0
+    fit_params: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def all_features(self):
+    @abstractmethod
+    def all_features(self) -> bool:
+        """Whether every member is fitted to all columns of X, in their order."""
+
+    @abstractmethod
+    def draw_features(self, rng: np.random.RandomState) -> np.ndarray:
+        """The columns of X that a member is fitted to."""
+
+    @abstractmethod
+    def unfitted_member(self, seed: int) -> BaseEstimator:
+        """A clone of the base learner, its random states set from the member's seed."""
+
+    def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
+        """The weights with which a member is fitted, from the weights drawn for its rows."""
+        return weights
+
+    def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(features, rows, weights of the rows) of the member with this seed."""
+        rng = check_random_state(seed)
+        features = self.draw_features(rng)
+        return features, *self.scheme.draw(rng)
+
+    def indices(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """(features, rows in the order drawn, repeated as often as drawn)."""
+        rng = check_random_state(seed)
+        features = self.draw_features(rng)
+        return features, self.scheme.indices(rng)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaggingMemberSpec(MemberSpec):
+    """Members of a bagged ensemble: any base learner, on features drawn for each member.
+
+    Parameters
+    ----------
+    max_features : int
+        Number of features drawn.
+
+    bootstrap_features : bool
+        Whether they are drawn with replacement.
+
+    random_states : list of str
+        The parameters that `random_state_names` returns.
+    """
+
+    max_features: int
+    bootstrap_features: bool
+    random_states: list[str]
+
+    @property
+    def all_features(self) -> bool:
         return not self.bootstrap_features and self.max_features == self.n_features
 
-    def features(self, rng):
-        if self.forest:
-            return np.arange(self.n_features)
+    def draw_features(self, rng: np.random.RandomState) -> np.ndarray:
         if self.bootstrap_features:
             return rng.randint(0, self.n_features, self.max_features)
         return sample_without_replacement(self.n_features, self.max_features, random_state=rng)
 
-    def member(self, seed):
+    def unfitted_member(self, seed: int) -> BaseEstimator:
         member = clone(self.estimator)
-        if self.forest:
-            member.set_params(random_state=seed)
-        elif self.random_states:
+        if self.random_states:
             rng = check_random_state(seed)
             member.set_params(**{name: rng.randint(MAX_SEED) for name in self.random_states})
         return member
 
-    def draw(self, seed):
-        """(features, rows, weights) of the member with this seed."""
-        rng = check_random_state(seed)
-        features = self.features(rng)
-        return features, *self.resampling.draw(rng)
 
-    def indices(self, seed):
-        """(features, rows as drawn, repeated as often as drawn)."""
-        rng = check_random_state(seed)
-        features = self.features(rng)
-        if self.resampling.scheme == "bayesian" or not self.resampling.draws_counts:
-            return features, self.resampling.draw(rng)[0]
-        return features, self.resampling.indices(rng)
-
-
-def fit_member(plan, X, y, seed):
-    """Fit one member; also ask it about the rows that it has not seen, where that is wanted.
+def fit_member(
+    spec: MemberSpec, X: Any, y: np.ndarray, seed: int
+) -> tuple[BaseEstimator, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
+    """Fit one member, and predict the rows that it is not fitted to where that is needed.
 
     A learner that takes weights gets the distinct rows with their weights, s' <= s of them; one
-    that does not gets its rows as drawn. Rows of weight 0 reach neither.
+    that does not gets its rows as drawn. Rows of weight 0 are left out in both.
+
+    Returns
+    -------
+    member : estimator
+    features : ndarray of shape (n_member_features,)
+    out_of_bag : tuple (rows, predictions) or None
     """
-    member = plan.member(seed)
-    if plan.weighted:
-        features, rows, weights = plan.draw(seed)
+    member = spec.unfitted_member(seed)
+    weights = None
+    if spec.weighted:
+        features, rows, weights = spec.draw(seed)
     else:
-        features, rows = plan.indices(seed)
-        weights = None
-    params = check_method_params(X, params=plan.fit_params, indices=rows)
+        features, rows = spec.indices(seed)
+    params = check_method_params(X, params=spec.fit_params, indices=rows)
     y_rows = safe_indexing(y, rows)
-    if plan.balance_classes:
-        weights = weights * balanced_weights(y_rows, weights, plan.n_classes)
-    if weights is not None and not (weights == 1).all():
-        params["sample_weight"] = weights
-    if plan.checked:
+    if weights is not None:
+        weights = spec.fit_weights(weights, y_rows)
+        if not (weights == 1).all():
+            params["sample_weight"] = weights
+    if spec.checked:
         params["check_input"] = False
     X_rows = safe_indexing(X, rows)
-    if not plan.all_features:
+    if not spec.all_features:
         X_rows = X_rows[:, features]
-    with np.errstate(all="ignore"):  # the base learner's arithmetic warns nobody
+    with np.errstate(all="ignore"):  # no warnings from the arithmetic of the base learner
         try:
             member.fit(X_rows, y_rows, **params)
         except ValueError:
-            # Many classifiers refuse rows of one class, which a small bag may hold by chance. What
-            # such rows say is that class.
-            if (plan.n_classes or 1) == 1 or (y_rows != y_rows[0]).any():
+            # Many classifiers reject rows of one class, which a small draw may hold by chance. The
+            # member then predicts that class.
+            if spec.n_classes <= 1 or (y_rows != y_rows[0]).any():
                 raise
             member = DummyClassifier(strategy="prior").fit(X_rows, y_rows)
-    if plan.out_of_bag is None:
+    if spec.out_of_bag is None:
         return member, features, None
-    outside = np.ones(X.shape[0], dtype=bool)
-    outside[rows] = False
-    outside = np.flatnonzero(outside)
+    is_outside = np.ones(X.shape[0], dtype=bool)
+    is_outside[rows] = False
+    outside = np.flatnonzero(is_outside)
     if not len(outside):
         return member, features, None
-    answer = ask(
+    predictions = member_predictions(
         member,
-        plan.out_of_bag,
+        spec.out_of_bag,
         safe_indexing(X, outside),
-        features=None if plan.all_features else features,
-        n_classes=plan.n_classes,
-        checked=plan.checked,
+        features=None if spec.all_features else features,
+        n_classes=spec.n_classes,
+        checked=spec.checked,
     )
-    return member, features, (outside, answer)
+    return member, features, (outside, predictions)
 
 
-def ask(member, method, X, *, features=None, n_classes=None, checked=False, params=None):
-    """A member's answer on all classes of the ensemble, of shape (n,) or (n, n_outputs).
+def member_predictions(
+    member: BaseEstimator,
+    method: str,
+    X: Any,
+    *,
+    features: np.ndarray | None = None,
+    n_classes: int = 0,
+    checked: bool = False,
+    params: dict[str, Any] | None = None,
+) -> np.ndarray:
+    """A member's predictions, for all classes of the ensemble.
 
-    `method` is a method of the member, or "vote": one for the class that it predicts.
+    `method` is a method of the member, or "vote": 1 for the class that it predicts.
+
+    Returns
+    -------
+    predictions : ndarray of shape (n,), (n, n_outputs) or (n, n_classes)
     """
     if features is not None:
         X = X[:, features]
@@ -165,29 +242,40 @@ def ask(member, method, X, *, features=None, n_classes=None, checked=False, para
         if method == "vote":
             chosen = np.asarray(member.predict(X, **params), dtype=np.intp)
             return (chosen[:, None] == np.arange(n_classes)).astype(float)
-        # Trees have no `check_input` here: their logarithm is of the probabilities below.
+        # The `predict_log_proba` of trees has no `check_input`; it is the logarithm of their
+        # probabilities.
         if checked and method == "predict_log_proba":
-            return np.log(ask(member, "predict_proba", X, n_classes=n_classes, checked=True))
-        answer = getattr(member, method)(X, **params)
-        if method in ("predict_proba", "predict_log_proba") and answer.shape[1] != n_classes:
-            # A bag may miss a class; the member gives it probability 0.
-            full = np.full((len(answer), n_classes), 0.0 if method == "predict_proba" else -np.inf)
-            full[:, np.asarray(member.classes_, dtype=np.intp)] = answer
-            answer = full
-    return answer
+            probabilities = member_predictions(
+                member, "predict_proba", X, n_classes=n_classes, checked=True
+            )
+            return np.log(probabilities)
+        predictions = getattr(member, method)(X, **params)
+        if method in ("predict_proba", "predict_log_proba") and predictions.shape[1] != n_classes:
+            # The rows of a member may lack a class; the member gives it probability 0.
+            absent = 0.0 if method == "predict_proba" else -np.inf
+            full = np.full((len(predictions), n_classes), absent)
+            full[:, np.asarray(member.classes_, dtype=np.intp)] = predictions
+            predictions = full
+    return predictions
 
 
-def member_blocks(n_members):
-    """Slices that cut the ensemble into at most MAX_BLOCKS parts, whatever n_jobs is."""
+def member_blocks(n_members: int) -> list[slice]:
+    """Slices that cut the ensemble into at most MAX_BLOCKS parts, for any n_jobs."""
     bounds = np.linspace(0, n_members, min(n_members, MAX_BLOCKS) + 1).astype(int)
     return [slice(a, b) for a, b in itertools.pairwise(bounds)]
 
 
-def sum_answers(members, features, method, X, **kwargs):
-    """The sum of the members' answers, in their order; logarithms are summed as probabilities."""
+def summed_predictions(
+    members: Sequence[BaseEstimator],
+    features: Sequence[np.ndarray | None],
+    method: str,
+    X: Any,
+    **kwargs: Any,
+) -> np.ndarray:
+    """The sum of the members' predictions, in order; logarithms are summed as probabilities."""
     add = np.logaddexp if method == "predict_log_proba" else np.add
-    total = None
+    total: Any = None
     for member, columns in zip(members, features):
-        answer = ask(member, method, X, features=columns, **kwargs)
-        total = answer if total is None else add(total, answer)
+        predictions = member_predictions(member, method, X, features=columns, **kwargs)
+        total = predictions if total is None else add(total, predictions)
     return total

@@ -1,47 +1,60 @@
 """Out-of-bag estimates along the number of members.
 
-A row is predicted by the members that have not seen it. The sums below take one member at a time,
-so the score of every smaller ensemble comes with that of the whole at the price of scoring.
+A row is predicted by the members that are not fitted to it. The sums below take one member at a
+time, so the score of every smaller ensemble costs no more than scoring it.
 """
+
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 
+Score = Callable[[np.ndarray, np.ndarray], float]
+
 
 class OutOfBag:
-    """Running means of the members' answers on the rows left out of their bags.
+    """Running means of the members' predictions on the rows that they are not fitted to.
 
     Parameters
     ----------
     shape : tuple
-        Shape of the answers on all training rows, (n,) or (n, k).
+        Shape of the predictions on all training rows, (n,) or (n, k).
+
     score : callable
-        `score(rows, answers)`: the score on rows that have an estimate.
+        `score(rows, predictions)`: the score on rows that have an estimate; NaN if None.
     """
 
-    def __init__(self, shape, score):
+    def __init__(self, shape: tuple[int, ...], score: Score | None) -> None:
         self.total = np.zeros(shape)
-        self.votes = np.zeros(shape[0], dtype=np.intp)
+        self.n_predictions = np.zeros(shape[0], dtype=np.intp)
         self.score = score
-        self.scores = []
+        self.scores: list[float] = []
 
-    def continued(self, score):
-        """A copy to go on with; the original stays as it is should the fit fail."""
-        copy = OutOfBag(self.total.shape, score)
+    def continued(self, score: Score | None) -> Self:
+        """A copy to add members to; the original stays as it is should the fit fail."""
+        copy = type(self)(self.total.shape, score)
         copy.total[:] = self.total
-        copy.votes[:] = self.votes
+        copy.n_predictions[:] = self.n_predictions
         copy.scores = list(self.scores)
         return copy
 
-    def add(self, rows, answers):
-        """One member's answers on the rows that it has not seen; the score after it."""
-        self.total[rows] += answers
-        self.votes[rows] += 1
-        known = np.flatnonzero(self.votes)
-        score = self.score(known, self.mean(known)) if len(known) else np.nan
+    def add(self, outside: tuple[np.ndarray, np.ndarray] | None) -> None:
+        """Add a member, then score: the rows that it is not fitted to, and its predictions on them.
+
+        None for a member that is fitted to all rows.
+        """
+        if outside is not None:
+            rows, predictions = outside
+            self.total[rows] += predictions
+            self.n_predictions[rows] += 1
+        known = np.flatnonzero(self.n_predictions)
+        score = np.nan
+        if self.score is not None and len(known):
+            score = self.score(known, self.mean(known))
         self.scores.append(float(score))
 
-    def mean(self, rows=slice(None)):
-        """Mean answers; NaN on a row that every member has seen."""
-        votes = self.votes[rows].reshape(-1, *[1] * (self.total.ndim - 1))
+    def mean(self, rows: slice | np.ndarray = slice(None)) -> np.ndarray:
+        """Mean predictions; NaN for a row that all members are fitted to."""
+        counts = self.n_predictions[rows].reshape(-1, *[1] * (self.total.ndim - 1))
         mean = np.full_like(self.total[rows], np.nan)
-        return np.divide(self.total[rows], votes, out=mean, where=votes > 0)
+        return np.divide(self.total[rows], counts, out=mean, where=counts > 0)

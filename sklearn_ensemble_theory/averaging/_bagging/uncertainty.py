@@ -1,10 +1,12 @@
-"""How sure a bagged ensemble is: three questions, three methods.
+"""The uncertainty of a bagged ensemble: three questions, three methods.
 
-The spread of the members says how much they differ from each other, which does not shrink as
-members are added; the standard error says how much their mean would differ on fresh data; the
-decomposition says how the two hang together.
+The spread of the members measures how much they differ from each other, which does not decrease as
+members are added; the standard error measures how much their mean would differ on fresh data; the
+decomposition relates the two.
 """
 
+from collections.abc import Iterator
+from typing import Any
 from warnings import warn
 
 import numpy as np
@@ -12,68 +14,77 @@ import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._trees import is_tree, single_precision_if_finite
-from sklearn_ensemble_theory.averaging._bagging.jackknife import decompose, infinitesimal_jackknife
-from sklearn_ensemble_theory.averaging._bagging.members import ask
+from sklearn_ensemble_theory._typing import MatrixLike
+from sklearn_ensemble_theory.averaging._bagging.jackknife import (
+    VarianceDecomposition,
+    decompose,
+    infinitesimal_jackknife,
+)
+from sklearn_ensemble_theory.averaging._bagging.members import member_input, member_predictions
 
-# Numbers held at once when answers or covariances are gathered: 64 MB of float64.
+# Numbers held at once when predictions or covariances are gathered: 64 MB of float64.
 CHUNK = 2**23
 
 
 class UncertaintyMixin:
     """Standard errors and spreads of the mean of the members."""
 
-    def standard_error(self, X):
+    def standard_error(self, X: MatrixLike) -> np.ndarray:
         """Standard error of the ensemble's mean over fresh training sets.
 
-        The infinitesimal jackknife [Wager, Hastie and Efron, 2014]: how the mean would answer to a
-        little more weight on each training row, read off the covariance between the weights that
-        the rows happened to get and the members' answers, less the part that is Monte Carlo noise.
-        It estimates the standard deviation of the mean of infinitely many members; the spread of
-        the members (`ensemble_std`) is another thing.
+        The infinitesimal jackknife [Wager, Hastie and Efron, 2014] measures how the mean would
+        change with a little more weight on each training row, by the covariance between the weights
+        drawn for the row and the members' predictions, and subtracts the part that is Monte Carlo
+        noise. It estimates the standard deviation of the mean of infinitely many members; the
+        spread of the members (`ensemble_std`) is another quantity.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points at which to judge the mean.
+            Points at which to compute the standard error.
 
         Returns
         -------
         error : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             In the units of y; for a classifier of shape (n_samples, n_classes), the standard
             error of each mean probability. Never NaN: where the noise exceeds the signal the
-            error is 0 and a warning says that more members are needed (about as many as there
+            error is 0, with a warning that more members are needed (about as many as there
             are training rows).
 
         Raises
         ------
         ValueError
-            With fewer than 2 members, with `sample_weight` at fit, or where every member saw
-            every row in the same way.
+            With fewer than 2 members, with `sample_weight` at fit, or where every member was
+            fitted to every row in the same way.
 
         Notes
         -----
-        The covariance sees what a little more of a row would do. A fully grown tree ignores how
-        often it drew a row, so with `bootstrap=True` and all rows part of the row's influence goes
-        unseen: in simulations the error came out at 2/3 of the truth, at 9/10 with leaves of 10
-        rows. Subsamples without replacement, `bootstrap=False, max_samples=0.25`, had it right to
-        a few percent for any leaf size.
+        A fully grown tree does not depend on how often a row was drawn, so with `bootstrap=True`
+        and all rows the covariance misses part of the row's influence: in simulations the estimate
+        was 2/3 of the true standard error, and 9/10 with leaves of 10 rows. With subsamples without
+        replacement, `bootstrap=False, max_samples=0.25`, it was within a few percent for any leaf
+        size.
 
         Cost: the members' predictions, and O(m B s) time for m points, B members of s rows,
         in blocks of bounded memory.
+
+        References
+        ----------
+        S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
+        jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
         """
         return np.sqrt(np.maximum(self._jackknife(X, warn_below=True)[0], 0.0))
 
-    def ensemble_std(self, X):
-        """Standard deviation of the members' answers around their mean.
+    def ensemble_std(self, X: MatrixLike) -> np.ndarray:
+        """Standard deviation of the members' predictions around their mean.
 
-        What a single member's random draw of rows and features does to it; it does not fall with
-        the number of members. For the error of the mean see `standard_error`.
+        It is the effect of the random draw of rows and features on a single member, and does not
+        decrease with the number of members. For the error of the mean see `standard_error`.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Points at which to ask the members.
+            Points at which to compute it.
 
         Returns
         -------
@@ -90,17 +101,16 @@ class UncertaintyMixin:
         Cost: the members' predictions.
         """
         X = self._check_uncertainty(X)
-        return np.concatenate(
-            [answers.std(axis=0, ddof=1) for answers in self._answers_by_chunk(X)]
-        )
+        chunks = self._predictions_in_chunks(X)
+        return np.concatenate([predictions.std(axis=0, ddof=1) for predictions in chunks])
 
-    def variance_decomposition(self, X):
+    def variance_decomposition(self, X: MatrixLike) -> VarianceDecomposition:
         """Variance of one member, correlation between members, variance of their mean.
 
         Over fresh training sets and fresh draws a member has variance sigma², two members fitted
         to one training set have correlation rho, and the mean of B of them has variance
-        rho sigma² + (1 - rho) sigma² / B [003, section 4.5]. rho sigma² is what the infinitesimal
-        jackknife estimates, (1 - rho) sigma² the spread of the members.
+        rho sigma² + (1 - rho) sigma² / B [Shah, §4.5]. The infinitesimal jackknife estimates
+        rho sigma², the spread of the members estimates (1 - rho) sigma².
 
         Parameters
         ----------
@@ -120,40 +130,44 @@ class UncertaintyMixin:
         Notes
         -----
         Cost: as `standard_error`.
+
+        References
+        ----------
+        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
         """
         jackknife, spread = self._jackknife(X)
         return decompose(jackknife, spread, len(self.estimators_))
 
-    def _check_uncertainty(self, X):
+    def _check_uncertainty(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
         if len(self.estimators_) < 2:
             raise ValueError("The spread of the members needs n_estimators >= 2.")
         return self._validate_X(X)
 
-    def _jackknife(self, X, warn_below=False):
-        """(Var_IJ, variance of the members' answers), at the points X."""
+    def _jackknife(self, X: MatrixLike, warn_below: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(Var_IJ, variance of the members' predictions), at the points X."""
         X = self._check_uncertainty(X)
-        drawing = self._drawing
-        if drawing.resampling.sample_weight is not None:
+        scheme = self._member_spec.scheme
+        if scheme.sample_weight is not None:
             raise ValueError(
                 "The infinitesimal jackknife is defined for rows of equal weight; this ensemble "
                 "was fitted with sample_weight or class_weight."
             )
-        scale = drawing.resampling.jackknife_scale
+        scale = scheme.jackknife_scale
         if not np.isfinite(scale):
             raise ValueError(
-                f"bootstrap={drawing.resampling.scheme!r} and max_samples={self.max_samples} show "
-                "every row to every member alike, which says nothing of other training sets."
+                f"With bootstrap={scheme.bootstrap!r} and max_samples={self.max_samples} every "
+                "member is fitted to every row with the same weight, so that the variance over "
+                "training sets cannot be estimated."
             )
         weights = self._drawn_weights()
         variance, spread, level = [], [], []
-        for answers in self._answers_by_chunk(X):
-            flat = answers.reshape(len(answers), -1)
-            noise = drawing.resampling.noise
-            part = infinitesimal_jackknife(weights, flat, scale=scale, noise=noise)
-            variance.append(part.reshape(answers.shape[1:]))
-            spread.append(answers.var(axis=0, ddof=1))
-            level.append((answers**2).mean(axis=0))
+        for predictions in self._predictions_in_chunks(X):
+            flat = predictions.reshape(len(predictions), -1)
+            part = infinitesimal_jackknife(weights, flat, scale=scale, noise=scheme.noise)
+            variance.append(part.reshape(predictions.shape[1:]))
+            spread.append(predictions.var(axis=0, ddof=1))
+            level.append((predictions**2).mean(axis=0))
         variance, spread, level = map(np.concatenate, (variance, spread, level))
         # Members that agree to rounding leave a difference of rounding errors, not of noise.
         below = np.count_nonzero((variance < 0) & (spread > 1e-24 * level))
@@ -166,9 +180,9 @@ class UncertaintyMixin:
             )
         return variance, spread
 
-    def _drawn_weights(self):
+    def _drawn_weights(self) -> sp.csr_array:
         """The weights v of the training rows in the members, sparse of shape (B, n)."""
-        draws = [self._drawing.draw(seed)[1:] for seed in self._seeds]
+        draws = [self._member_spec.draw(seed)[1:] for seed in self._seeds]
         indptr = np.cumsum([0] + [len(rows) for rows, _ in draws])
         return sp.csr_array(
             (
@@ -176,31 +190,29 @@ class UncertaintyMixin:
                 np.concatenate([rows for rows, _ in draws]),
                 indptr,
             ),
-            shape=(len(draws), self._drawing.resampling.n_samples),
+            shape=(len(draws), self._member_spec.scheme.n_samples),
         )
 
-    def _answers_by_chunk(self, X):
-        """The members' answers (B, m, ...) for consecutive chunks of the rows of X."""
-        method = self._answer_method(self.estimator_)
-        X_checked = single_precision_if_finite(X) if is_tree(self.estimator_) else None
-        checked = X_checked is not None
-        X = X_checked if checked else X
-        columns = self._columns()
-        n_classes = self._drawing.n_classes
-        width = max(len(self.estimators_), self._drawing.resampling.n_samples) * (n_classes or 1)
+    def _predictions_in_chunks(self, X: Any) -> Iterator[np.ndarray]:
+        """The members' predictions (B, m, ...) for consecutive chunks of the rows of X."""
+        spec = self._member_spec
+        method = self._prediction_method(self.estimator_)
+        X, checked = member_input(self.estimator_, X)
+        features = self._features_or_all()
+        width = max(len(self.estimators_), spec.scheme.n_samples) * max(1, spec.n_classes)
         step = max(1, CHUNK // width)
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             yield np.stack(
                 Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                    delayed(ask)(
+                    delayed(member_predictions)(
                         member,
                         method,
                         part,
-                        features=own,
-                        n_classes=n_classes,
+                        features=columns,
+                        n_classes=spec.n_classes,
                         checked=checked,
                     )
-                    for member, own in zip(self.estimators_, columns)
+                    for member, columns in zip(self.estimators_, features)
                 )
             )

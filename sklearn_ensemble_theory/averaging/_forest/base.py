@@ -1,19 +1,22 @@
-"""What the two forests share: the bagging of `_base` with trees that draw features at splits."""
+"""The fit of random forests: bagging of trees that draw features at their splits."""
 
 import math
+from dataclasses import dataclass
 from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._trees import single_precision_if_finite
+from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
-from sklearn_ensemble_theory.averaging._bagging.members import Plan
-from sklearn_ensemble_theory.averaging._bagging.sampling import Resampling
+from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, member_input
+from sklearn_ensemble_theory.averaging._bagging.sampling import SCHEMES, AllRows, SamplingScheme
 
-# Parameters that are handed to every tree as they are.
+# Parameters that are passed to every tree as they are.
 TREE_PARAMETERS = (
     "criterion",
     "max_depth",
@@ -33,53 +36,80 @@ SHARED_CONSTRAINTS = {
 }
 
 
+def balanced_weights(codes: np.ndarray, weights: np.ndarray | None, n_classes: int) -> np.ndarray:
+    """Weights of the rows that give every class that occurs the same total."""
+    totals = np.bincount(codes, weights=weights, minlength=n_classes)
+    with np.errstate(divide="ignore"):
+        return (totals.sum() / (n_classes * totals))[codes]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForestMemberSpec(MemberSpec):
+    """Trees that are fitted to all features, with the member's seed as their own."""
+
+    @property
+    def all_features(self) -> bool:
+        return True
+
+    def draw_features(self, rng: np.random.RandomState) -> np.ndarray:
+        return np.arange(self.n_features)
+
+    def unfitted_member(self, seed: int) -> BaseEstimator:
+        return clone(self.estimator).set_params(random_state=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalancedForestMemberSpec(ForestMemberSpec):
+    """Trees for which all classes weigh the same among the rows drawn."""
+
+    def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
+        return weights * balanced_weights(y_rows, weights, self.n_classes)
+
+
 class BaseForest(BaseBagging):
     """Base of the two forests; not for direct use."""
 
-    _tree_class: type
+    _tree_class: type[BaseEstimator]
+    _validation: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
-    def _get_estimator(self):
+    def _get_estimator(self) -> BaseEstimator:
         return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
 
-    def _validate_X_y(self, X, y):
-        return validate_data(
-            self, X, y, accept_sparse="csr", ensure_all_finite=False, multi_output=True
-        )
+    def _scheme_class(self) -> type[SamplingScheme]:
+        """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
+        if not self.bootstrap and self.max_samples is None:
+            return AllRows
+        return SCHEMES[self.bootstrap]
 
-    def _validate_X(self, X):
-        return validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
-
-    def _resampling(self, y, sample_weight, classes):
+    def _make_scheme(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
+    ) -> SamplingScheme:
         weight = self._class_weights(y, sample_weight, classes)
         if weight is not None:
             sample_weight = weight if sample_weight is None else sample_weight * weight
-        if self.bootstrap is False and self.max_samples is None:
-            # The trees differ by the features that they draw only.
-            return Resampling.everything(len(y), sample_weight)
-        return Resampling.build(self.bootstrap, len(y), self.max_samples, sample_weight)
+        return self._scheme_class().of(len(y), self.max_samples, sample_weight)
 
-    def _class_weights(self, y, sample_weight, classes):
+    def _class_weights(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
+    ) -> np.ndarray | None:
+        """Weights of the rows by their classes, before any draw."""
         return None
 
-    def _plan(self, *, estimator, resampling, **shared):
-        # scikit-learn's forests mean a fraction of all rows, a tree means one of the rows it sees.
-        n_samples = resampling.n_samples
+    def _member_spec_class(self) -> type[ForestMemberSpec]:
+        return ForestMemberSpec
+
+    def _make_member_spec(self, **shared: Any) -> MemberSpec:
+        # In scikit-learn's forests a fraction is one of all rows, in a tree one of the rows that it
+        # is fitted to.
+        estimator, n_samples = shared["estimator"], shared["scheme"].n_samples
         for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
             fraction = getattr(self, name)
             if not isinstance(fraction, Integral):
                 rows = max(least, math.ceil(fraction * n_samples))
                 estimator.set_params(**{name: rows})
-        return Plan(
-            estimator=estimator,
-            resampling=resampling,
-            max_features=shared["n_features"],
-            bootstrap_features=False,
-            forest=True,
-            balance_classes=getattr(self, "class_weight", None) == "balanced_subsample",
-            **shared,
-        )
+        return self._member_spec_class()(**shared)
 
-    def apply(self, X):
+    def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.
 
         Parameters
@@ -97,10 +127,9 @@ class BaseForest(BaseBagging):
         Cost: O(depth) a row and tree.
         """
         check_is_fitted(self)
-        X = self._validate_X(X)
-        return np.column_stack(self._each_tree("apply", X))
+        return np.column_stack(self._of_each_tree("apply", self._validate_X(X)))
 
-    def decision_path(self, X):
+    def decision_path(self, X: MatrixLike) -> tuple[sp.csr_matrix, np.ndarray]:
         """The nodes of each tree that a row passes.
 
         Parameters
@@ -121,13 +150,11 @@ class BaseForest(BaseBagging):
         Cost: O(depth) a row and tree.
         """
         check_is_fitted(self)
-        paths = self._each_tree("decision_path", self._validate_X(X))
+        paths = self._of_each_tree("decision_path", self._validate_X(X))
         return sp.hstack(paths).tocsr(), np.cumsum([0] + [path.shape[1] for path in paths])
 
-    def _each_tree(self, method, X):
-        X_checked = single_precision_if_finite(X)
-        checked = X_checked is not None
+    def _of_each_tree(self, method: str, X: Any) -> list[Any]:
+        X, checked = member_input(self.estimator_, X)
         return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(getattr(tree, method))(X_checked if checked else X, check_input=not checked)
-            for tree in self.estimators_
+            delayed(getattr(tree, method))(X, check_input=not checked) for tree in self.estimators_
         )

@@ -1,24 +1,31 @@
-"""Random forests [000, section 10.2, "Random forests"; 003, section 4.5]."""
+"""Random forests [Bach, §10.2; Shah, §4.5]."""
 
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import StrOptions, tree_constraints
-from sklearn_ensemble_theory.averaging._bagging.members import balanced_weights
-from sklearn_ensemble_theory.averaging._bagging.predictions import (
-    ClassifierAnswers,
-    RegressorAnswers,
+from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
+from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
+    ClassifierPredictionMixin,
+    RegressorPredictionMixin,
 )
 from sklearn_ensemble_theory.averaging._forest.base import (
     SHARED_CONSTRAINTS,
+    BalancedForestMemberSpec,
     BaseForest,
+    ForestMemberSpec,
+    balanced_weights,
 )
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
 
-class RandomForestRegressor(RegressorAnswers, BaseForest):
-    """Random forest for regression: the mean of trees on bootstrapped rows.
+class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
+    """Random forest for regression: the mean of trees fitted to bootstrapped rows.
 
     Parameters
     ----------
@@ -26,58 +33,60 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
         Number of trees B; `"pac"` as in :class:`BaggingRegressor`.
 
     criterion : str, default="squared_error"
-        What a split improves, as in :class:`~sklearn.tree.DecisionTreeRegressor`.
+        Criterion of a split, as in :class:`~sklearn.tree.DecisionTreeRegressor`.
 
     max_depth : int, default=None
-        Depth at which a tree stops; `None` grows until leaves are pure or small.
+        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
+        `min_samples_split`.
 
     min_samples_split : int or float, default=2
-        Rows that a node needs to be split; a float is a fraction of all training rows.
+        Minimum number of rows of a node to be split; a float is a fraction of all training rows.
 
     min_samples_leaf : int or float, default=1
-        Rows that a leaf needs; a float is a fraction of all training rows.
+        Minimum number of rows of a leaf; a float is a fraction of all training rows.
 
     min_weight_fraction_leaf : float, default=0.0
-        Fraction of a tree's total weight that a leaf needs.
+        Minimum weight of a leaf, as a fraction of a tree's total weight.
 
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Features drawn at each split (m_try in [003]): fewer make the trees less alike (smaller
-        rho) and each of them worse.
+        Number of features drawn at each split, m_try in [Shah, §4.5]: with fewer the trees are
+        less correlated and each of them is less accurate.
 
     max_leaf_nodes : int, default=None
-        Leaves of a tree, grown best first; `None` does not bound them.
+        Maximum number of leaves of a tree, grown best first; `None` is no limit.
 
     min_impurity_decrease : float, default=0.0
-        Decrease of impurity that a split needs.
+        Minimum decrease of the impurity by a split.
 
     bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
-        How a tree draws its rows, as in :class:`BaggingRegressor`. With `False` and no
-        `max_samples` each tree sees all rows.
+        How the rows of a tree are drawn, as in :class:`BaggingRegressor`. With `False` and
+        `max_samples=None` each tree is fitted to all rows.
 
     oob_score : bool or callable, default=False
-        Whether to score the forest on the rows that each tree has not seen; a callable is the
-        metric, `metric(y_true, y_pred)`, in place of R².
+        Whether to score the forest on the rows that were not drawn for a tree; a callable is the
+        metric, `metric(y_true, y_pred)`, instead of R².
 
     n_jobs : int, default=None
-        Trees grown at once, in threads. The model does not depend on it.
+        Number of threads that fit trees. The model does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the draws of rows and of features.
+        Seed of the draws of rows and of features.
 
     verbose : int, default=0
-        1 reports progress every few seconds on standard error, 2 after every tree.
+        1 prints progress to standard error every few seconds, 2 after every tree.
 
     warm_start : bool, default=False
-        Whether `fit` keeps the trees that it has and adds the missing ones.
+        Whether `fit` keeps the trees of the previous fit and adds the missing ones.
 
     ccp_alpha : float, default=0.0
-        Cost of a leaf in minimal cost-complexity pruning.
+        Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Rows s that a tree draws, as in :class:`BaggingRegressor`.
+        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`.
 
     monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, -1 or 0: the prediction rises, falls or is free in the feature.
+        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+        constrained.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -91,7 +100,7 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
         The fitted trees.
 
     estimators_features_ : list of ndarray
-        All columns for each tree: features are drawn at the splits.
+        All columns, for each tree: features are drawn at the splits.
 
     estimators_samples_ : list of ndarray
         The rows drawn for each tree, repeated as often as drawn.
@@ -106,16 +115,16 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
         Number of features seen at `fit`.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X has names that are all strings.
+        Names of the features, where X has feature names that are all strings.
 
     oob_score_ : float
-        Out-of-bag score, of the rows that some tree has not seen.
+        Out-of-bag score, on the rows that were not drawn for at least one tree.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... trees; NaN before any row has been left out.
+        The same after 1, 2, ... trees; NaN as long as no row has been left out.
 
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean answer of the trees that have not seen the row; NaN if all have.
+        Mean prediction of the trees for which the row was not drawn; NaN if there is none.
 
     See Also
     --------
@@ -125,15 +134,20 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
     Notes
     -----
     Cost: B trees, each about O(m_try s' log² s') for s' distinct rows; the draw O(s log s). With
-    the same `random_state` the trees are those of scikit-learn's class (release 1.9), grown from
-    the distinct rows with their counts. `standard_error` and `variance_decomposition` say how sure
-    the forest is.
+    the same `random_state` the trees are those of scikit-learn's class (release 1.9), fitted to
+    the distinct rows with their counts.
+
+    Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
+    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
+    [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.
 
     References
     ----------
-    .. [1] [000] section 10.2, "Random forests"; [003] section 4.5: the mean of B trees of variance
-       sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B.
-    .. [2] L. Breiman, "Random forests", Machine Learning 45, 2001.
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
     Examples
     --------
@@ -155,27 +169,27 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int | Literal["pac"] = 100,
         *,
-        criterion="squared_error",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features=1.0,
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap=True,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        ccp_alpha=0.0,
-        max_samples=None,
-        monotonic_cst=None,
-        delta=0.05,
-    ):
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | str = True,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        delta: float = 0.05,
+    ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
@@ -197,8 +211,8 @@ class RandomForestRegressor(RegressorAnswers, BaseForest):
         self.delta = delta
 
 
-class RandomForestClassifier(ClassifierAnswers, BaseForest):
-    """Random forest for classification: trees on bootstrapped rows, averaged.
+class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
+    """Random forest for classification: the mean of trees fitted to bootstrapped rows.
 
     Parameters
     ----------
@@ -206,62 +220,65 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
         Number of trees B; `"pac"` as in :class:`BaggingClassifier`.
 
     criterion : str, default="gini"
-        What a split improves, as in :class:`~sklearn.tree.DecisionTreeClassifier`.
+        Criterion of a split, as in :class:`~sklearn.tree.DecisionTreeClassifier`.
 
     max_depth : int, default=None
-        Depth at which a tree stops; `None` grows until leaves are pure or small.
+        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
+        `min_samples_split`.
 
     min_samples_split : int or float, default=2
-        Rows that a node needs to be split; a float is a fraction of all training rows.
+        Minimum number of rows of a node to be split; a float is a fraction of all training rows.
 
     min_samples_leaf : int or float, default=1
-        Rows that a leaf needs; a float is a fraction of all training rows.
+        Minimum number of rows of a leaf; a float is a fraction of all training rows.
 
     min_weight_fraction_leaf : float, default=0.0
-        Fraction of a tree's total weight that a leaf needs.
+        Minimum weight of a leaf, as a fraction of a tree's total weight.
 
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Features drawn at each split (m_try in [003]): fewer make the trees less alike (smaller
-        rho) and each of them worse.
+        Number of features drawn at each split, m_try in [Shah, §4.5]: with fewer the trees are
+        less correlated and each of them is less accurate.
 
     max_leaf_nodes : int, default=None
-        Leaves of a tree, grown best first; `None` does not bound them.
+        Maximum number of leaves of a tree, grown best first; `None` is no limit.
 
     min_impurity_decrease : float, default=0.0
-        Decrease of impurity that a split needs.
+        Minimum decrease of the impurity by a split.
 
     bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
-        How a tree draws its rows, as in :class:`BaggingClassifier`. With `False` and no
-        `max_samples` each tree sees all rows.
+        How the rows of a tree are drawn, as in :class:`BaggingClassifier`. With `False` and
+        `max_samples=None` each tree is fitted to all rows.
 
     oob_score : bool or callable, default=False
-        Whether to score the forest on the rows that each tree has not seen; a callable is the
-        metric, `metric(y_true, y_pred)`, in place of accuracy.
+        Whether to score the forest on the rows that were not drawn for a tree; a callable is the
+        metric, `metric(y_true, y_pred)`, instead of accuracy.
 
     n_jobs : int, default=None
-        Trees grown at once, in threads. The model does not depend on it.
+        Number of threads that fit trees. The model does not depend on it.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the draws of rows and of features.
+        Seed of the draws of rows and of features.
 
     verbose : int, default=0
-        1 reports progress every few seconds on standard error, 2 after every tree.
+        1 prints progress to standard error every few seconds, 2 after every tree.
 
     warm_start : bool, default=False
-        Whether `fit` keeps the trees that it has and adds the missing ones.
+        Whether `fit` keeps the trees of the previous fit and adds the missing ones.
 
     class_weight : {"balanced", "balanced_subsample"} or dict, default=None
-        Weights of the classes, multiplied into `sample_weight`: a dict of weights by label, or
-        such that all classes weigh the same, in all rows or in those that each tree draws.
+        Weights of the classes, by which `sample_weight` is multiplied: a dict of weights by label,
+        or such that all classes have the same total weight, among all rows (`"balanced"`) or among
+        those drawn for each tree (`"balanced_subsample"`).
 
     ccp_alpha : float, default=0.0
-        Cost of a leaf in minimal cost-complexity pruning.
+        Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Rows s that a tree draws, as in :class:`BaggingClassifier`.
+        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`.
 
     monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, -1 or 0: the prediction rises, falls or is free in the feature.
+        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+        constrained.
 
     voting : {"soft", "hard"}, default="soft"
         Whether the trees' probabilities are averaged or the trees vote.
@@ -278,7 +295,7 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
         The fitted trees.
 
     estimators_features_ : list of ndarray
-        All columns for each tree: features are drawn at the splits.
+        All columns, for each tree: features are drawn at the splits.
 
     estimators_samples_ : list of ndarray
         The rows drawn for each tree, repeated as often as drawn.
@@ -287,7 +304,7 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
         The labels, sorted.
 
     n_classes_ : int
-        Their number.
+        Number of classes.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean decrease of impurity by each feature, of sum 1.
@@ -296,16 +313,16 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
         Number of features seen at `fit`.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Their names, where X has names that are all strings.
+        Names of the features, where X has feature names that are all strings.
 
     oob_score_ : float
-        Out-of-bag score, of the rows that some tree has not seen.
+        Out-of-bag score, on the rows that were not drawn for at least one tree.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... trees; NaN before any row has been left out.
+        The same after 1, 2, ... trees; NaN as long as no row has been left out.
 
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Mean answer of the trees that have not seen the row; NaN if all have.
+        Mean prediction of the trees for which the row was not drawn; NaN if there is none.
 
     See Also
     --------
@@ -315,15 +332,20 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
     Notes
     -----
     Cost: B trees, each about O(m_try s' log² s') for s' distinct rows; the draw O(s log s). With
-    the same `random_state` the trees are those of scikit-learn's class (release 1.9), grown from
-    the distinct rows with their counts. `standard_error` and `variance_decomposition` say how sure
-    the forest is.
+    the same `random_state` the trees are those of scikit-learn's class (release 1.9), fitted to
+    the distinct rows with their counts.
+
+    Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
+    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
+    [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.
 
     References
     ----------
-    .. [1] [000] section 10.2, "Random forests"; [003] section 4.5: the mean of B trees of variance
-       sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B.
-    .. [2] L. Breiman, "Random forests", Machine Learning 45, 2001.
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (2001). "Random forests". *Machine Learning* 45.
 
     Examples
     --------
@@ -346,29 +368,29 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int | Literal["pac"] = 100,
         *,
-        criterion="gini",
-        max_depth=None,
-        min_samples_split=2,
-        min_samples_leaf=1,
-        min_weight_fraction_leaf=0.0,
-        max_features="sqrt",
-        max_leaf_nodes=None,
-        min_impurity_decrease=0.0,
-        bootstrap=True,
-        oob_score=False,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-        warm_start=False,
-        class_weight=None,
-        ccp_alpha=0.0,
-        max_samples=None,
-        monotonic_cst=None,
-        voting="soft",
-        delta=0.05,
-    ):
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | str = True,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Literal["balanced", "balanced_subsample"] | dict[Any, float] | None = None,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        voting: Literal["soft", "hard"] = "soft",
+        delta: float = 0.05,
+    ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
         self.max_depth = max_depth
@@ -391,12 +413,17 @@ class RandomForestClassifier(ClassifierAnswers, BaseForest):
         self.voting = voting
         self.delta = delta
 
-    def _class_weights(self, y, sample_weight, classes):
+    def _class_weights(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
+    ) -> np.ndarray | None:
         if self.class_weight is None:
             return None
         if isinstance(self.class_weight, dict):
             return compute_sample_weight(self.class_weight, classes)[y]
-        draws = self.bootstrap is not False or self.max_samples is not None
-        if self.class_weight == "balanced_subsample" and draws:
-            return None  # each tree's own rows are weighted, in `fit_member`
+        if self.class_weight == "balanced_subsample" and self._scheme_class().is_random:
+            return None  # the rows of each tree are balanced by themselves
         return balanced_weights(y, sample_weight, len(classes))
+
+    def _member_spec_class(self) -> type[ForestMemberSpec]:
+        balanced = self.class_weight == "balanced_subsample"
+        return BalancedForestMemberSpec if balanced else ForestMemberSpec

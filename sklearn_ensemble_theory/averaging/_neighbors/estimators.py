@@ -1,23 +1,27 @@
 """Bagging of k-nearest neighbours with infinitely many replications, in closed form.
 
 Around any point the training rows, in order of distance, get weights that do not depend on the data
-(000 section 10.1.2): one neighbour query and one product with the weights give what bagging
-converges to as the number of replications grows. Nothing is resampled.
+[Bach, §10.1.2]: one neighbour query and one product with the weights compute the limit of bagging
+as the number of replications grows. Nothing is resampled.
 """
 
 import warnings
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
-from sklearn_ensemble_theory._compat import fit_context
+from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.base import (
     BaseBaggedNearestNeighbors,
+    EncodedTargets,
     range_exponent,
 )
+
+__all__ = ["BaggedNearestNeighborsClassifier", "BaggedNearestNeighborsRegressor"]
 
 
 class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
@@ -25,10 +29,11 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
     computed without drawing anything: the i-th nearest training row of a point has a weight that
-    depends on its rank alone, given by
+    depends on its rank only, given by
     :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`, so a prediction is one
-    neighbour query and one scalar product. `max_samples` decides how smooth the fit is: near s = n
-    the nearest neighbour alone predicts (low bias, high variance), at s = n_neighbors all rows do.
+    neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at
+    s = n it is the k nearest neighbours' mean (low bias, high variance), at s = n_neighbors the
+    mean of all rows.
 
     Parameters
     ----------
@@ -36,12 +41,12 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         Number k of neighbours that each bagged fit averages.
 
     max_samples : int, float, "rate" or "loo", default="rate"
-        Number s of rows that each bagged fit sees.
+        Number s of rows that are drawn for each bagged fit.
 
         - int: s itself. At most the number of rows where `bootstrap` is not True.
         - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
         - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
-          variance in the bound of [1]_ up to a constant.
+          variance in the bound of [Bach, §10.1.2] up to a constant.
         - "loo": the size with the smallest leave-one-out error on a grid; see `loo_path_`.
 
         With `bootstrap="bernoulli"` a float is the probability q of each row and the others stand
@@ -51,20 +56,20 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         The sizes that `max_samples="loo"` compares, each read as `max_samples` is. None: about 32
         in geometric progression up to n_samples, and that of "rate". They start at `n_neighbors`,
         or, above 1,000 rows, at the size for which 1,000 neighbours carry the weight: smaller sizes
-        look at more neighbours, all of them at s = 1.
+        need more neighbours, all of them at s = 1.
 
     bootstrap : bool or "bernoulli", default=False
-        How rows are drawn: False, without replacement, the scheme that the theory analyses; True,
-        s draws with replacement, where a row drawn c times counts as c neighbours; "bernoulli",
-        each row by itself with probability q.
+        How rows are drawn: False, without replacement, the scheme analysed in [Bach, §10.1.2];
+        True, s draws with replacement, where a row drawn c times counts as c neighbours;
+        "bernoulli", each row by itself with probability q.
 
     weight_tol : float, default=1e-12
-        Neighbours farther than the rank beyond which the weights sum to at most this are not looked
-        at; their weight goes to the overall mean. About n_neighbors (n/s) log(1/weight_tol)
-        neighbours are.
+        Neighbours beyond the rank after which the weights sum to at most this are not used; their
+        weight is given to the overall mean. About n_neighbors (n/s) log(1/weight_tol) neighbours
+        are used.
 
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How :class:`sklearn.neighbors.NearestNeighbors` finds neighbours.
+        Algorithm of the neighbour query, as in :class:`sklearn.neighbors.NearestNeighbors`.
 
     leaf_size : int, default=30
         Leaf size of the trees.
@@ -81,7 +86,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         Further arguments of the metric.
 
     n_jobs : int, default=None
-        Threads of the neighbour query. The predictions do not depend on it.
+        Number of threads of the neighbour query. The predictions do not depend on it.
 
     Attributes
     ----------
@@ -105,13 +110,13 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         Number of features.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has names that are all strings.
+        Names of the features, where X has feature names that are all strings.
 
     Raises
     ------
     ValueError
-        For a parameter outside its range; for `n_neighbors` above the number of rows drawn; where
-        distances are not finite; where a precomputed graph holds fewer neighbours than the weights
+        If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
+        distances are not finite; if a precomputed graph holds fewer neighbours than the weights
         need.
 
     See Also
@@ -125,32 +130,37 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     *Ties.* Rows at equal distance share their weights, so a prediction does not depend on the order
     of the rows (up to rounding): it is the average over all orders of tied rows. Two neighbours
     are tied when their distances differ by less than 1e-10 of the larger. Equal rows of a dense X
-    are merged before the search, so heavy duplication makes it faster, not slower.
+    are merged before the search, so many duplicates make it faster, not slower.
 
-    *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places go to the
-    overall mean of y, (1-q)^n of the weight for k = 1. In expectation that equals averaging the
-    rows that were drawn, as these are then a uniformly random set. (In [2]_ the empty draw
-    predicts 0.)
+    *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places are filled
+    by the overall mean of y, with (1-q)^n of the weight for k = 1. In expectation that equals
+    averaging the rows that were drawn, as these are then a uniformly random set. (In
+    [Ghoshdastidar, theorem En.2] the empty draw predicts 0.)
 
     *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
     s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
     exact up to `weight_tol` and come from one query of the training rows among themselves. Where
     sizes agree up to rounding the smallest is chosen.
 
-    *Cost.* `fit` builds the search tree, O(d n log n). `predict` asks for R = `len(weights_)`
-    neighbours of each query, R log R each at best, plus R per output. "loo" asks for the R of the
-    smallest size for all n training rows and multiplies by the weights of every size,
+    *Cost.* `fit` builds the search tree, O(d n log n). `predict` finds the R = `len(weights_)`
+    nearest neighbours of each query, R log R each at best, plus R per output. "loo" finds the R
+    neighbours of the smallest size for all n training rows and multiplies by all sizes' weights,
     O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
     (about 15 MB), more only where a single row has more tied neighbours than that.
 
     There is no `sample_weight`: without replacement, a row of weight 1/2 has no meaning.
 
+    The rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
+
     References
     ----------
-    .. [1] [000] section 10.1.2.
-    .. [2] [001] theorem En.2, for Bernoulli sampling.
-    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
-       estimate", JMLR 11 (2010).
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
+    neighbor estimate". *Journal of Machine Learning Research* 11.
 
     Examples
     --------
@@ -165,36 +175,18 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     [1.35, 18.85]
     """
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Find the weights and index the training rows.
+    _target_validation: ClassVar[dict[str, Any]] = {"y_numeric": True}
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; (n_samples, n_samples) distances with `metric="precomputed"`.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, multi_output=True, y_numeric=True, **self._validation())
+    def _encode_targets(self, y: np.ndarray) -> EncodedTargets:
         y = np.asarray(y, dtype=np.float64)
-        # Squares of errors should neither overflow nor vanish; a power of two changes no digit.
+        # Squares of errors should neither overflow nor vanish; a power of two is exact.
         exponent = range_exponent(y)
-        targets = np.ldexp(y.reshape(len(y), -1).T, -exponent)
-        self._fit_targets(X, np.ascontiguousarray(targets))
-        if exponent and hasattr(self, "loo_path_"):
-            with np.errstate(over="ignore"):
-                self.loo_path_["error"] = np.ldexp(self.loo_path_["error"], 2 * exponent)
-        self._target_exponent, self._target_shape = exponent, y.shape[1:]
-        return self
+        columns = np.ldexp(y.reshape(len(y), -1).T, -exponent)
+        return EncodedTargets(
+            np.ascontiguousarray(columns), exponent, {"_target_shape": y.shape[1:]}
+        )
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the weighted average of the targets around each row.
 
         Parameters
@@ -216,10 +208,10 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
     as the number of replications grows, computed without drawing anything: the i-th nearest
-    training row of a point gives its class a weight that depends on its rank alone, given by
+    training row of a point gives its class a weight that depends on its rank only, given by
     :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. For `n_neighbors=1` it is
     also the limit of the majority vote, and universally consistent where s/n -> 0 and s -> infinity
-    [2]_, which a single nearest neighbour is not.
+    [Ghoshdastidar, theorem En.2], which a single nearest neighbour is not.
 
     Parameters
     ----------
@@ -227,7 +219,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Number k of neighbours that each bagged fit averages.
 
     max_samples : int, float, "rate" or "loo", default="rate"
-        Number s of rows that each bagged fit sees.
+        Number s of rows that are drawn for each bagged fit.
 
         - int: s itself. At most the number of rows where `bootstrap` is not True.
         - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
@@ -241,20 +233,20 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         The sizes that `max_samples="loo"` compares, each read as `max_samples` is. None: about 32
         in geometric progression up to n_samples, and that of "rate". They start at `n_neighbors`,
         or, above 1,000 rows, at the size for which 1,000 neighbours carry the weight: smaller sizes
-        look at more neighbours, all of them at s = 1.
+        need more neighbours, all of them at s = 1.
 
     bootstrap : bool or "bernoulli", default=False
         How rows are drawn: False, without replacement; True, s draws with replacement, where a row
         drawn c times counts as c neighbours; "bernoulli", each row by itself with probability q,
-        the scheme of [2]_.
+        the scheme of [Ghoshdastidar, theorem En.2].
 
     weight_tol : float, default=1e-12
-        Neighbours farther than the rank beyond which the weights sum to at most this are not looked
-        at; their weight goes to the class frequencies. About n_neighbors (n/s) log(1/weight_tol)
-        neighbours are.
+        Neighbours beyond the rank after which the weights sum to at most this are not used; their
+        weight is given to the class frequencies. About n_neighbors (n/s) log(1/weight_tol)
+        neighbours are used.
 
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        How :class:`sklearn.neighbors.NearestNeighbors` finds neighbours.
+        Algorithm of the neighbour query, as in :class:`sklearn.neighbors.NearestNeighbors`.
 
     leaf_size : int, default=30
         Leaf size of the trees.
@@ -271,7 +263,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Further arguments of the metric.
 
     n_jobs : int, default=None
-        Threads of the neighbour query. The predictions do not depend on it.
+        Number of threads of the neighbour query. The predictions do not depend on it.
 
     Attributes
     ----------
@@ -298,13 +290,13 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Number of features.
 
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X has names that are all strings.
+        Names of the features, where X has feature names that are all strings.
 
     Raises
     ------
     ValueError
-        For a parameter outside its range; for `n_neighbors` above the number of rows drawn; where
-        distances are not finite; where a precomputed graph holds fewer neighbours than the weights
+        If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
+        distances are not finite; if a precomputed graph holds fewer neighbours than the weights
         need.
 
     See Also
@@ -317,24 +309,28 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     -----
     *The score of "loo"* is Brier's, the mean over the rows of sum_c (p_c - 1{y = c})^2. It is
     strictly proper, as the log loss is, but stays finite where a large s gives the true class
-    probability 0; the share of errors is constant over ranges of s and leaves the choice to chance.
+    probability 0; the error rate is constant over ranges of s and would not determine s.
 
-    *Bernoulli sampling* leaves (1-q)^n of the weight (k = 1) to no row at all; it goes to the class
-    frequencies. (In [2]_ the empty draw predicts class 0.)
+    *Bernoulli sampling* gives (1-q)^n of the weight (k = 1) to no row; it is given to the class
+    frequencies. (In [Ghoshdastidar, theorem En.2] the empty draw predicts class 0.)
 
     *Predicted class.* The first class whose probability is within 1e-12 of the largest, so that a
     tie is not decided by rounding.
 
     *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
     R x classes for each prediction. The class indicators of the training rows are n_samples x
-    n_classes numbers in memory.
+    n_classes numbers in memory. The weights without replacement are those of [Bach, §10.1.2]; their
+    rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
 
     References
     ----------
-    .. [1] [000] section 10.1.2.
-    .. [2] [001] theorem En.2, for Bernoulli sampling.
-    .. [3] G. Biau, F. Cérou, A. Guyader, "On the rate of convergence of the bagged nearest neighbor
-       estimate", JMLR 11 (2010).
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
+    neighbor estimate". *Journal of Machine Learning Research* 11.
 
     Examples
     --------
@@ -348,45 +344,29 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     [[0.5, 0.5], [0.3, 0.7]]
     """
 
-    def __sklearn_tags__(self):
+    classes_: np.ndarray | list[np.ndarray]
+
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
 
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y):
-        """Find the weights and index the training rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows; (n_samples, n_samples) distances with `metric="precomputed"`.
-
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Class labels.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        X, y = validate_data(self, X, y, multi_output=True, **self._validation())
+    def _encode_targets(self, y: np.ndarray) -> EncodedTargets:
         check_classification_targets(y)
         if y.ndim == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
                 DataConversionWarning,
-                stacklevel=2,
+                stacklevel=4,
             )
             y = y.ravel()
         columns = y.reshape(len(y), -1).T
         classes = [np.unique(column) for column in columns]
         targets = [column == label for column, labels in zip(columns, classes) for label in labels]
-        self._fit_targets(X, np.array(targets, dtype=np.float64))
-        self.classes_ = classes if y.ndim == 2 else classes[0]
-        return self
+        attributes = {"classes_": classes if y.ndim == 2 else classes[0]}
+        return EncodedTargets(np.array(targets, dtype=np.float64), 0, attributes)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
         """Weight of each class around each row.
 
         Parameters
@@ -407,7 +387,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         probabilities = [np.ascontiguousarray((part / part.sum(axis=0)).T) for part in parts]
         return probabilities[0] if single else probabilities
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of the largest weight around each row.
 
         Parameters
@@ -420,13 +400,13 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
             Predicted labels.
         """
-        probabilities = self.predict_proba(X)
+        probabilities: Any = self.predict_proba(X)
         if not isinstance(self.classes_, list):
             return _most_likely(self.classes_, probabilities)
         columns = [_most_likely(*pair) for pair in zip(self.classes_, probabilities)]
         return np.column_stack(columns)
 
 
-def _most_likely(classes, probabilities):
+def _most_likely(classes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     best = probabilities.max(axis=1, keepdims=True)
     return classes[np.argmax(probabilities >= best - 1e-12, axis=1)]

@@ -1,24 +1,58 @@
 """Targets by rank of distance, equal distances averaged.
 
-Weights by rank need an order of the training rows around each point; where distances are equal the
-order is an accident of storage. Averaging over all orders of equal rows gives each rank that a tie
-covers the mean target of the tied rows. What comes out here is therefore a matrix "target at rank
-1, 2, ..., R" that depends on the data only, not on the order of its rows.
+Weights by rank need an order of the training rows around each point; where distances are equal
+their order is arbitrary. Averaging over all orders of tied rows gives each rank that a tie covers
+the mean target of the tied rows. The matrix of targets at ranks 1, 2, ..., R computed here
+therefore depends on the data only, not on the order of the rows.
 
-Equal rows are equally far from everything and are merged once, before any query: `counts` rows
-stand at each point, and the targets of a point are the sums over its rows.
+Equal rows have equal distances to every point and are merged once, before any query: `counts` rows
+share each point, and the targets of a point are the sums over its rows.
 """
 
+from typing import Any, NamedTuple, Self
+
 import numpy as np
+import scipy.sparse as sp
 
 # Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
 # of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
 # that are not tied falls below it about R^2 d / 2 times in 10^10 points (R ranks, d features), and
-# then merely averages two neighbouring weights.
+# then only averages two neighbouring weights.
 TIE_RTOL = 1e-10
 
 
-def merge_equal_rows(X):
+class TrainingPoints(NamedTuple):
+    """The distinct training rows.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_points, n_features)
+    counts : ndarray of shape (n_points,) or None
+        Training rows that share each point; None if every point is one row.
+    of_row : ndarray of shape (n_samples,)
+        The point of each training row.
+    sums : ndarray of shape (n_outputs, n_points)
+        Sums of the targets over the rows of each point.
+    """
+
+    X: Any
+    counts: np.ndarray | None
+    of_row: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, targets: np.ndarray, merge: bool) -> Self:
+        """The points of the rows of X; equal rows are merged if X is dense and `merge` is True."""
+        merged = None
+        if merge and not sp.issparse(X):
+            first, merged = merge_equal_rows(X)
+        if merged is None:
+            return cls(X, None, np.arange(X.shape[0]), targets)
+        sums = np.array([np.bincount(merged, target) for target in targets])
+        return cls(X[first], np.bincount(merged), merged, sums)
+
+
+def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
     """First row of every distinct row of X and the point of each row; (None, None) if all differ.
 
     Rows are compared by their bits, through a hash of each row that is sorted in O(n log n); -0.0
@@ -42,19 +76,28 @@ def merge_equal_rows(X):
 
 
 class RankedBlock:
-    """The neighbours of a block of rows, whose targets can be read rank by rank."""
+    """The neighbours of a block of rows, and their targets by rank."""
 
-    def __init__(self, distances, points, n_ranks, counts=None, own=None):
-        own_place = None if own is None else points == own[:, None]
-        if own is not None and counts is None:
-            # Where a row is not among its own nearest, as many others are as near: any may go.
-            own_place[:, -1] |= ~own_place.any(axis=1)
-            shape = len(points), points.shape[1] - 1
-            distances, points = (
-                distances[~own_place].reshape(shape),
-                points[~own_place].reshape(shape),
-            )
-            own_place = None
+    def __init__(
+        self,
+        distances: np.ndarray,
+        points: np.ndarray,
+        n_ranks: int,
+        counts: np.ndarray | None = None,
+        own: np.ndarray | None = None,
+    ):
+        own_place = None
+        if own is not None:
+            is_own = points == own[:, None]
+            if counts is None:
+                # A row may be missing among its own nearest, if as many others are at distance 0:
+                # then any of them can be left out.
+                is_own[:, -1] |= ~is_own.any(axis=1)
+                shape = len(points), points.shape[1] - 1
+                distances = distances[~is_own].reshape(shape)
+                points = points[~is_own].reshape(shape)
+            else:
+                own_place = is_own
         starts = np.ones(points.shape, dtype=bool)
         np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
         self.points, self.starts, self.n_ranks, self.own_place = points, starts, n_ranks, own_place
@@ -63,7 +106,7 @@ class RankedBlock:
             self.counts -= own_place
         self._index()
 
-    def _index(self):
+    def _index(self) -> None:
         """Which rows are complete, and the groups of the rows that cannot be read off directly."""
         n_columns = self.points.shape[1]
         last = n_columns - 1 - np.argmax(self.starts[:, ::-1], axis=1)  # where the last tie starts
@@ -91,9 +134,9 @@ class RankedBlock:
         begins = ends - self.group_counts
         self.ranks_covered = np.minimum(ends, self.n_ranks) - np.minimum(begins, self.n_ranks)
 
-    def take(self, mask):
+    def take(self, mask: np.ndarray) -> Self:
         """The block of the rows in `mask`."""
-        block = object.__new__(RankedBlock)
+        block = object.__new__(type(self))
         block.n_ranks = self.n_ranks
         for name in ("points", "starts", "counts", "own_place"):
             value = getattr(self, name)
@@ -101,7 +144,7 @@ class RankedBlock:
         block._index()
         return block
 
-    def targets(self, sums, own_targets=None):
+    def targets(self, sums: np.ndarray, own_targets: np.ndarray | None = None) -> np.ndarray:
         """The mean target at each rank, an array of shape (rows, n_ranks).
 
         Parameters
@@ -117,7 +160,7 @@ class RankedBlock:
             ranked = np.empty((len(self.points), self.n_ranks))
         if len(self.slow):
             values = sums[self.points[self.slow]]
-            if self.own_place is not None:
+            if self.own_place is not None and own_targets is not None:
                 place = self.own_place[self.slow]
                 values -= np.where(place, own_targets[self.slow][:, None], 0.0)
             group_sums = np.add.reduceat(values.ravel(), self.heads)

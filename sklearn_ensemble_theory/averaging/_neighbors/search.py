@@ -1,5 +1,8 @@
 """Neighbour queries in blocks of bounded memory, complete where distances tie."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
@@ -10,21 +13,32 @@ from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import RankedBl
 
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 
-# Where squares overflow, the trees give infinite distances, brute force gives the root of the
-# largest number there is and row 0.
+# Where squares overflow, the trees return infinite distances, brute force returns the square root
+# of the largest float and row 0.
 LARGEST_DISTANCE = 1.3e154
 
-_MINKOWSKI = {
+_MINKOWSKI: dict[Any, float] = {
     **dict.fromkeys(["euclidean", "l2"], 2),
     **dict.fromkeys(["manhattan", "l1", "cityblock"], 1),
     **dict.fromkeys(["chebyshev", "infinity"], np.inf),
 }
 
 
-def index_points(points, n_neighbors, *, algorithm, leaf_size, metric, p, metric_params, n_jobs):
-    """What answers `kneighbors` over the points: a `MinkowskiTree` where a k-d tree will do.
+def index_points(
+    points: Any,
+    n_neighbors: int,
+    *,
+    algorithm: str,
+    leaf_size: int,
+    metric: str | Callable[..., float],
+    p: float | None,
+    metric_params: dict[str, Any] | None,
+    n_jobs: int | None,
+) -> "NearestNeighbors | MinkowskiTree":
+    """A fitted index with a method `kneighbors`: a `MinkowskiTree` where a k-d tree is suitable.
 
-    Else scikit-learn's `NearestNeighbors`, which also refuses arguments that do not fit together.
+    Otherwise scikit-learn's `NearestNeighbors`, which also refuses invalid combinations of
+    arguments.
     """
     nearest = NearestNeighbors(
         n_neighbors=n_neighbors,
@@ -36,8 +50,8 @@ def index_points(points, n_neighbors, *, algorithm, leaf_size, metric, p, metric
         n_jobs=n_jobs,
     )
     power = p if metric in ("minkowski", "p") else _MINKOWSKI.get(metric)
-    # Beyond that "auto" means brute force to scikit-learn, as it does for more neighbours than half
-    # of the points, where this tree is still the faster one.
+    # Above 15 features "auto" is brute force in scikit-learn. It also is for more neighbours than
+    # half of the points, where this tree is still faster.
     wanted = algorithm == "kd_tree" or (algorithm == "auto" and points.shape[1] <= 15)
     if not wanted or power is None or power < 1 or metric_params or sp.issparse(points):
         return nearest.fit(points)
@@ -45,28 +59,32 @@ def index_points(points, n_neighbors, *, algorithm, leaf_size, metric, p, metric
 
 
 class MinkowskiTree:
-    """SciPy's k-d tree under the names of `NearestNeighbors`.
+    """SciPy's k-d tree with the interface of `NearestNeighbors`.
 
     For hundreds of neighbours a query it needs two thirds of the time of scikit-learn's tree, for
-    features with many zeros a fifth. Splits slide to the midpoint: medians are slow to find among
-    many equal values.
+    features with many zeros a fifth. Splits are at sliding midpoints: medians are slow to find
+    among many equal values.
     """
 
     metric = "minkowski"
 
-    def __init__(self, points, leaf_size, power, n_jobs):
+    def __init__(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None):
+        self._build(points, leaf_size, power, n_jobs)
+
+    def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
         self.power, self.n_jobs = power, n_jobs
 
-    def __getstate__(self):
-        # Not the compiled tree, which not every format can hold: it is quickly built again.
+    def __getstate__(self) -> dict[str, Any]:
+        # Not the compiled tree, which not every format can store: it is built again quickly.
         points, leaf_size = np.asarray(self.tree.data), int(self.tree.leafsize)
         return {"arguments": (points, leaf_size, self.power, self.n_jobs)}
 
-    def __setstate__(self, state):
-        self.__init__(*state["arguments"])
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._build(*state["arguments"])
 
-    def kneighbors(self, X, n_neighbors):
+    def kneighbors(self, X: Any, n_neighbors: int) -> tuple[np.ndarray, ...]:
+        """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
         workers = effective_n_jobs(self.n_jobs)
         X = X.toarray() if sp.issparse(X) else X
         found = self.tree.query(X, n_neighbors, p=self.power, workers=workers)
@@ -74,7 +92,7 @@ class MinkowskiTree:
 
 
 class NeighborSearch:
-    """Neighbours among `n_points` points, asked block by block.
+    """Neighbours among `n_points` points, found block by block.
 
     Parameters
     ----------
@@ -83,14 +101,21 @@ class NeighborSearch:
     n_points : int
         Distinct training points.
     counts : ndarray of shape (n_points,) or None
-        Training rows that stand at each point; None if every point is one row.
+        Training rows that share each point; None if every point is one row.
     """
 
-    def __init__(self, nearest, n_points, counts=None):
+    def __init__(
+        self,
+        nearest: NearestNeighbors | MinkowskiTree,
+        n_points: int,
+        counts: np.ndarray | None = None,
+    ):
         self.nearest, self.n_points, self.counts = nearest, n_points, counts
 
-    def blocks(self, X, n_ranks, own=None):
-        """Yield (rows, RankedBlock) until every row of X had its turn; rows in no fixed order.
+    def blocks(
+        self, X: Any, n_ranks: int, own: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, RankedBlock]]:
+        """Yield (rows, RankedBlock) until every row of X is covered; rows in no fixed order.
 
         `own` holds the point of each row of X among the training points: one row of that point is
         left out.
@@ -100,17 +125,27 @@ class NeighborSearch:
         k = min(n_ranks + 1 + (own is not None), self.n_points)
         if limit < min(n_ranks + (own is not None), self.n_points):
             raise ValueError(
-                f"X holds only {limit} precomputed neighbors of some row, the weights reach to "
-                f"{n_ranks} neighbors: store more of them, raise max_samples or weight_tol."
+                f"X holds only {limit} precomputed neighbors of some row, but the weights are "
+                f"positive for {n_ranks} neighbors: store more of them, or increase max_samples or "
+                "weight_tol."
             )
         yield from self._blocks(X, np.arange(X.shape[0]), min(k, limit), limit, n_ranks, own)
 
-    def _available(self, X):
+    def _available(self, X: Any) -> int:
+        """The number of neighbours that are known for every row of X."""
         if self.nearest.metric == "precomputed" and sp.issparse(X):
             return int(np.diff(X.indptr).min())
         return self.n_points
 
-    def _blocks(self, X, rows, k, limit, n_ranks, own):
+    def _blocks(
+        self,
+        X: Any,
+        rows: np.ndarray,
+        k: int,
+        limit: int,
+        n_ranks: int,
+        own: np.ndarray | None,
+    ) -> Iterator[tuple[np.ndarray, RankedBlock]]:
         step = max(1, BLOCK_ENTRIES // k)
         for start in range(0, len(rows), step):
             part = rows[start : start + step]

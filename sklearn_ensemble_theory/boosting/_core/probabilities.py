@@ -51,7 +51,8 @@ class ProbabilitiesMixin:
         proba : ndarray of shape (n_samples, n_classes)
             The columns are in the order of `classes_`.
         """
-        return self.loss_.class_probabilities(self.decision_function(X))
+        u = self.decision_function(X)
+        return self.loss_.class_probabilities(u)
 
     @available_if(loss_gives_probabilities)
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:

@@ -115,7 +115,7 @@ class FixedStep(Step):
 
     reoptimizes_leaves = True
 
-    def length(self, risk, u, psi, state, gain):
+    def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         return 1.0
 
 
@@ -124,7 +124,7 @@ class LineSearchStep(Step):
 
     reoptimizes_leaves = True
 
-    def length(self, risk, u, psi, state, gain):
+    def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         return risk.line_search(u, psi, state)
 
 
@@ -138,14 +138,14 @@ class JointStep(FixedStep):
     reoptimizes_leaves = False
     fits_some_rows = False
 
-    def check(self, risk, n_scores=1):
+    def check(self, risk: Any, n_scores: int = 1) -> None:
         if n_scores > 1:
             raise ValueError(
                 f"step='joint' needs a loss with one score, {type(risk.loss).__name__} has "
                 f"{n_scores}; use OneVsRestClassifier around this estimator."
             )
 
-    def task(self, risk):
+    def task(self, risk: Any) -> JointTask:
         return JointTask(risk.loss, risk.y)
 
 
@@ -154,7 +154,7 @@ class _QuadraticStep(Step):
 
     name: str
 
-    def check(self, risk, n_scores=1):
+    def check(self, risk: Any, n_scores: int = 1) -> None:
         if not np.isfinite(risk.loss.smoothness):
             raise ValueError(
                 f"step={self.name!r} needs a loss with a finite smoothness constant; "
@@ -172,7 +172,7 @@ class QuadraticBoundStep(_QuadraticStep):
 
     name = "quadratic_bound"
 
-    def length(self, risk, u, psi, state, gain):
+    def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         curvature = risk.curvature(psi)
         return 0.0 if curvature == 0 else state.scale * gain / curvature
 
@@ -199,10 +199,10 @@ class SmoothStep(_QuadraticStep):
         self.output_bound = output_bound
 
     @classmethod
-    def of(cls, estimator):
+    def of(cls, estimator: Any):
         return cls(estimator.learning_rate, estimator.output_bound)
 
-    def prepare(self, learner):
+    def prepare(self, learner: Any):
         if self.output_bound is None:
             self.output_bound = getattr(learner, "outputs_bound", None)
         if self.output_bound is None:
@@ -211,7 +211,7 @@ class SmoothStep(_QuadraticStep):
                 "of every weak learner. step='quadratic_bound' uses that of each round instead."
             )
 
-    def length(self, risk, u, psi, state, gain):
+    def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         mean_square, bound = risk.mean_square(psi), self.output_bound
         if mean_square > bound**2 * (1 + OUTPUT_TOLERANCE):
             raise ValueError(

@@ -1,12 +1,12 @@
-"""Frank-Wolfe boosting: a smooth loss over a ball of the variation norm (000 section 10.3.6)."""
+"""The fit of Frank-Wolfe boosting: what its parameters mean, the radius, and what is kept."""
 
 from abc import ABCMeta, abstractmethod
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.model_selection import check_cv
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,30 +15,44 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    check_sample_weight,
     fit_context,
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._weights import normalised_weights, positive_rows
-from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.learners import check_takes_weights
-from sklearn_ensemble_theory.boosting._frank_wolfe.solvers import AtomSolver, ColumnSolver
-from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork, ReLUUnitRegressor
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._typing import available_if
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, check_takes_weights
+from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import SolverOptions
+from sklearn_ensemble_theory.boosting._frank_wolfe.solvers import (
+    AtomSolver,
+    ColumnSolver,
+    Problem,
+    sum_of_members,
+)
+from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
+from sklearn_ensemble_theory.boosting.losses.registry import make_loss
+from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork
 
-REGRESSION_LOSSES = {"squared_error": losses.SquaredLoss, "huber": losses.HuberLoss}
-CLASSIFICATION_LOSSES = {"log_loss": losses.LogisticLoss}
-NOT_SMOOTH = (losses.AbsoluteLoss, losses.QuantileLoss, losses.HingeLoss)
 # radius="cv" tries radii from an eighth to 64 times the norm of the best single atom.
 RADII = np.geomspace(1 / 8, 64, 16)
+# The parameters that choose a variant, and the variant's name.
+VARIANTS = {"away_steps": "away", "pairwise": "pairwise", "fully_corrective": "corrective"}
+
+
+def _has_network_units(model):
+    """For `available_if`: whether the weak learner is a network unit."""
+    return hasattr(model.estimator, "to_network")
 
 
 class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+    """`fit` of :class:`FrankWolfeRegressor` and :class:`FrankWolfeClassifier`."""
+
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"})],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "step": [StrOptions({"open_loop", "line_search", "short"})],
+        "step": [StrOptions(set(STEP_SIZES))],
         "away_steps": ["boolean"],
         "pairwise": ["boolean"],
         "fully_corrective": ["boolean"],
@@ -49,42 +63,46 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         "random_state": ["random_state"],
     }
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "dual_gap_")
 
     @abstractmethod
     def _encode(self, y):
-        """Targets as the loss knows them, and the attributes that describe the classes."""
+        """Targets as the loss needs them, and the attributes that describe the classes."""
 
     @fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, sample_weight=None, **fit_params):
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
         """Minimise the risk over the ball.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Sparse where `estimator` is None.
+            Sparse matrices are accepted if `estimator` is None.
         y : array-like of shape (n_samples,)
+            Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out.
+            Not negative. Rows of weight 0 are left out; the splits of `cv` refer to all rows
+            nevertheless, and an integer `cv` splits the rows that are left.
         **fit_params : dict
-            Routed to the weak learners' `fit` where metadata routing is enabled.
+            Passed to the `fit` of the weak learners if metadata routing is enabled.
 
         Returns
         -------
-        self
+        self : object
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If the loss is not smooth, or two parameters exclude each other; the message names
-            them.
+            If the loss is not differentiable, or if two parameters cannot be combined.
         """
         raise_for_params(fit_params, self, "fit")
         routed = {}
         if routing_enabled() and self.estimator is not None:
             routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
-        variant = self._variant()
+        options = SolverOptions(self.step, self._variant(), self.n_estimators, self.tol)
         X, y = self._validate(X, y, reset=True, y_numeric=not is_classifier(self))
         y, description = self._encode(y)
         loss = self._make_loss()
@@ -92,40 +110,31 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         given = sample_weight is not None
         if given and self.estimator is not None:
             check_takes_weights(self.estimator, "estimator")
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        normalised_weights(weight, len(y))  # raises where nothing weighs
-        rows = positive_rows(weight)
-        X, y, weight = X[rows], y[rows], weight[rows]
-        rng = check_random_state(self.random_state)
-
-        def solver(rows=slice(None)):
-            common = (
-                loss,
-                X[rows],
-                y[rows],
-                weight[rows],
-                self.fit_intercept,
-                self.step,
-                variant,
-                self.n_estimators,
-                self.tol,
-            )
-            if self.estimator is None:
-                return ColumnSolver(*common)
-            return AtomSolver(*common, self.estimator, weight[rows] if given else None, rng, routed)
-
-        everything = solver()
-        chosen = {"radius_": self.radius}
+        kept = rows_of_positive_weight(sample_weight, X)
+        splits = None
         if self.radius == "cv":
-            chosen = self._choose_radius(everything, solver, loss, X, y, weight)
-        solution = everything.solve(chosen["radius_"])
-        self._set(solution, everything, chosen, description, loss)
+            splits = splits_of_rows(self.cv, X, y, kept.rows, is_classifier(self))
+        X, y = kept.take(X, y)
+        everything = Problem(loss, X, y, kept.weight, self.fit_intercept)
+        clones = CloneOptions(check_random_state(self.random_state), routed)
+
+        def solver(problem):
+            if self.estimator is None:
+                return ColumnSolver(problem, options)
+            weight = problem.weight if given else None
+            return AtomSolver(problem, options, self.estimator, weight, clones)
+
+        full, chosen = solver(everything), {"radius_": self.radius}
+        if splits is not None:
+            chosen = self._choose_radius(full, solver, everything, splits)
+        solution = full.solve(chosen["radius_"])
+        self._set(solution, full.is_exact, {**description, **chosen, "loss_": loss})
         return self
 
     def _variant(self):
-        names = [n for n in ("away_steps", "pairwise", "fully_corrective") if getattr(self, n)]
+        names = [name for name in VARIANTS if getattr(self, name)]
         if len(names) > 1:
-            raise ValueError(f"{names[0]} and {names[1]} exclude each other.")
+            raise ValueError(f"{names[0]} and {names[1]} cannot be combined.")
         if not names:
             return "plain"
         if names[0] != "fully_corrective":
@@ -136,14 +145,15 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
                 )
             if self.step == "open_loop":
                 raise ValueError(f"{names[0]} needs step='line_search' or step='short'.")
-        return {"away_steps": "away", "pairwise": "pairwise"}.get(names[0], "corrective")
+        return VARIANTS[names[0]]
 
     def _make_loss(self):
-        known = CLASSIFICATION_LOSSES if is_classifier(self) else REGRESSION_LOSSES
-        loss = known[self.loss]() if isinstance(self.loss, str) else losses.as_loss(self.loss)
-        if isinstance(loss, (*NOT_SMOOTH, losses.MultinomialLoss)):
-            what = "has several scores" if loss.smoothness < np.inf else "is not smooth"
-            raise ValueError(f"loss: {type(loss).__name__} {what}; Frank-Wolfe needs a smooth one.")
+        loss = make_loss(self.loss, n_classes=2 if is_classifier(self) else 0)
+        if not loss.differentiable:
+            raise ValueError(
+                f"loss: {type(loss).__name__} is not differentiable; Frank-Wolfe needs a loss with "
+                "a gradient everywhere."
+            )
         if self.step == "short" and not np.isfinite(loss.smoothness):
             raise ValueError(
                 f"step='short' needs a loss with a finite smoothness constant; "
@@ -155,42 +165,34 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         options["accept_sparse"] = ["csc", "csr"] if self.estimator is None else False
         return validate_data(self, X, *y, dtype=np.float64, order="C", reset=reset, **options)
 
-    def _choose_radius(self, everything, solver, loss, X, y, weight):
+    def _choose_radius(self, full, solver, problem, splits):
         """The radius with the least held-out risk; each fold goes from small to large."""
         radii = self.radii
-        radii = everything.first_step() * RADII if radii is None else np.sort(np.ravel(radii))
+        radii = full.norm_of_one_atom() * RADII if radii is None else np.sort(np.ravel(radii))
         if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
             raise ValueError("radii must hold positive numbers.")
-        splits = list(
-            check_cv(self.cv, y, classifier=is_classifier(self)).split(np.empty((len(y), 1)), y)
-        )
         risks = np.empty((len(radii), len(splits)))
         for fold, (train, held) in enumerate(splits):
-            on_fold, start = solver(train), None
+            on_fold, start, held_out = solver(problem.rows(train)), None, problem.rows(held)
             for k, radius in enumerate(radii):
                 solution = on_fold.solve(float(radius), start)
-                start = solution.state
-                scores = solution.scores(X[held])
-                risks[k, fold] = loss.risk(y[held], scores, weight[held])
+                start = solution.start
+                scores = solution.scores(held_out.X)
+                risks[k, fold] = problem.loss.risk(held_out.y, scores, held_out.weight)
         best = int(risks.mean(axis=1).argmin())
         return {"radius_": float(radii[best]), "cv_radii_": radii, "cv_risks_": risks}
 
-    def _set(self, solution, solver, chosen, description, loss):
+    def _set(self, solution, is_exact, known):
+        """Set everything that is learned."""
         for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
             self.__dict__.pop(name, None)
-        if self.estimator is None:
-            self.coef_ = solution.coef
-        else:
-            self.estimators_ = list(solution.members)
-            self.estimator_weights_ = solution.member_weights
-        vars(self).update(description, **chosen)
+        vars(self).update(known, **solution.attributes())
         self.intercept_ = float(solution.intercept)
-        self.loss_ = loss
         self.dual_gaps_, self.train_scores_ = solution.gaps, solution.risks
         self.n_iter_ = max(len(solution.gaps) - 1, 0)
         self.stop_reason_ = solution.stop_reason
         self.variation_norm_ = solution.variation_norm
-        self.is_exact_ = self.estimator is None or solver.exact
+        self.is_exact_ = is_exact
         self.dual_gap_ = float(solution.gaps[-1])
 
     def _scores(self, X):
@@ -198,23 +200,39 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         X = self._validate(X, reset=False)
         if self.estimator is None:
             return np.asarray(X @ self.coef_) + self.intercept_
-        u = np.full(X.shape[0], self.intercept_)
-        for member, weight in zip(self.estimators_, self.estimator_weights_):
-            u += weight * np.asarray(member.predict(X), dtype=float).reshape(len(u))
-        return u
+        return sum_of_members(X, self.estimators_, self.estimator_weights_, self.intercept_)
 
-    def to_network(self):
-        """The scores as a `ReLUNetwork`, where the weak learners are rectified linear units."""
+    @available_if(_has_network_units)
+    def to_network(self) -> ReLUNetwork:
+        """The scores as a network with one hidden layer of rectified linear units.
+
+        Available if the weak learner has the method `to_network`, as
+        :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` has.
+
+        Returns
+        -------
+        ReLUNetwork
+        """
         check_is_fitted(self)
-        if not isinstance(self.estimator, ReLUUnitRegressor):
-            raise AttributeError("to_network: the estimator is no ReLUUnitRegressor.")
-        if not self.estimators_:
-            empty = np.zeros((0, self.n_features_in_))
-            return ReLUNetwork(empty, np.zeros(0), np.zeros(0), self.intercept_)
-        return ReLUNetwork.of_units(self.estimators_, self.estimator_weights_, self.intercept_)
+        networks: list[Any] = [member.to_network() for member in self.estimators_]
+        empty = ReLUNetwork(np.zeros((0, self.n_features_in_)), np.zeros(0), np.zeros(0), 0.0)
+        weights = self.estimator_weights_
+        return ReLUNetwork(
+            np.concatenate([empty.hidden_weights, *(n.hidden_weights for n in networks)]),
+            np.concatenate([empty.hidden_biases, *(n.hidden_biases for n in networks)]),
+            np.concatenate(
+                [empty.output_weights, *(b * n.output_weights for b, n in zip(weights, networks))]
+            ),
+            self.intercept_ + float(sum(b * n.output_bias for b, n in zip(weights, networks))),
+        )
 
-    def get_metadata_routing(self):
-        """Metadata asked for by this estimator and by its weak learner."""
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing of this estimator and of its weak learner.
+
+        Returns
+        -------
+        MetadataRouter
+        """
         router = MetadataRouter(owner=self).add_self_request(self)
         if self.estimator is None:
             return router

@@ -1,127 +1,135 @@
-"""The public estimators of Frank-Wolfe boosting."""
+"""Frank-Wolfe boosting: the public estimators."""
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._frank_wolfe.base import (
-    CLASSIFICATION_LOSSES,
-    REGRESSION_LOSSES,
-    BaseFrankWolfe,
-)
+from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
+from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
+from sklearn_ensemble_theory.boosting._frank_wolfe.base import BaseFrankWolfe
+from sklearn_ensemble_theory.boosting.losses.registry import loss_names
 
-_DOC = """
+__all__ = ["FrankWolfeClassifier", "FrankWolfeRegressor"]
 
-    Each round asks the weak learner for the atom psi that falls most steeply and moves towards
-    radius * psi: u <- (1 - eta) u + eta radius psi. The model never leaves the ball, and the answer
-    of an exact weak learner certifies how far it is from the best in it.
+
+class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
+    """Frank-Wolfe boosting of a smooth loss over functions of bounded variation norm.
+
+    The risk is minimised over all functions whose variation norm is at most `radius`: sums of
+    atoms, the outputs of a weak learner, whose absolute weights sum to at most `radius`. Each round
+    takes the atom psi along which the risk decreases fastest and moves towards radius * psi:
+    u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound, and an exact weak learner
+    gives an upper bound on the distance to the optimum, the dual gap.
 
     Parameters
     ----------
     estimator : estimator, default=None
-        The weak learner, which says what the atoms are.
+        The weak learner, whose outputs are the atoms.
 
-        - None: the columns of X, in their own units: the linear model with
+        - None: the columns of X, in their own units. This is the linear model with
           ``sum |coef| <= radius``.
         - :class:`DecisionStumpRegressor`, or any regressor: its outputs, divided by their root mean
-          square on the training rows. Exact for the stumps and for `ReLUUnitRegressor`;
-          any other regressor's least-squares fit is taken for the best atom, approximately.
+          square on the training rows. Exact for the stumps and for :class:`ReLUUnitRegressor`; for
+          other regressors, the least-squares fit is an approximation of the best atom.
         - :class:`DecisionStumpClassifier` (exact), or any classifier with `sample_weight`: outputs
           -1 and +1.
         - ``ReLUUnitRegressor("inner_product")``: the units ±(±(x_j - c))+ themselves, exact.
 
-        Every dictionary is made symmetric.
+        The negative of each atom is an atom, too.
     radius : float or "cv", default=1.0
         D, the bound on the variation norm: the sum of the absolute weights of the atoms, in units
-        of the score. "cv" takes the one with the least held-out risk from `radii`; each fold goes
-        from small to large, from one solution to the next.
-    loss : str or object, default={default}
-        {names}, an instance of a smooth class in `boosting.losses`, or any object with the methods
-        ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
+        of the score. "cv" takes the one with the least held-out risk from `radii`; each fold is
+        solved from the smallest to the largest, starting each time from the solution before.
+    loss : str or object, default="squared_error"
+        "squared_error", "huber" (with ``delta=1``), "poisson", an instance of a differentiable loss
+        of `boosting.losses`, or any object with the methods ``value(y, u)`` and
+        ``gradient(y, u)`` of a convex smooth loss.
     n_estimators : int, default=100
-        Rounds at most; more are often needed with the columns of X, where they are cheap.
-    step : {{"line_search", "open_loop", "short"}}, default="line_search"
-        eta: the best in [0, 1]; 2/(t + 2); or the best for the quadratic upper bound of the risk.
+        Maximum number of rounds. With the columns of X more are often needed; a round is fast then.
+    step : {"line_search", "open_loop", "short"}, default="line_search"
+        eta in each round: the best in [0, 1]; 2/(t + 2) in round t; or the minimum of the quadratic
+        upper bound of the risk, which needs a loss with a finite smoothness constant.
     away_steps : bool, default=False
-        Columns of X: moves away from the worst active atom where that promises more. Converges
-        linearly where plain steps zigzag.
+        Columns of X only: rounds move away from the worst active atom where the risk decreases
+        faster in that direction. This converges linearly where plain steps zigzag.
     pairwise : bool, default=False
-        Columns of X: each step moves weight from the worst active atom to the best one.
+        Columns of X only: each round moves weight from the worst active atom to the best one.
     fully_corrective : bool, default=False
-        Minimises over the ball of all atoms found, after each new one. Fewest atoms; a round costs
-        more, O(n t) for each inner step with weak learners.
+        Minimise over the ball of all atoms found so far, after each new one. This gives the fewest
+        atoms; a round costs more, O(n t) for each inner step with weak learners.
     tol : float, default=1e-4
-        Ends when the dual gap is at most this share of the risk of the best constant.
+        The rounds end when the dual gap is at most this share of the risk of the best constant.
     fit_intercept : bool, default=True
-        An intercept that does not count in the norm, the best one at every round.
+        Fit an intercept that does not count in the norm; it is the best one in every round.
     radii : array-like, default=None
-        What ``radius="cv"`` chooses from. None is 16 values from 1/8 to 64 times the norm of the
+        The candidates for ``radius="cv"``. None is 16 values from 1/8 to 64 times the norm of the
         best single atom.
     cv : int, cross-validation splitter or iterable, default=5
+        The splits for ``radius="cv"``. An integer is that many folds, not shuffled.
     random_state : int, RandomState instance or None, default=None
         Seeds the weak learners.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        Where `estimator` is None.
+        Coefficients of the columns of X, if `estimator` is None.
     estimators_ : list of fitted estimators
-    estimator_weights_ : ndarray
-        The score is the intercept plus the sum of weights times predictions.
+        The members, otherwise.
+    estimator_weights_ : ndarray of shape (n_members,)
+        The score is the intercept plus the sum of these weights times the members' predictions.
     intercept_ : float
+        Independent term.
     dual_gap_ : float
-        With an exact oracle, F - min F over the ball is at most this, in units of the loss.
+        Upper bound on F - min F over the ball, in units of the loss, if `is_exact_`.
     dual_gaps_, train_scores_ : ndarrays of shape (n_iter_ + 1,)
-        The gap and the risk F before each round and at the end.
+        The dual gap and the risk F before each round and at the end.
     is_exact_ : bool
-        Whether the gaps are certificates.
+        Whether the best atom was found exactly in each round, so that the dual gaps are bounds.
     variation_norm_ : float
-        Of the weights found; at most the radius.
+        The sum of the absolute weights of the atoms, at most the radius.
     radius_ : float
+        The radius that was used.
     cv_radii_ : ndarray of shape (n_radii,)
+        The candidates, with ``radius="cv"``.
     cv_risks_ : ndarray of shape (n_radii, n_folds)
-        With ``radius="cv"``.
+        Their held-out risks, with ``radius="cv"``.
     n_iter_ : int
-    stop_reason_ : {{"tol", "n_estimators", "stalled"}}
-        "stalled": the weak learner's answer is no descent any more.
-    loss_ : Loss{more}
+        Number of rounds.
+    stop_reason_ : {"tol", "n_estimators", "stalled"}
+        Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the risk.
+    loss_ : Loss
+        The loss.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features; only for X with feature names that are all strings.
 
     See Also
     --------
-    {see}
+    MatchingPursuitRegressor : Bounds the number of rounds instead of the norm.
+    GradientBoostingRegressor : No bound on the norm; stopped early.
+    sklearn.linear_model.Lasso : The penalised form of the model over columns.
 
     Notes
     -----
-    The risk after t rounds is within 8 L C² radius² / (t + 2) of the best in the ball
-    (`bounds.frank_wolfe_bound`), for every step rule. Columns of X with the squared loss cost O(d)
-    a round, by rows of the Gram matrix as they are needed; other losses O(n d); weak learners one
-    fit a round. Weights of 2 are rows written twice.
+    The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
+    every step rule, where L C² bounds the curvature of the risk along an atom
+    (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of X
+    and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
+    they are needed; with other losses O(n d); with weak learners one fit. Integer weights are
+    equivalent to repeating rows, except for the folds of "cv".
+
+    [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk with
+    that of boosting stopped early.
 
     References
     ----------
-    000 section 10.3.6, "Comparison with explicit constraint on gamma_1".
-"""
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
-
-class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
-    __doc__ = (
-        """Frank-Wolfe boosting: a smooth loss over functions of bounded variation norm."""
-        + _DOC.format(
-            default='"squared_error"',
-            names='"squared_error", "huber" (with ``delta=1``)',
-            more="",
-            see="MatchingPursuitRegressor : Bounds the number of rounds instead of the norm.\n"
-            "    GradientBoostingRegressor : No bound on the norm; stopped early.\n"
-            "    sklearn.linear_model.Lasso : The penalised form of the model over columns.",
-        )
-        + """
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -131,30 +139,32 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     >>> model.stop_reason_, bool(model.variation_norm_ <= 1000)
     ('tol', True)
     """
-    )
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseFrankWolfe._parameter_constraints,
-        "loss": [StrOptions(set(REGRESSION_LOSSES)), HasMethods(["value", "gradient"])],
+        "loss": [
+            StrOptions(loss_names("real", differentiable=True)),
+            HasMethods(["value", "gradient"]),
+        ],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        radius=1.0,
-        loss="squared_error",
-        n_estimators=100,
-        step="line_search",
-        away_steps=False,
-        pairwise=False,
-        fully_corrective=False,
-        tol=1e-4,
-        fit_intercept=True,
-        radii=None,
-        cv=5,
-        random_state=None,
-    ):
+        radius: float | Literal["cv"] = 1.0,
+        loss: str | LossLike = "squared_error",
+        n_estimators: int = 100,
+        step: str = "line_search",
+        away_steps: bool = False,
+        pairwise: bool = False,
+        fully_corrective: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        radii: ArrayLike | None = None,
+        cv: CVLike | None = 5,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.estimator = estimator
         self.radius = radius
         self.loss = loss
@@ -172,9 +182,18 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     def _encode(self, y):
         return np.asarray(y, dtype=np.float64), {}
 
-    def predict(self, X):
-        """Predictions: array of shape (n_samples,)."""
-        scores = self._scores(X)
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Predict the targets, by the inverse link of the loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self._scores(X)  # raises NotFittedError before a fit
         return self.loss_.inverse_link(scores)
 
     def __sklearn_tags__(self):
@@ -184,17 +203,122 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         return tags
 
 
-class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
-    __doc__ = (
-        """Frank-Wolfe boosting of two classes: a smooth loss, scores of bounded variation norm."""
-        + _DOC.format(
-            default='"log_loss"',
-            names='"log_loss"',
-            more="\n    classes_ : ndarray of shape (2,)",
-            see="AdaBoostClassifier : The exponential loss, no bound on the norm.\n"
-            "    sklearn.linear_model.LogisticRegression : The penalised form over columns.",
-        )
-        + """
+class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
+    """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
+
+    The risk is minimised over all functions whose variation norm is at most `radius`: sums of
+    atoms, the outputs of a weak learner, whose absolute weights sum to at most `radius`. Each round
+    takes the atom psi along which the risk decreases fastest and moves towards radius * psi:
+    u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound, and an exact weak learner
+    gives an upper bound on the distance to the optimum, the dual gap.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        The weak learner, whose outputs are the atoms.
+
+        - None: the columns of X, in their own units. This is the linear model with
+          ``sum |coef| <= radius``.
+        - :class:`DecisionStumpRegressor`, or any regressor: its outputs, divided by their root mean
+          square on the training rows. Exact for the stumps and for :class:`ReLUUnitRegressor`; for
+          other regressors, the least-squares fit is an approximation of the best atom.
+        - :class:`DecisionStumpClassifier` (exact), or any classifier with `sample_weight`: outputs
+          -1 and +1.
+        - ``ReLUUnitRegressor("inner_product")``: the units ±(±(x_j - c))+ themselves, exact.
+
+        The negative of each atom is an atom, too.
+    radius : float or "cv", default=1.0
+        D, the bound on the variation norm: the sum of the absolute weights of the atoms, in units
+        of the score. "cv" takes the one with the least held-out risk from `radii`; each fold is
+        solved from the smallest to the largest, starting each time from the solution before.
+    loss : str or object, default="log_loss"
+        "log_loss", "exponential", an instance of a differentiable loss of `boosting.losses`, or any
+        object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
+    n_estimators : int, default=100
+        Maximum number of rounds. With the columns of X more are often needed; a round is fast then.
+    step : {"line_search", "open_loop", "short"}, default="line_search"
+        eta in each round: the best in [0, 1]; 2/(t + 2) in round t; or the minimum of the quadratic
+        upper bound of the risk, which needs a loss with a finite smoothness constant.
+    away_steps : bool, default=False
+        Columns of X only: rounds move away from the worst active atom where the risk decreases
+        faster in that direction. This converges linearly where plain steps zigzag.
+    pairwise : bool, default=False
+        Columns of X only: each round moves weight from the worst active atom to the best one.
+    fully_corrective : bool, default=False
+        Minimise over the ball of all atoms found so far, after each new one. This gives the fewest
+        atoms; a round costs more, O(n t) for each inner step with weak learners.
+    tol : float, default=1e-4
+        The rounds end when the dual gap is at most this share of the risk of the best constant.
+    fit_intercept : bool, default=True
+        Fit an intercept that does not count in the norm; it is the best one in every round.
+    radii : array-like, default=None
+        The candidates for ``radius="cv"``. None is 16 values from 1/8 to 64 times the norm of the
+        best single atom.
+    cv : int, cross-validation splitter or iterable, default=5
+        The splits for ``radius="cv"``. An integer is that many folds, not shuffled but stratified
+        by class.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the weak learners.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Coefficients of the columns of X, if `estimator` is None.
+    estimators_ : list of fitted estimators
+        The members, otherwise.
+    estimator_weights_ : ndarray of shape (n_members,)
+        The score is the intercept plus the sum of these weights times the members' predictions.
+    intercept_ : float
+        Independent term.
+    dual_gap_ : float
+        Upper bound on F - min F over the ball, in units of the loss, if `is_exact_`.
+    dual_gaps_, train_scores_ : ndarrays of shape (n_iter_ + 1,)
+        The dual gap and the risk F before each round and at the end.
+    is_exact_ : bool
+        Whether the best atom was found exactly in each round, so that the dual gaps are bounds.
+    variation_norm_ : float
+        The sum of the absolute weights of the atoms, at most the radius.
+    radius_ : float
+        The radius that was used.
+    cv_radii_ : ndarray of shape (n_radii,)
+        The candidates, with ``radius="cv"``.
+    cv_risks_ : ndarray of shape (n_radii, n_folds)
+        Their held-out risks, with ``radius="cv"``.
+    classes_ : ndarray of shape (2,)
+        The class labels.
+    n_iter_ : int
+        Number of rounds.
+    stop_reason_ : {"tol", "n_estimators", "stalled"}
+        Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the risk.
+    loss_ : Loss
+        The loss.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features; only for X with feature names that are all strings.
+
+    See Also
+    --------
+    AdaBoostClassifier : The exponential loss, no bound on the norm.
+    GradientBoostingClassifier : No bound on the norm; stopped early.
+    sklearn.linear_model.LogisticRegression : The penalised form over columns.
+
+    Notes
+    -----
+    The risk after t rounds is within 8 L C² radius² / (t + 2) of the minimum over the ball, for
+    every step rule, where L C² bounds the curvature of the risk along an atom
+    (:func:`~sklearn_ensemble_theory.bounds.frank_wolfe_bound`) [Bach, §10.3.6]. With columns of X
+    and the squared loss a round costs O(d), from rows of the Gram matrix that are computed as
+    they are needed; with other losses O(n d); with weak learners one fit. Integer weights are
+    equivalent to repeating rows, except for the folds of "cv".
+
+    [Bach, §10.3.6, "Comparison with explicit constraint on gamma_1"] compares the excess risk with
+    that of boosting stopped early.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
@@ -204,30 +328,32 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     >>> bool(model.variation_norm_ <= 5), model.is_exact_, bool(model.score(X, y) > 0.95)
     (True, True, True)
     """
-    )
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseFrankWolfe._parameter_constraints,
-        "loss": [StrOptions(set(CLASSIFICATION_LOSSES)), HasMethods(["value", "gradient"])],
+        "loss": [
+            StrOptions(loss_names("two classes", differentiable=True)),
+            HasMethods(["value", "gradient"]),
+        ],
     }
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        radius=1.0,
-        loss="log_loss",
-        n_estimators=100,
-        step="line_search",
-        away_steps=False,
-        pairwise=False,
-        fully_corrective=False,
-        tol=1e-4,
-        fit_intercept=True,
-        radii=None,
-        cv=5,
-        random_state=None,
-    ):
+        radius: float | Literal["cv"] = 1.0,
+        loss: str | LossLike = "log_loss",
+        n_estimators: int = 100,
+        step: str = "line_search",
+        away_steps: bool = False,
+        pairwise: bool = False,
+        fully_corrective: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        radii: ArrayLike | None = None,
+        cv: CVLike | None = 5,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.estimator = estimator
         self.radius = radius
         self.loss = loss
@@ -251,30 +377,39 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
                 f"Only binary classification is supported. The type of the target is {kind}."
             )
         if len(classes) < 2:
-            raise ValueError(f"y has one class only, {classes[0]!r}; two are needed.")
+            raise ValueError(
+                f"y has only one class, {classes[0]!r}; classification needs two classes."
+            )
         return np.where(y == classes[1], 1.0, -1.0), {"classes_": classes}
 
-    def decision_function(self, X):
-        """Scores; above 0 is the second class: array of shape (n_samples,)."""
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Scores; above 0 is the second class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         return self._scores(X)
 
-    def predict(self, X):
-        """The class of each row: array of shape (n_samples,)."""
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
         second = self.decision_function(X) > 0
         return self.classes_[second.astype(int)]
-
-    @available_if(lambda self: _has_probabilities(self))
-    def predict_proba(self, X):
-        """Probabilities of the two classes, by the loss's link: array of shape (n_samples, 2)."""
-        scores = self.decision_function(X)
-        second = self.loss_.inverse_link(scores)
-        return np.column_stack([1 - second, second])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
-
-
-def _has_probabilities(model):
-    return isinstance(model.loss, str | losses.LogisticLoss | losses.ExponentialLoss)

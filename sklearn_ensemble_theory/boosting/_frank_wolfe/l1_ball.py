@@ -1,19 +1,29 @@
 """Conditional gradients over the ball {|beta|_1 <= D} of a finite dictionary.
 
-The ball is the hull of 2d vertices ±D e_j; 0 is counted as one more point. beta itself says how it
-is a convex combination of them: the vertex sign(beta_j) D e_j has weight |beta_j|/D and 0 the rest,
-so that no list of atoms is kept and opposite vertices cancel.
+The ball is the convex hull of 2d vertices ±D e_j; 0 is counted as one more point. beta itself gives
+its convex combination: the vertex sign(beta_j) D e_j has weight |beta_j|/D and 0 the rest, so
+that no list of atoms is kept and opposite vertices cancel.
 
-The algorithm asks for the correlations c_j = -F'(u)'psi_j only. They give its certificate as well:
-F(u) - min F <= D max|c| - c'beta, the dual gap.
+The algorithm needs the correlations c_j = -F'(u)'psi_j only. They also give its dual gap:
+F(u) - min F <= D max|c| - c'beta.
+
+For the squared loss this is the boosting loop of `boosting._core.loop` with `FrankWolfeStep`,
+written again for speed: `QuadraticBall` changes the d correlations by rows of the Gram matrix, at a
+cost independent of the number of rows.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
-# Correlations are computed from the start again after so many updates: rounding must not add up.
+from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
+
+# Correlations are computed from the start again after so many steps: rounding must not add up.
 REFRESH = 500
 # An inner problem of the fully corrective variant is solved to this share of the gap around it.
 INNER_SHARE = 0.05
@@ -22,29 +32,96 @@ INNER_ROUNDS = 10_000
 SMALLEST_GAP = 1e-15
 
 
-class Move(NamedTuple):
-    """A direction: beta <- beta - gamma shrink beta + gamma sum values[i] e_{atoms[i]}."""
+@dataclass(frozen=True)
+class SolverOptions:
+    """How a problem over a ball is solved.
+
+    Attributes
+    ----------
+    step : str
+        A key of `STEP_SIZES`.
+    variant : {"plain", "away", "pairwise", "corrective"}
+    n_rounds : int
+    tol : float
+        The rounds end when the dual gap is at most this share of the risk at 0.
+    """
+
+    step: str
+    variant: str
+    n_rounds: int
+    tol: float
+
+    def smallest_gap(self, risk_at_zero: float) -> float:
+        """The dual gap at which the rounds end."""
+        return max(self.tol, SMALLEST_GAP) * risk_at_zero
+
+
+INNER_OPTIONS = SolverOptions("line_search", "pairwise", INNER_ROUNDS, 0.0)
+
+
+class Direction(NamedTuple):
+    """A step of size gamma along it makes beta
+
+    beta - gamma shrink beta + gamma sum_i values[i] e_{atoms[i]}.
+
+    Attributes
+    ----------
+    shrink : float
+    atoms : tuple of int
+    values : tuple of float
+    longest : float
+        The largest gamma that stays in the ball.
+    gain : float
+        -F'(u)' direction: the first-order gain.
+    """
 
     shrink: float
     atoms: tuple
     values: tuple
-    longest: float  # gamma at most
-    slope: float  # -F'(u)' direction
+    longest: float
+    gain: float
+
+
+class Ball(Protocol):
+    """A point beta of the ball, its risk, and how both change by a step.
+
+    Attributes
+    ----------
+    beta : float array of shape (d,)
+    c : float array of shape (d,)
+        Correlations -F'(u)'psi_j at beta.
+    risk, risk_at_zero : float
+    """
+
+    beta: np.ndarray
+    c: np.ndarray
+    risk_at_zero: float
+
+    @property
+    def risk(self) -> float: ...
+
+    def start(self, beta: np.ndarray) -> None: ...
+
+    def line_search(self, direction: Direction) -> float: ...
+
+    def short_step(self, direction: Direction) -> float: ...
+
+    def move_along(self, direction: Direction, gamma: float) -> None: ...
 
 
 class QuadraticBall:
-    """F(u) = mean of (y - u)²/2 over columns whose Gram rows are known: O(d) a move.
+    """F(u) = mean of (y - u)²/2, by rows of the Gram matrix: a step costs O(d).
 
     Parameters
     ----------
-    rows : GramRows, or any object with ``get(j, c)``
+    rows : GramRows
     correlations : float array of shape (d,)
         psi_j'Wy.
     square : float
         y'Wy.
     """
 
-    def __init__(self, rows, correlations, square):
+    def __init__(self, rows: GramRows, correlations: np.ndarray, square: float):
         self.rows, self.at_zero, self.square = rows, correlations, square
         self.risk_at_zero = square / 2
 
@@ -53,7 +130,7 @@ class QuadraticBall:
         self._refresh()
 
     def _refresh(self):
-        self.moves = 0
+        self.n_steps = 0
         self.c = self.at_zero.copy()
         for j in np.flatnonzero(self.beta):
             daxpy(self.rows.get(int(j), self.c), self.c, a=-self.beta[j])
@@ -64,98 +141,101 @@ class QuadraticBall:
         explained = self.beta[active] @ (self.at_zero[active] + self.c[active])
         return max((self.square - explained) / 2, 0.0)
 
-    def length(self, move):
+    def line_search(self, direction):
         """The gamma that minimises the risk along a direction."""
         active = np.flatnonzero(self.beta)
         gram_beta = self.at_zero - self.c
-        curvature = move.shrink**2 * (self.beta[active] @ gram_beta[active])
-        for j, a in zip(move.atoms, move.values):
-            curvature -= 2 * move.shrink * a * gram_beta[j]
+        curvature = direction.shrink**2 * (self.beta[active] @ gram_beta[active])
+        for j, a in zip(direction.atoms, direction.values):
+            curvature -= 2 * direction.shrink * a * gram_beta[j]
             row = self.rows.get(j, self.c)
-            curvature += a * sum(b * row[k] for k, b in zip(move.atoms, move.values))
-        return move.slope / curvature if curvature > 0 else np.inf
+            curvature += a * sum(b * row[k] for k, b in zip(direction.atoms, direction.values))
+        return direction.gain / curvature if curvature > 0 else np.inf
 
-    short = length
+    short_step = line_search  # the quadratic upper bound is the risk itself
 
-    def go(self, move, gamma):
+    def move_along(self, direction, gamma):
         c, beta = self.c, self.beta
-        if move.shrink:
-            s = gamma * move.shrink
+        if direction.shrink:
+            s = gamma * direction.shrink
             c *= 1 - s
             daxpy(self.at_zero, c, a=s)
             beta *= 1 - s
-        for j, a in zip(move.atoms, move.values):
+        for j, a in zip(direction.atoms, direction.values):
             daxpy(self.rows.get(j, c), c, a=-gamma * a)
             beta[j] += gamma * a
-        self.moves += 1
-        if self.moves == REFRESH:
+        self.n_steps += 1
+        if self.n_steps == REFRESH:
             self._refresh()
 
 
 class RowsBall:
-    """Any smooth loss, by its scores on the rows: O(n d) a move.
+    """Any smooth loss, by its scores on the rows: a step costs O(n d).
 
     Parameters
     ----------
-    risk : ProfiledRisk or EmpiricalRisk
+    risk : EmpiricalRisk
     dictionary : ColumnDictionary
-        With weights that sum to 1 and are the risk's.
+        With weights that sum to 1 and are the risk's. Or any object with `d`, ``columns(chosen)``
+        and ``products(values)``.
     """
 
-    def __init__(self, risk, dictionary):
+    def __init__(self, risk: EmpiricalRisk, dictionary: ColumnDictionary):
         self.risk_of, self.dictionary = risk, dictionary
-        self.known = {}
+        self.known = RowCache(dictionary.d)
         self.start(np.zeros(dictionary.d))
-        self.risk_at_zero = self.here.value
+        self.risk_at_zero = self.state.value
 
     def start(self, beta):
         self.beta = beta
         active = np.flatnonzero(beta)
         self.u = beta[active] @ self.dictionary.columns(active)
-        self._look()
+        self._update()
 
-    def _look(self):
-        self.here = self.risk_of.at(self.u)
-        self.c = self.dictionary.products(self.here.target)
+    def _update(self):
+        self.state = self.risk_of.at(self.u)
+        self.c = self.dictionary.products(self.state.target)
 
     @property
     def risk(self):
-        return self.here.value
+        return self.state.value
 
     def _column(self, j):
-        if j not in self.known:
-            self.known[j] = self.dictionary.columns(np.array([j]))[0]
-        return self.known[j]
+        if self.known.views[j] is None:
+            self.known.keep(j, [j], self.dictionary.columns(np.array([j])))
+        return self.known.views[j]
 
-    def _direction(self, move):
-        direction = -move.shrink * self.u
-        for j, a in zip(move.atoms, move.values):
-            direction += a * self._column(j)
-        return direction
+    def _scores(self, direction):
+        """The change of the scores along a direction."""
+        scores = -direction.shrink * self.u
+        for j, a in zip(direction.atoms, direction.values):
+            scores += a * self._column(j)
+        return scores
 
-    def length(self, move):
-        return self.risk_of.line_search(self.u, self._direction(move), self.here)
+    def line_search(self, direction):
+        return self.risk_of.line_search(self.u, self._scores(direction), self.state)
 
-    def short(self, move):
-        curvature = self.risk_of.curvature(self._direction(move))
-        return move.slope / curvature if curvature > 0 else np.inf
+    def short_step(self, direction):
+        curvature = self.risk_of.curvature(self._scores(direction))
+        return direction.gain / curvature if curvature > 0 else np.inf
 
-    def go(self, move, gamma):
-        self.u += gamma * self._direction(move)
-        self.beta *= 1 - gamma * move.shrink
-        for j, a in zip(move.atoms, move.values):
+    def move_along(self, direction, gamma):
+        self.u += gamma * self._scores(direction)
+        self.beta *= 1 - gamma * direction.shrink
+        for j, a in zip(direction.atoms, direction.values):
             self.beta[j] += gamma * a
-        self._look()
+        self._update()
 
 
 class BallPath(NamedTuple):
-    """What was reached and how.
+    """The steps that were made, T in number.
 
     Attributes
     ----------
     beta : float array of shape (d,)
+        The point that was reached.
     gaps : float array of shape (T + 1,)
-        The dual gap before each move, and at the end.
+        The dual gap before each step, and at the end.
     risks : float array of shape (T + 1,)
         F likewise.
     stop_reason : {"tol", "n_estimators", "stalled"}
@@ -167,8 +247,10 @@ class BallPath(NamedTuple):
     stop_reason: str
 
 
-def descend(ball, radius, beta, rule, variant, n_rounds, tol):
-    """Conditional gradients from beta.
+def conditional_gradients(
+    ball: Ball, radius: float, beta: np.ndarray, options: SolverOptions
+) -> BallPath:
+    """Minimise the risk over the ball by conditional gradients.
 
     Parameters
     ----------
@@ -177,21 +259,17 @@ def descend(ball, radius, beta, rule, variant, n_rounds, tol):
         D.
     beta : float array of shape (d,)
         A point of the ball to start from; not changed.
-    rule : {"open_loop", "line_search", "short"}
-    variant : {"plain", "away", "pairwise", "corrective"}
-    n_rounds : int
-    tol : float
-        Ends when the gap is at most this share of the risk at 0.
+    options : SolverOptions
 
     Returns
     -------
     BallPath
     """
     ball.start(beta.copy())
-    end = max(tol, SMALLEST_GAP) * ball.risk_at_zero
+    end = options.smallest_gap(ball.risk_at_zero)
     gaps, risks = [], []
     reason = "n_estimators"
-    for t in range(n_rounds + 1):
+    for t in range(options.n_rounds + 1):
         c = ball.c
         k = idamax(c)
         gap = radius * abs(c.item(k)) - _inner(c, ball.beta)
@@ -200,12 +278,12 @@ def descend(ball, radius, beta, rule, variant, n_rounds, tol):
         if gap <= end:
             reason = "tol"
             break
-        if t == n_rounds:
+        if t == options.n_rounds:
             break
-        if variant == "corrective":
-            moved = _correct(ball, radius, k, INNER_SHARE * gap)
+        if options.variant == "corrective":
+            moved = _minimise_over_active(ball, radius, k, INNER_SHARE * gap)
         else:
-            moved = _step(ball, radius, k, gap, rule, variant, t)
+            moved = _take_step(ball, radius, k, gap, options, t)
         if not moved:
             reason = "stalled"
             break
@@ -217,30 +295,26 @@ def _inner(c, beta):
     return float(c[active] @ beta[active])
 
 
-def _towards(ball, radius, k, gap):
+def _take_step(ball, radius, k, gap, options, t):
+    """One step; False where none lowers the risk any more. k is the best atom."""
     value = radius if ball.c.item(k) > 0 else -radius
-    return Move(1.0, (k,), (value,), 1.0, gap)
-
-
-def _step(ball, radius, k, gap, rule, variant, t):
-    """One move; False where none lowers the risk any more."""
-    move = _towards(ball, radius, k, gap)
-    if variant != "plain":
-        move = _with_away(ball, radius, move, gap, variant)
-    if rule == "open_loop":
-        gamma = 2.0 / (t + 2)
-    else:
-        gamma = ball.length(move) if rule == "line_search" else ball.short(move)
-        gamma = min(max(gamma, 0.0), move.longest)
+    direction = Direction(1.0, (k,), (value,), 1.0, gap)
+    if options.variant != "plain":
+        direction = _with_worst_atom(ball, radius, direction, options.variant)
+    gamma = STEP_SIZES[options.step](t, ball, direction)
     if gamma == 0:
         return False
-    _go(ball, radius, move, gamma)
+    _move_inside(ball, radius, direction, gamma)
     return True
 
 
-def _with_away(ball, radius, towards, gap, variant):
-    """The away step where it promises more, or the exchange of the worst atom for the best."""
-    c, beta = ball.c, ball.beta
+def _with_worst_atom(ball, radius, towards, variant):
+    """The direction of an away step or of a pairwise step, given the one towards the best atom.
+
+    "away" moves away from the worst active atom where the first-order gain of that is larger;
+    "pairwise" moves weight from the worst active atom to the best one.
+    """
+    c, beta, gap = ball.c, ball.beta, towards.gain
     active = np.flatnonzero(beta)
     if len(active) == 0:
         return towards
@@ -256,21 +330,22 @@ def _with_away(ball, radius, towards, gap, variant):
     inside = float(c[active] @ values)
     if variant == "pairwise":
         best = towards.atoms[0]
-        slope = gap + inside - merit
+        gain = gap + inside - merit
         if best in atoms:  # from -D e_k to D e_k: the same coordinate twice
-            return Move(0.0, (best,), (2 * towards.values[0],), share, slope)
-        return Move(0.0, towards.atoms + atoms, towards.values + away, share, slope)
+            return Direction(0.0, (best,), (2 * towards.values[0],), share, gain)
+        return Direction(0.0, towards.atoms + atoms, towards.values + away, share, gain)
     if gap >= inside - merit or share >= 1:
         return towards
-    return Move(-1.0, atoms, away, share / (1 - share), inside - merit)
+    return Direction(-1.0, atoms, away, share / (1 - share), inside - merit)
 
 
-def _go(ball, radius, move, gamma):
-    ball.go(move, gamma)
+def _move_inside(ball, radius, direction, gamma):
+    """Take a step, and undo what rounding does to the atom that leaves and to the norm."""
+    ball.move_along(direction, gamma)
     beta = ball.beta
-    if gamma == move.longest and len(move.atoms):
-        # The atom that gave way is gone; what is left of it is rounding.
-        last = move.atoms[-1]
+    if gamma == direction.longest and len(direction.atoms):
+        # The atom that lost its weight is gone; what is left of it is rounding.
+        last = direction.atoms[-1]
         if abs(beta[last]) <= 1e-14 * radius:
             beta[last] = 0.0
     norm = np.abs(beta).sum()
@@ -278,17 +353,17 @@ def _go(ball, radius, move, gamma):
         beta *= radius / norm * (1 - 1e-16)
 
 
-def _correct(ball, radius, k, target):
-    """Minimise over the ball of the active atoms and k, by pairwise steps."""
+def _minimise_over_active(ball, radius, k, target):
+    """Minimise over the ball of the active atoms and k, by pairwise steps; False if none moved."""
     allowed = np.union1d(np.flatnonzero(ball.beta), [k])
     moved = False
-    for _ in range(INNER_ROUNDS):
+    for _ in range(INNER_OPTIONS.n_rounds):
         c = ball.c[allowed]
         j = int(allowed[np.abs(c).argmax()])
         gap = radius * abs(ball.c.item(j)) - _inner(ball.c, ball.beta)
         if gap <= target:
             break
-        if not _step(ball, radius, j, gap, "line_search", "pairwise", 0):
+        if not _take_step(ball, radius, j, gap, INNER_OPTIONS, 0):
             break
         moved = True
     return moved

@@ -1,30 +1,34 @@
 """Minimisation over a ball of the variation norm, for one radius or a path of them."""
 
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._numerics.scaling import TargetScale
+from sklearn_ensemble_theory._weak_learners import predict_validated
 from sklearn_ensemble_theory.boosting._core.columns import (
     ColumnDictionary,
-    GramRows,
     coefficients_in_units,
 )
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
 from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import (
-    CorrectiveStep,
-    FrankWolfeStep,
-    ProfiledRisk,
-    atoms_of,
-)
+from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import atoms_of
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
-    SMALLEST_GAP,
     QuadraticBall,
     RowsBall,
-    descend,
+    SolverOptions,
+    conditional_gradients,
 )
-from sklearn_ensemble_theory.boosting.losses import SquaredLoss
+from sklearn_ensemble_theory.boosting._frank_wolfe.risks import ProfiledRisk, RiskWithoutIntercept
+from sklearn_ensemble_theory.boosting._frank_wolfe.steps import (
+    ActiveAtoms,
+    CorrectiveStep,
+    FrankWolfeStep,
+)
+from sklearn_ensemble_theory.boosting.losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,
 # and its square overflows.
@@ -32,75 +36,156 @@ LARGEST_RADIUS = 1e140
 LARGEST_PRODUCT = 1e290
 
 
-class Solution(NamedTuple):
-    """A minimiser over one ball, in the units of the data.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What is minimised: a risk over rows.
 
-    `coef` is None for a dictionary of weak learners; `members` and `member_weights` are None for
-    the columns of X.
+    Attributes
+    ----------
+    loss : Loss
+    X : {array, sparse matrix} of shape (n, d)
+    y : array of shape (n,)
+    weight : array of shape (n,)
+        Positive.
+    fit_intercept : bool
     """
 
-    coef: Any
-    members: Any
-    member_weights: Any
+    loss: Loss
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+    fit_intercept: bool
+
+    def rows(self, chosen: np.ndarray) -> "Problem":
+        """The problem over some of the rows."""
+        return Problem(
+            self.loss, self.X[chosen], self.y[chosen], self.weight[chosen], self.fit_intercept
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A minimiser over one ball, in the units of the data.
+
+    Attributes
+    ----------
+    intercept : float
+    gaps, risks : float arrays of shape (T + 1,)
+    stop_reason : str
+    variation_norm : float
+    start : object
+        Where the solver may start from for a larger ball.
+    """
+
     intercept: float
     gaps: np.ndarray
     risks: np.ndarray
     stop_reason: str
     variation_norm: float
-    state: Any  # where a larger ball may start from
+    start: Any
+
+    def scores(self, X: Any) -> np.ndarray:
+        """The scores of any rows."""
+        raise NotImplementedError
+
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes that depend on the dictionary."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSolution(Solution):
+    """Over the columns of X."""
+
+    coef: np.ndarray
 
     def scores(self, X):
-        if self.coef is not None:
-            return np.asarray(X @ self.coef) + self.intercept
-        u = np.full(X.shape[0], self.intercept)
-        for member, weight in zip(self.members, self.member_weights):
-            u += weight * np.asarray(member.predict(X), dtype=float).reshape(len(u))
-        return u
+        return np.asarray(X @ self.coef) + self.intercept
+
+    def attributes(self):
+        return {"coef_": self.coef}
 
 
-class _Solver:
-    """What both solvers share: the risk, and the unit that squared errors are counted in."""
+@dataclass(frozen=True, eq=False)
+class AtomSolution(Solution):
+    """Over the atoms of a weak learner."""
 
-    def __init__(self, loss, y, weight, fit_intercept):
-        # The squared loss is homogeneous: in units of y nothing overflows.
-        self.unit, self.mean = 1.0, 0.0
-        if isinstance(loss, SquaredLoss):
-            self.mean = loss.optimal_constant(y, weight) if fit_intercept else 0.0
-            size = float(np.abs(y - self.mean).max())
-            self.unit = size if size > 1e-14 * abs(self.mean) else 1.0
-            y = (y - self.mean) / self.unit if size > 1e-14 * abs(self.mean) else np.zeros(len(y))
-        self.risk = (ProfiledRisk if fit_intercept else EmpiricalRisk)(loss, y, weight)
-        # F is in squared units of y for the squared loss, in those of the loss otherwise.
-        self.risk_unit = self.unit**2 if isinstance(loss, SquaredLoss) else 1.0
+    members: list
+    member_weights: np.ndarray
+
+    def scores(self, X):
+        return sum_of_members(X, self.members, self.member_weights, self.intercept)
+
+    def attributes(self):
+        return {"estimators_": self.members, "estimator_weights_": self.member_weights}
+
+
+def sum_of_members(X: Any, members: list, weights: np.ndarray, intercept: float) -> np.ndarray:
+    """The intercept plus the weighted sum of the members' predictions: (n,)."""
+    u = np.full(X.shape[0], intercept)
+    for member, weight in zip(members, weights):
+        u += weight * np.asarray(predict_validated(member, X), dtype=float).reshape(len(u))
+    return u
+
+
+class Solver:
+    """What both solvers share: the risk, and the units of the targets.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether the dual gaps are bounds.
+    """
+
+    is_exact: bool
+
+    def __init__(self, problem: Problem, options: SolverOptions):
+        y, loss = problem.y, problem.loss
+        # The squared loss is fitted in units of y, in which nothing overflows.
+        self.target = TargetScale(0.0, 1.0)
+        if loss.is_quadratic:
+            mean = loss.optimal_constant(y, problem.weight) if problem.fit_intercept else 0.0
+            self.target = TargetScale.about(y, mean)
+            y = self.target(y)
+        kind = ProfiledRisk if problem.fit_intercept else RiskWithoutIntercept
+        self.risk = kind(loss, y, problem.weight)
+        self.options = options
+
+    def norm_of_one_atom(self) -> float:
+        """The norm of the best single atom, in the units of the data."""
+        raise NotImplementedError
+
+    def solve(self, radius: float, start: Any = None) -> Solution:
+        """Minimise over the ball of this radius, from the `start` of a smaller one."""
+        raise NotImplementedError
 
     def _intercept(self):
-        return self.unit * getattr(self.risk, "intercept", 0.0) + self.mean
+        return self.target.scale * self.risk.intercept + self.target.mean
 
 
-class ColumnSolver(_Solver):
+class ColumnSolver(Solver):
     """Over the columns of X: the l1-constrained linear model."""
 
-    def __init__(self, loss, X, y, weight, fit_intercept, rule, variant, n_rounds, tol):
-        super().__init__(loss, y, weight, fit_intercept)
-        self.rule, self.variant, self.n_rounds, self.tol = rule, variant, n_rounds, tol
-        w = self.risk.weight
-        dictionary = ColumnDictionary(X, w, fit_intercept)
+    is_exact = True
+
+    def __init__(self, problem: Problem, options: SolverOptions):
+        super().__init__(problem, options)
+        w, y = self.risk.weight, self.risk.y
+        dictionary = ColumnDictionary(problem.X, w, problem.fit_intercept)
         # One scale for all columns: the ball is that of the coefficients in X's own units.
         scale = float(np.max(dictionary.scale * dictionary.usable, initial=0.0))
         self.scale = scale if scale > 0 else 1.0
         dictionary.scale = np.full(dictionary.d, self.scale)
         self.dictionary = dictionary
-        if not self.scale * float(np.max(np.abs(self.risk.y))) < LARGEST_PRODUCT:
+        if not self.scale * float(np.max(np.abs(y))) < LARGEST_PRODUCT:
             raise ValueError("X and y are so large that their products overflow; scale them.")
-        if isinstance(loss, SquaredLoss):
-            y = self.risk.y
+        if problem.loss.is_quadratic:
             rows = GramRows(dictionary)
             self.ball = QuadraticBall(rows, dictionary.products(y), float(w @ y**2))
         else:
             self.ball = RowsBall(self.risk, dictionary)
 
-    def first_step(self):
-        """The l1 norm of the best single column."""
+    def norm_of_one_atom(self):
         self.ball.start(np.zeros(self.dictionary.d))
         k = int(np.argmax(np.abs(self.ball.c)))
         if self.ball.c[k] == 0:
@@ -108,121 +193,130 @@ class ColumnSolver(_Solver):
         psi = self.dictionary.columns(np.array([k]))[0]
         state = self.risk.at(np.zeros(len(psi)))
         step = abs(self.risk.line_search(np.zeros(len(psi)), psi, state))
-        return step * self.unit / self.scale
+        return step * self.target.scale / self.scale
 
     def solve(self, radius, start=None):
-        inner_radius = radius * self.scale / self.unit
+        unit = self.target.scale
+        inner_radius = radius * self.scale / unit
         if not inner_radius <= LARGEST_RADIUS:
             raise ValueError(
-                f"radius={radius!r} times the scale of X, {self.scale:.1e}, is no constraint on a "
-                f"target of size {self.unit:.1e}: scale X, or lower the radius."
+                f"radius={radius!r} times the scale of X, {self.scale:.1e}, does not constrain a "
+                f"target of size {unit:.1e}; scale X, or choose a smaller radius."
             )
         beta = np.zeros(self.dictionary.d) if start is None else start
-        path = descend(
-            self.ball, inner_radius, beta, self.rule, self.variant, self.n_rounds, self.tol
-        )
-        coef = coefficients_in_units(path.beta * self.unit, self.scale)
+        path = conditional_gradients(self.ball, inner_radius, beta, self.options)
+        coef = coefficients_in_units(path.beta * unit, self.scale)
         norm = np.abs(coef).sum()
         if norm > radius:  # by rounding
             coef *= radius / norm * (1 - 1e-16)
-        return Solution(
-            coef,
-            None,
-            None,
-            float(self._intercept() - self.dictionary.offset @ coef),
-            path.gaps * self.risk_unit,
-            path.risks * self.risk_unit,
-            path.stop_reason,
-            float(np.abs(coef).sum()),
-            path.beta,
+        return ColumnSolution(
+            intercept=float(self._intercept() - self.dictionary.offset @ coef),
+            gaps=self.target.squares_in_units(path.gaps),
+            risks=self.target.squares_in_units(path.risks),
+            stop_reason=path.stop_reason,
+            variation_norm=float(np.abs(coef).sum()),
+            start=path.beta,
+            coef=coef,
         )
 
 
-class _Start(NamedTuple):
-    """Atoms, their weights and outputs, and the scores that they give."""
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Atoms with their weights and outputs, and the scores that they give."""
 
     atoms: list
-    weights: np.ndarray
-    outputs: list
+    active: ActiveAtoms
     u: np.ndarray
 
 
-class AtomSolver(_Solver):
-    """Over the hull of a weak learner's outputs, by the boosting loop."""
+class AtomSolver(Solver):
+    """Over the convex hull of a weak learner's outputs, by the boosting loop.
+
+    Parameters
+    ----------
+    problem : Problem
+    options : SolverOptions
+    estimator : estimator
+        The weak learner.
+    sample_weight : array of shape (n,) or None
+        None where the user gave none: the weak learner then need not take weights.
+    clones : CloneOptions
+    """
 
     def __init__(
         self,
-        loss,
-        X,
-        y,
-        weight,
-        fit_intercept,
-        rule,
-        variant,
-        n_rounds,
-        tol,
-        estimator,
-        sample_weight,
-        random_state,
-        fit_params,
+        problem: Problem,
+        options: SolverOptions,
+        estimator: Any,
+        sample_weight: np.ndarray | None,
+        clones: CloneOptions,
     ):
-        super().__init__(loss, y, weight, fit_intercept)
-        self.rule, self.n_rounds, self.tol = rule, n_rounds, tol
-        self.corrective = variant == "corrective"
-        self.n = len(y)
-        self.atoms, self.exact = atoms_of(
-            estimator, X, sample_weight, fit_intercept, random_state, fit_params
-        )
+        super().__init__(problem, options)
+        self.n = len(problem.y)
+        self.atoms = atoms_of(estimator, problem.X, sample_weight, problem.fit_intercept, clones)
+        self.is_exact = self.atoms.is_exact
 
-    def first_step(self):
+    def norm_of_one_atom(self):
         u = np.zeros(self.n)
         state = self.risk.at(u)
-        found = self.atoms.best(state.target, state.weight)
+        found = self.atoms.best(state.target, state.weight, u)
         if found is None:
             return 1.0
-        return max(self.risk.line_search(u, found[1], state), 1e-300) * self.unit
+        return max(self.risk.line_search(u, found[1], state), 1e-300) * self.target.scale
 
     def solve(self, radius, start=None):
-        inner_radius = radius / self.unit
-        if start is None:
-            start = _Start([], np.array([]), [], np.zeros(self.n))
-        at_zero = self.risk.value(np.zeros(self.n))
-        end = max(self.tol, SMALLEST_GAP) * at_zero
-        u, atoms, outputs = start.u.copy(), list(start.atoms), list(start.outputs)
-        args = (inner_radius, self.rule, end, start.weights)
-        step = CorrectiveStep(*args, outputs) if self.corrective else FrankWolfeStep(*args)
-        for record in islice(boost(self.risk, self.atoms, step, u), self.n_rounds):
+        end = self.options.smallest_gap(self.risk.value(np.zeros(self.n)))
+        atoms, active, u = [], ActiveAtoms(), np.zeros(self.n)
+        if start is not None:
+            known = start.active
+            atoms, u = list(start.atoms), start.u.copy()
+            active = ActiveAtoms(known.weights.copy(), list(known.outputs))
+        step = self._step(radius / self.target.scale, end, active)
+        rounds = boost(self.risk, self.atoms, step, u)
+        gaps, risks = [], []
+        for record in islice(rounds, self.options.n_rounds):
             atoms.append(record.predictor)
-            if self.corrective:
-                outputs.append(record.outputs)
-        state = self.risk.at(u)
-        if step.ended == "n_estimators":  # the certificate of what was reached last
-            found = self.atoms.best(state.target, state.weight)
-            if found is not None:
-                step(self.n_rounds, self.risk, u, found[1], state, state.first_order_gain(found[1]))
-            if step.ended == "stalled":
-                step.ended = "n_estimators"
-        weights = step.weights
+            gaps.append(record.details.gap)
+            risks.append(record.details.risk)
+        gap, risk, reason = self._end(step, rounds, u, len(gaps))
+        gaps, risks = np.array([*gaps, gap]), np.array([*risks, risk])
+        return self._solution(radius, atoms, active, u, (gaps, risks, reason))
+
+    def _step(self, radius, smallest_gap, active):
+        if self.options.variant == "corrective":
+            return CorrectiveStep(radius, smallest_gap, active, self.risk)
+        return FrankWolfeStep(radius, self.options.step, smallest_gap, active)
+
+    def _end(self, step, rounds, u, n_rounds):
+        """The dual gap and the risk that were reached, and why the rounds ended."""
+        details = rounds.stop_details
+        if details is not None:
+            return details.gap, details.risk, details.stop_reason
+        state, gain, reason = rounds.state, 0.0, "stalled"
+        if n_rounds == self.options.n_rounds:
+            reason = "n_estimators"
+            found = self.atoms.best(state.target, state.weight, u)
+            gain = 0.0 if found is None else state.first_order_gain(found[1])
+        gap = step.dual_gap(u, state, gain)
+        return max(gap, 0.0), state.value, "tol" if gap <= step.smallest_gap else reason
+
+    def _solution(self, radius, atoms, active, u, path):
+        weights, unit = active.weights, self.target.scale
         kept = np.flatnonzero(weights)
+        atoms = [atoms[k] for k in kept]
         factors = np.array([atom.factor for atom in atoms])
         offsets = np.array([atom.offset for atom in atoms])
-        member_weights = self.unit * (weights * factors)[kept] if len(kept) else np.array([])
-        shift = float(member_weights @ offsets[kept]) if len(kept) else 0.0
-        gaps = step.gaps if step.gaps else [0.0]
-        risks = step.risks if step.risks else [state.value]
-        return Solution(
-            None,
-            [atoms[k].member for k in kept],
-            member_weights,
-            self._intercept() - shift,
-            np.array(gaps) * self.risk_unit,
-            np.array(risks) * self.risk_unit,
-            step.ended,
-            min(float(np.abs(weights).sum()) * self.unit, radius),
-            _Start(
-                [atoms[k] for k in kept],
-                weights[kept],
-                [outputs[k] for k in kept] if self.corrective else [],
-                u,
-            ),
+        member_weights = unit * (weights[kept] * factors)
+        shift = float(member_weights @ offsets)
+        gaps, risks, reason = path
+        outputs = [active.outputs[k] for k in kept] if active.outputs else []
+        return AtomSolution(
+            intercept=self._intercept() - shift,
+            gaps=self.target.squares_in_units(gaps),
+            risks=self.target.squares_in_units(risks),
+            stop_reason=reason,
+            variation_norm=min(float(np.abs(weights).sum()) * unit, radius),
+            start=_Start(atoms, ActiveAtoms(weights[kept], outputs), u),
+            members=[atom.member for atom in atoms],
+            member_weights=member_weights,
         )

@@ -4,7 +4,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
@@ -26,6 +26,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._trees import is_tree, single_precision
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import (
     CloneOptions,
@@ -97,15 +98,15 @@ class BaseGradientBoosting(
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
-        X,
-        y,
-        sample_weight=None,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
         *,
-        X_val=None,
-        y_val=None,
-        sample_weight_val=None,
-        **fit_params,
-    ):
+        X_val: MatrixLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
         """Boost the base learner.
 
         Parameters
@@ -341,7 +342,7 @@ class BaseGradientBoosting(
         return islice(AdditiveModel.of(self).staged_scores(X), 1, None)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Mean importance of each feature over the members, of sum 1.
 
         Trees count by how much their splits reduce the squared error, as in scikit-learn; other
@@ -362,7 +363,7 @@ class BaseGradientBoosting(
             ) from error
         return total / total.sum() if total.any() else total
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator and of its base learner.
 
         Returns

@@ -1,10 +1,13 @@
 """The public gradient boosting estimators."""
 
+from collections.abc import Callable, Iterator
+from typing import Literal
+
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
+from sklearn_ensemble_theory._typing import LossLike, MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.boosting._core.probabilities import (
     ProbabilitiesMixin,
     loss_gives_probabilities,
@@ -138,23 +141,23 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        loss="squared_error",
-        n_estimators=100,
-        learning_rate=0.1,
-        step="fixed",
-        output_bound=None,
-        reoptimize_leaves=True,
-        init=None,
-        subsample=1.0,
-        n_iter_no_change=None,
-        validation_fraction=0.1,
-        tol=1e-4,
-        warm_start=False,
-        verbose=0,
-        random_state=None,
-    ):
+        loss: str | LossLike = "squared_error",
+        n_estimators: int = 100,
+        learning_rate: float | Callable[[int], float] = 0.1,
+        step: str = "fixed",
+        output_bound: float | None = None,
+        reoptimize_leaves: bool = True,
+        init: BaseEstimator | Literal["zero"] | None = None,
+        subsample: float = 1.0,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.estimator = estimator
         self.loss = loss
         self.n_estimators = n_estimators
@@ -171,7 +174,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         self.verbose = verbose
         self.random_state = random_state
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the target: the score through the loss's inverse link.
 
         Parameters
@@ -182,9 +185,10 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self.loss_.inverse_link(self._raw(X))
+        u = self._raw(X)
+        return self.loss_.inverse_link(u)
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Predict the target after each round.
 
         Parameters
@@ -329,23 +333,23 @@ class GradientBoostingClassifier(
 
     def __init__(
         self,
-        estimator=None,
+        estimator: BaseEstimator | None = None,
         *,
-        loss="log_loss",
-        n_estimators=100,
-        learning_rate=0.1,
-        step="fixed",
-        output_bound=None,
-        reoptimize_leaves=True,
-        init=None,
-        subsample=1.0,
-        n_iter_no_change=None,
-        validation_fraction=0.1,
-        tol=1e-4,
-        warm_start=False,
-        verbose=0,
-        random_state=None,
-    ):
+        loss: str | LossLike = "log_loss",
+        n_estimators: int = 100,
+        learning_rate: float | Callable[[int], float] = 0.1,
+        step: str = "fixed",
+        output_bound: float | None = None,
+        reoptimize_leaves: bool = True,
+        init: BaseEstimator | Literal["zero"] | None = None,
+        subsample: float = 1.0,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        tol: float = 1e-4,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        random_state: RandomStateLike = None,
+    ) -> None:
         self.estimator = estimator
         self.loss = loss
         self.n_estimators = n_estimators
@@ -362,7 +366,7 @@ class GradientBoostingClassifier(
         self.verbose = verbose
         self.random_state = random_state
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores.
 
         A positive score stands for the second class, the largest of several for its class.
@@ -377,7 +381,7 @@ class GradientBoostingClassifier(
         """
         return self._raw(X)
 
-    def staged_decision_function(self, X):
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Compute the scores after each round.
 
         Parameters
@@ -394,7 +398,7 @@ class GradientBoostingClassifier(
     def _decide(self, u):
         return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class with the largest score; ties go to the first.
 
         Parameters
@@ -407,7 +411,7 @@ class GradientBoostingClassifier(
         """
         return self._decide(self._raw(X))
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Predict the class after each round.
 
         Parameters
@@ -422,7 +426,7 @@ class GradientBoostingClassifier(
             yield self._decide(u)
 
     @available_if(loss_gives_probabilities)
-    def staged_predict_proba(self, X):
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
         """Class probabilities after each round.
 
         Parameters

@@ -1,4 +1,4 @@
-"""Sums over rows from which L2-boosting by stumps needs no row any more.
+"""The sums over rows from which L2-boosting by stumps is computed without the rows.
 
 A *cut* is a pair (feature, threshold); its indicator L is 1 where the feature's bin is at or below
 the cut. With weights w and targets y the sums are, for each cut and each pair of cuts,
@@ -6,10 +6,10 @@ the cut. With weights w and targets y the sums are, for each cut and each pair o
     w'L,   L'Wy,   L'WL*        (and w'1, w'y, y'Wy)
 
 Each pair of features needs one pass over the rows: a count of their combined bins, cumulated in
-both directions. All sums are kept fold by fold: those of a training set are the total minus the
-fold held out, so that k folds cost no more than none.
+both directions. All sums are kept fold by fold: those of a training set are the total minus those
+of the fold held out, so that k folds cost no more passes than none.
 
-Cuts are numbered through: feature j's are `offsets[j]`, ..., `offsets[j + 1] - 1`. P is their
+Cuts are numbered consecutively: feature j's are `offsets[j]`, ..., `offsets[j + 1] - 1`. P is their
 number, m_j that of feature j; k is the number of folds.
 """
 
@@ -120,12 +120,12 @@ class _Groups:
 
 
 class CountedGram(_Groups):
-    """The sums with two cuts, counted the first time that they are asked for.
+    """The sums with two cuts, counted when they are first needed.
 
     All cuts of a feature at once cost one table of combined bins for each other feature; with few
-    rows and many bins most of such a table is empty. So the first cuts asked of a feature are
-    counted one by one, and once that has cost as much as the whole feature would have, the whole
-    feature is. Whatever is asked, this costs at most about twice the cheaper way.
+    rows and many bins most of such a table is empty. So the first cuts of a feature that are
+    needed are counted one by one, and once that has cost as much as the whole feature would have,
+    the whole feature is counted. This costs at most about twice as much as the cheaper way.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class CountedGram(_Groups):
     patience : int, default=None
         How many cuts of a feature are counted one by one; None compares the costs.
     max_cuts : int, default=None
-        Of how many cuts the sums are kept; the group not asked for longest goes first.
+        Of how many cuts the sums are kept; the group used least recently is dropped first.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class CountedGram(_Groups):
         self.blocks = OrderedDict()
 
     def group_for(self, cut):
-        """The group to ask for when the products of `cut` are needed."""
+        """The group of which the block is needed for the products of `cut`."""
         j = self.feature_of(cut)
         whole = self.n_cuts + j
         if whole in self.blocks:
@@ -255,7 +255,7 @@ class CountedGram(_Groups):
                 w = np.tile(self.sample_weight[start + left], p)
             weight_in_bin += np.bincount(bins.ravel(), weights=w, minlength=len(weight_in_bin))
         weight_in_bin = weight_in_bin.reshape(n_folds, n_bins)
-        # Running on from feature to feature: each begins where the one before has all rows.
+        # The sums run on from feature to feature: subtract those of the features before.
         cumulated = np.cumsum(weight_in_bin, axis=1)
         before = cumulated[:, first_bin[:-1]] - weight_in_bin[:, first_bin[:-1]]
         cumulated -= np.repeat(before, np.diff(first_bin), axis=1)
@@ -263,7 +263,7 @@ class CountedGram(_Groups):
 
 
 class StoredGram(_Groups):
-    """The sums with two cuts where they have been accumulated already: (k, P, P)."""
+    """The sums with two cuts that were accumulated before: an array of shape (k, P, P)."""
 
     def __init__(self, gram, offsets):
         super().__init__(offsets)

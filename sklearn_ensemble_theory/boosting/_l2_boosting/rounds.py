@@ -1,4 +1,4 @@
-"""L2-boosting by regression stumps, as a walk among the correlations of cuts.
+"""L2-boosting by regression stumps on the correlations of cuts, without the rows.
 
 Least squares on the residuals r by a stump with a given cut (feature j, threshold c) is, once r
 has mean zero, a regression on one column: the indicator of ``x_j <= c``, centred and scaled to
@@ -6,23 +6,33 @@ length 1,
 
     z = s (L - a),   a = w'L / w'1,   s = 1 / sqrt(w'1 a (1 - a)).
 
-So boosting with learning rate nu is matching pursuit over these columns [000, section 10.3.3]:
-take the cut with the largest ``|z'Wr|``, and ``r <- r - nu (z'Wr) z``. All that the next round
-needs is ``z'Wr`` for every cut, and that changes by a row of the correlation matrix ``Q = Z'WZ``:
+So boosting with learning rate nu is matching pursuit over these columns [Bach, §10.3.3]: take the
+cut with the largest ``|z'Wr|``, and ``r <- r - nu (z'Wr) z``. All that the next round needs is
+``z'Wr`` for every cut, and that changes by a row of the Gram matrix ``Q = Z'WZ``:
 
     c <- c - nu c[k] Q[k]
 
-O(P) a round whatever the number of rows. The constant need not be refitted: every z has mean zero.
+A round costs O(P) for P cuts, independent of the number of rows. The constant need not be fitted
+again: every z has mean zero.
+
+This is the boosting loop of `boosting._core.loop`, written again for speed: a risk, a weak learner
+and a step rule there work on arrays as long as the rows, here a round is two BLAS calls on an array
+as long as the cuts.
 """
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
+from sklearn_ensemble_theory._progress import Progress
+from sklearn_ensemble_theory.boosting._core.gram_rows import RowCache
+
 __all__ = [
+    "CutPath",
     "NormalizedCuts",
-    "boost",
+    "boost_on_gram",
     "held_out_errors",
     "sides_of_steps",
     "sums_of_stumps",
@@ -30,17 +40,17 @@ __all__ = [
     "training_errors",
 ]
 
-# A cut that leaves less than this share of the weight on one side is no cut: rounding is all that
-# would be left of its correlations.
+# A cut that leaves less than this share of the weight on one side is ignored: its correlations
+# would be rounding errors.
 _MIN_SHARE = 1e-12
-# Cuts that tell the same rows apart, in two features, tie for ever, and rounding would choose.
-# Among cuts as equal as this the first is taken: each one's correlation counts for a little less
-# than the one's before it, together by this share.
+# Cuts that separate the same rows, in two features, tie in every round, and rounding would choose
+# among them. So that the first is taken, the correlation of each cut is multiplied by a little less
+# than that of the cut before it; over all cuts the factor falls by this share.
 _TIE = 1e-10
-# No correlation above this share of the length of y: the residuals are as good as orthogonal to all
-# stumps, and further rounds would fit the rounding.
+# If no correlation is above this share of the length of y, the residuals are orthogonal to all
+# stumps up to rounding, and the rounds end.
 _EXHAUSTED = 1e-14
-# Rounds between two looks at the world outside the loop.
+# Rounds between two reports of the progress.
 _ROUNDS_AT_ONCE = 2**14
 
 
@@ -109,8 +119,33 @@ class NormalizedCuts:
         return out
 
 
-def boost(cuts, learning_rate, n_rounds, max_cuts=None, report=None):
-    """The path of L2-boosting.
+class CutPath(NamedTuple):
+    """The rounds of L2-boosting, T in number.
+
+    Attributes
+    ----------
+    chosen : int32 ndarray of shape (T,)
+        The cut of each round. T is below the number of rounds that was required where the residuals
+        became orthogonal to all z.
+    steps : float64 ndarray of shape (T,)
+        What was added is ``steps[t] * z[chosen[t]]``.
+    held : float64 ndarray of shape (T,)
+        ``z[chosen[t]]'W(y - f)`` over the held-out rows before round t; empty without a fold.
+    """
+
+    chosen: np.ndarray
+    steps: np.ndarray
+    held: np.ndarray
+
+
+def boost_on_gram(
+    cuts: NormalizedCuts,
+    learning_rate: float,
+    n_rounds: int,
+    max_cuts: int | None = None,
+    progress: Progress | None = None,
+) -> CutPath:
+    """The path of L2-boosting, from rows of the Gram matrix of the cuts.
 
     Parameters
     ----------
@@ -119,17 +154,12 @@ def boost(cuts, learning_rate, n_rounds, max_cuts=None, report=None):
     n_rounds : int
     max_cuts : int or None
         Of how many cuts the rows of products are kept.
-    report : callable or None
-        Called with the number of rounds done, now and then.
+    progress : Progress or None
+        Told the number of rounds done, every `_ROUNDS_AT_ONCE` rounds.
 
     Returns
     -------
-    chosen : int32 ndarray of shape (T,)
-        The cut of each round. T is below `n_rounds` where the residuals became orthogonal to all z.
-    steps : float64 ndarray of shape (T,)
-        What was added is ``steps[t] * z[chosen[t]]``.
-    held : float64 ndarray of shape (T,)
-        ``z[chosen[t]]'W(y - f)`` over the held-out rows before round t; empty without a fold.
+    CutPath
     """
     state = cuts.start()
     n_all = len(cuts.scale)
@@ -138,28 +168,37 @@ def boost(cuts, learning_rate, n_rounds, max_cuts=None, report=None):
     state[:n_all] *= preference
     rate = (learning_rate / preference).tolist()
     floor = learning_rate * _EXHAUSTED * np.sqrt(cuts.squares)
-    rows = _Rows(cuts, preference, max_cuts)
-    with_held = cuts.fold is not None
-    walk, done, exhausted = [], 0, n_all == 0
+    rows = _CutRows(cuts, preference, max_cuts)
+    parts, done, exhausted = [], 0, n_all == 0
     while done < n_rounds and not exhausted:
         count = min(_ROUNDS_AT_ONCE, n_rounds - done)
-        ks, bs, ds, exhausted = _rounds(state, n_all, rows, rate, floor, count, with_held)
-        walk.append((np.array(ks, dtype=np.int32), np.array(bs), np.array(ds)))
+        ks, bs, ds, exhausted = _take_rounds(state, rows, rate, floor, count)
+        parts.append((np.array(ks, dtype=np.int32), np.array(bs), np.array(ds)))
         done += len(ks)
-        if report is not None:
-            report(done)
-    if not walk:
-        return np.empty(0, dtype=np.int32), np.empty(0), np.empty(0)
-    return tuple(np.concatenate(parts) for parts in zip(*walk))
+        if progress is not None:
+            progress.advance(steps=len(ks))
+    if progress is not None and done < n_rounds:
+        progress.finish("no stump lowers the error any further")
+    if not parts:
+        return CutPath(np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+    return CutPath(*(np.concatenate(part) for part in zip(*parts)))
 
 
-def _rounds(state, n_all, rows, rate, floor, count, with_held):
-    """`count` rounds on `state`, in place: the loop that everything else makes cheap.
+def _take_rounds(state, rows, rate, floor, count):
+    """At most `count` rounds on `state`, in place; two BLAS calls each.
 
-    Two BLAS calls a round. `state` is never replaced: daxpy adds to it where it lies.
+    `state` is never replaced: daxpy adds to it where it is.
+
+    Returns
+    -------
+    ks, bs, ds : lists of T numbers
+        The cut of each round, what was added of its z, and z's product with the held-out residuals.
+    exhausted : bool
+        Whether the rounds ended because the residuals are orthogonal to all cuts.
     """
     ks, bs, ds = [], [], []
-    item, views, n_state = state.item, rows.views, len(state)
+    item, views, n_all, n_state = state.item, rows.views, len(rows.views), len(state)
+    with_held = n_state > n_all
     for _ in range(count):
         k = idamax(state, n_all)
         b = rate[k] * item(k)
@@ -176,43 +215,23 @@ def _rounds(state, n_all, rows, rate, floor, count, with_held):
     return ks, bs, ds, False
 
 
-class _Rows:
-    """`NormalizedCuts.rows` a cut at a time; computed by group, dropped when too many."""
+class _CutRows(RowCache):
+    """`NormalizedCuts.rows` by cut: products over the training rows, then the held-out ones."""
 
     def __init__(self, cuts, preference, max_cuts):
-        self.cuts = cuts
-        self.preference = preference
-        self.gram = cuts.gram
-        self.max_cuts = max_cuts
-        self.views = [None] * len(preference)
-        self.loaded = {}  # group -> its cuts
+        super().__init__(len(preference), max_cuts)
+        self.cuts, self.preference = cuts, preference
 
     def load(self, k, recent):
-        """The row of cut k; `recent` are the cuts of the rounds before it."""
-        group = self.gram.group_for(k)
+        """The row of cut k, computed with its group; `recent` are the cuts of the rounds before."""
+        gram = self.cuts.gram
+        group = gram.group_for(k)
         rows = self.cuts.rows(group)
         rows[:, : len(self.preference)] *= self.preference
-        cuts = self.gram.cuts_of(group)
-        if self.max_cuts is not None:
-            self._make_room(self.max_cuts - len(rows), recent)
-        self.loaded[group] = cuts
-        self.views[cuts] = list(rows)
+        cuts = gram.cuts_of(group)
+        self.make_room(len(rows), recent)
+        self.keep(group, range(cuts.start, cuts.stop), rows)
         return self.views[k]
-
-    def _make_room(self, n_left, recent):
-        """Forget the groups not chosen longest. The hot loop keeps no account of this."""
-        n_loaded = sum(cuts.stop - cuts.start for cuts in self.loaded.values())
-        if n_loaded <= n_left:
-            return
-        recent = np.array(recent[-1000:], dtype=np.intp)
-        last_use = np.full(len(self.views), -1)
-        last_use[recent] = np.arange(len(recent))
-        for group in sorted(self.loaded, key=lambda g: last_use[self.loaded[g]].max()):
-            cuts = self.loaded.pop(group)
-            self.views[cuts] = [None] * (cuts.stop - cuts.start)
-            n_loaded -= cuts.stop - cuts.start
-            if n_loaded <= n_left:
-                return
 
 
 def training_errors(cuts, learning_rate, steps):
@@ -222,29 +241,29 @@ def training_errors(cuts, learning_rate, steps):
     return np.maximum(errors, 0) / cuts.weight
 
 
-def held_out_errors(cuts, chosen, steps, held):
+def held_out_errors(cuts, path):
     """Mean squared error on the held-out rows after 0, 1, ..., T rounds."""
     lengths = cuts.held_left * (1 - 2 * cuts.share) + cuts.share**2 * cuts.held_weight
     lengths *= cuts.scale**2
-    changes = steps * (steps * lengths[chosen] - 2 * held)
+    changes = path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
     errors = cuts.held_squares + np.concatenate([[0], np.cumsum(changes)])
     return np.maximum(errors, 0) / cuts.held_weight
 
 
-def sides_of_steps(cuts, chosen, steps):
+def sides_of_steps(cuts, path):
     """What each round's stump adds on its left and on its right side."""
-    jump = steps * cuts.scale[chosen]
-    return jump * (1 - cuts.share[chosen]), -jump * cuts.share[chosen]
+    jump, share = path.steps * cuts.scale[path.chosen], cuts.share[path.chosen]
+    return jump * (1 - share), -jump * share
 
 
-def tables_of_steps(cuts, chosen, steps):
+def tables_of_steps(cuts, path):
     """The sum of all rounds as one table a feature, of its value in each bin.
 
     None for a feature that was never chosen. The mean of each over the training rows is 0.
     """
     offsets = cuts.gram.offsets
-    jumps = np.bincount(chosen, weights=steps, minlength=len(cuts.scale)) * cuts.scale
-    used = np.bincount(chosen, minlength=len(cuts.scale))
+    jumps = np.bincount(path.chosen, weights=path.steps, minlength=len(cuts.scale)) * cuts.scale
+    used = np.bincount(path.chosen, minlength=len(cuts.scale))
     tables = []
     for first, last in pairwise(offsets):
         if not used[first:last].any():

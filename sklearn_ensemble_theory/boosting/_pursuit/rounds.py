@@ -1,7 +1,11 @@
-"""Matching pursuit as a walk among correlations (000 section 10.3.3 and exercise 10.5).
+"""Matching pursuit on the correlations of the columns [Bach, §10.3.3 and exercise 10.5].
 
 With columns of mean square 1 and c_j = psi_j'W(y - u), a plain round takes the k with the largest
 |c_k|, adds b psi_k with b = nu c_k to u, and lowers the mean squared residual by nu (2 - nu) c_k².
+
+This is the boosting loop of `boosting._core.loop` with the squared loss, columns and a line search,
+written again for speed: a round there costs O(n d), here it adds one row of the Gram matrix to the
+d correlations.
 """
 
 from typing import NamedTuple
@@ -10,7 +14,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import daxpy, idamax
 
-# Correlations below this share of the residual's first norm are rounding.
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+
+# Correlations below this share of the residual's norm at the start are rounding errors.
 EXHAUSTED = 1e-13
 # A column whose part outside the span of the active ones has a mean square below this would make
 # the normal equations as ill conditioned as rounding allows.
@@ -18,7 +24,7 @@ DEPENDENT = 1e-10
 
 
 class PursuitPath(NamedTuple):
-    """What a pursuit did, in units of the normalised columns.
+    """The rounds of a pursuit, T in number, in units of the normalised columns.
 
     Attributes
     ----------
@@ -31,7 +37,7 @@ class PursuitPath(NamedTuple):
     squares : float array of shape (T + 1,)
         Mean squared residual after 0, 1, ..., T rounds.
     skipped : int array
-        Columns passed over because they depend on the active ones.
+        Columns that were skipped because they depend linearly on the active ones.
     stop_reason : {"n_iterations", "tol", "exhausted"}
     """
 
@@ -42,8 +48,8 @@ class PursuitPath(NamedTuple):
     skipped: np.ndarray
     stop_reason: str
 
-    def cut(self, n_rounds):
-        """The first rounds of the path."""
+    def first_rounds(self, n_rounds):
+        """The path up to a number of rounds."""
         if n_rounds >= len(self.chosen):
             return self
         return PursuitPath(
@@ -65,18 +71,17 @@ class PursuitPath(NamedTuple):
             return np.zeros(d)
         return np.bincount(self.chosen, self.steps, d)
 
-    def coefficient_path(self, d):
-        """Coefficients after 0, 1, ..., T rounds: (T + 1, d)."""
-        path = np.zeros((len(self.chosen) + 1, d))
-        if self.coefs:
-            for t, coefs in enumerate(self.coefs, start=1):
-                path[t, self.chosen[:t]] = coefs
-            return path
-        path[np.arange(1, len(path)), self.chosen] = self.steps
-        return np.cumsum(path, axis=0, out=path)
 
-
-def pursue(rows, correlations, square, n_rounds, learning_rate=1.0, weakness=1.0, tol=0.0):
+def pursuit_on_gram(
+    rows: GramRows,
+    correlations: np.ndarray,
+    square: float,
+    n_rounds: int,
+    *,
+    learning_rate: float = 1.0,
+    weakness: float = 1.0,
+    tol: float = 0.0,
+) -> PursuitPath:
     """Plain and weak matching pursuit.
 
     Parameters
@@ -105,7 +110,7 @@ def pursue(rows, correlations, square, n_rounds, learning_rate=1.0, weakness=1.0
     chosen, steps, squares = [], [], [square]
     active, is_active = [], np.zeros(len(c), dtype=bool)
     reason = "n_iterations"
-    item, fall = c.item, (2 - learning_rate) / learning_rate
+    item, views, decrease = c.item, rows.views, (2 - learning_rate) / learning_rate
     for _ in range(n_rounds):
         if tol > 0 and square <= target:
             reason = "tol"
@@ -119,9 +124,11 @@ def pursue(rows, correlations, square, n_rounds, learning_rate=1.0, weakness=1.0
         if abs(b) <= learning_rate * floor:
             reason = "exhausted"
             break
-        row = rows.get(k, c)
+        row = views[k]
+        if row is None:
+            row = rows.load(k, c, chosen)
         daxpy(row, c, a=-b)
-        square = max(square - fall * b * b, 0.0)
+        square = max(square - decrease * b * b, 0.0)
         if not is_active[k]:
             is_active[k] = True
             active.append(k)
@@ -140,11 +147,13 @@ def pursue(rows, correlations, square, n_rounds, learning_rate=1.0, weakness=1.0
     )
 
 
-def pursue_orthogonally(rows, correlations, square, n_rounds, tol=0.0):
-    """Orthogonal matching pursuit: least squares over all columns chosen so far (exercise 10.5).
+def orthogonal_pursuit_on_gram(
+    rows: GramRows, correlations: np.ndarray, square: float, n_rounds: int, tol: float = 0.0
+) -> PursuitPath:
+    """Orthogonal matching pursuit: least squares over all columns chosen so far.
 
-    One row is added to the Cholesky factor of the active columns' Gram matrix a round. Parameters
-    as for `pursue`.
+    [Bach, exercise 10.5]. Each round adds one row to the Cholesky factor of the active columns'
+    Gram matrix. Parameters as for `pursuit_on_gram`.
     """
     d = len(correlations)
     n_rounds = min(n_rounds, d)
@@ -164,7 +173,7 @@ def pursue_orthogonally(rows, correlations, square, n_rounds, tol=0.0):
         if abs(c[k]) <= floor:
             reason = "exhausted"
             break
-        row, t = rows.get(k, c), len(chosen)
+        row, t = rows.get(k, c, chosen), len(chosen)
         inner = _solve(L[:t, :t], row[chosen])
         outside = row[k] - inner @ inner
         available[k] = False
@@ -179,7 +188,7 @@ def pursue_orthogonally(rows, correlations, square, n_rounds, tol=0.0):
         square = max(square - z[t] ** 2, 0.0)
         t += 1
         beta = _solve(L[:t, :t], z[:t], trans="T")
-        # From the start again every time: rounding does not add up along the path.
+        # From the start again every time, so that rounding errors do not add up along the path.
         c = np.where(available, correlations - beta @ gram[:t], 0.0)
         coefs.append(beta)
         squares.append(square)
@@ -205,7 +214,7 @@ def _solve(L, b, trans="N"):
 def held_out_squares(path, dictionary, X, y, weight):
     """Weighted mean of the squared errors on other rows after 0, 1, ..., T rounds.
 
-    O(rows) a plain round, O(rows t) an orthogonal one.
+    A plain round costs O(rows), an orthogonal one O(rows t).
 
     Parameters
     ----------

@@ -344,7 +344,7 @@ class UserLoss(Loss):
     loss : object with ``value(y, u)`` and ``gradient(y, u)``
     """
 
-    def __init__(self, loss: ValueAndGradient):
+    def __init__(self, loss: ValueAndGradient) -> None:
         self.loss = loss
 
     def _of_loss(self, name: str) -> Any:
@@ -361,31 +361,33 @@ class UserLoss(Loss):
             )
         return result
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return self._checked("value", y, u, (len(y),))
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return self._checked("gradient", y, u, np.shape(u))
 
-    def hessian(self, y, u):
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray | None:
         if getattr(self.loss, "hessian", None) is None:
             return None
         return self._checked("hessian", y, u, np.shape(u))
 
-    def check_target(self, y):
+    def check_target(self, y: np.ndarray) -> None:
         self._of_loss("check_target")(y)
 
-    def n_scores(self, n_classes):
+    def n_scores(self, n_classes: int) -> int:
         return self._of_loss("n_scores")(n_classes)
 
-    def optimal_constant(self, y, sample_weight=None):
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
         constant = self._of_loss("optimal_constant")(y, sample_weight)
         return float(constant) if np.ndim(constant) == 0 else np.asarray(constant, dtype=float)
 
-    def inverse_link(self, u):
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return np.asarray(self._of_loss("inverse_link")(u))
 
-    def link(self, mean):
+    def link(self, mean: np.ndarray) -> np.ndarray:
         own = getattr(self.loss, "link", None)
         if own is None and getattr(self.loss, "inverse_link", None) is not None:
             raise ValueError(
@@ -395,31 +397,31 @@ class UserLoss(Loss):
         return mean if own is None else own(mean)
 
     @property
-    def smoothness(self):
+    def smoothness(self) -> float:  # type: ignore[override]
         return self._of_loss("smoothness")
 
     @property
-    def lipschitz(self):
+    def lipschitz(self) -> float:  # type: ignore[override]
         return self._of_loss("lipschitz")
 
     @property
-    def margin(self):
+    def margin(self) -> bool:  # type: ignore[override]
         return self._of_loss("margin")
 
     @property
-    def probability(self):
+    def probability(self) -> bool:  # type: ignore[override]
         return self._of_loss("probability")
 
     @property
-    def differentiable(self):
+    def differentiable(self) -> bool:  # type: ignore[override]
         return self._of_loss("differentiable")
 
     @property
-    def homogeneous_degree(self):
+    def homogeneous_degree(self) -> float | None:  # type: ignore[override]
         return self._of_loss("homogeneous_degree")
 
     @property
-    def link_domain(self):
+    def link_domain(self) -> tuple[float, float]:  # type: ignore[override]
         inside = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
         return inside if self.probability else self._of_loss("link_domain")
 

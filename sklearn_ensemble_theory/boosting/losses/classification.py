@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
@@ -21,7 +23,7 @@ class MarginLoss(Loss):
 
     margin = True
 
-    def check_target(self, y):
+    def check_target(self, y: np.ndarray) -> None:
         if not np.all(np.abs(y) == 1):
             raise ValueError(f"{type(self).__name__} needs targets that are -1 or +1.")
 
@@ -41,22 +43,24 @@ class LogisticLoss(MarginLoss):
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return -log_expit(y * u)
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return -y * expit(-y * u)
 
-    def hessian(self, y, u):
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return expit(u) * expit(-u)
 
-    def inverse_link(self, u):
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return expit(u)
 
-    def link(self, mean):
+    def link(self, mean: np.ndarray) -> np.ndarray:
         return np.log(mean) - np.log1p(-mean)
 
-    def optimal_constant(self, y, sample_weight=None):
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
         return log_odds(y, sample_weight)
 
 
@@ -81,25 +85,35 @@ class ExponentialLoss(MarginLoss):
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(-y * u)
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return -y * bounded_exp(-y * u)
 
-    def hessian(self, y, u):
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(-y * u)
 
-    def inverse_link(self, u):
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return expit(2 * u)
 
-    def link(self, mean):
+    def link(self, mean: np.ndarray) -> np.ndarray:
         return 0.5 * (np.log(mean) - np.log1p(-mean))
 
-    def optimal_constant(self, y, sample_weight=None):
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
         return 0.5 * log_odds(y, sample_weight)
 
-    def line_search(self, y, u, psi, weight, group=None, n_groups=1):
+    def line_search(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        psi: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray | None = None,
+        n_groups: int = 1,
+    ) -> np.ndarray:
         if group is not None:
             return super().line_search(y, u, psi, weight, group, n_groups)
         # The minimum does not change when all weights are multiplied: nothing overflows.
@@ -138,7 +152,7 @@ class HingeLoss(PiecewiseLinearLoss, MarginLoss):
 
     lipschitz = 1.0
 
-    def kinks(self, y):
+    def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         positive = y > 0
         return y, np.where(positive, -1.0, 0.0), np.where(positive, 0.0, 1.0)
 
@@ -154,37 +168,49 @@ class MultinomialLoss(Loss):
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
 
-    def n_scores(self, n_classes):
+    def n_scores(self, n_classes: int) -> int:
         return max(n_classes, 2)
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return -log_softmax(u, axis=1)[np.arange(len(u)), y]
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         p = softmax(u, axis=1)
         p[np.arange(len(u)), y] -= 1
         return p
 
-    def hessian(self, y, u):
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         p = softmax(u, axis=1)
         return p * (1 - p)
 
-    def inverse_link(self, u):
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return softmax(u, axis=1)
 
-    def link(self, mean):
+    def link(self, mean: np.ndarray) -> np.ndarray:
         logs = np.log(mean)
         return logs - logs.mean(axis=-1, keepdims=True)
 
-    def optimal_constant(self, y, sample_weight=None, n_classes=None):
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None, n_classes: int | None = None
+    ) -> float | np.ndarray:
         share = np.bincount(y, sample_weight, n_classes or 0).astype(float)
         share = np.clip(share / share.sum(), SMALLEST_PROBABILITY, None)
         return self.link(share)
 
-    def initial_scores(self, y, sample_weight, n_classes):
+    def initial_scores(
+        self, y: np.ndarray, sample_weight: np.ndarray, n_classes: int
+    ) -> np.ndarray:
         return self.optimal_constant(y, sample_weight, n_classes)
 
-    def leaf_values(self, y, u, weight, leaf, n_leaves, score=None):
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: np.ndarray | None = None,
+    ) -> np.ndarray:
         # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
         if score is None:
             raise ValueError("MultinomialLoss.leaf_values needs `score`, the index of a class.")

@@ -35,16 +35,24 @@ class SquaredLoss(Loss):
     homogeneous_degree = 2.0
     is_quadratic = True
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return 0.5 * (y - u) ** 2
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return u - y
 
-    def hessian(self, y, u):
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return np.ones_like(u)
 
-    def line_search(self, y, u, psi, weight, group=None, n_groups=1):
+    def line_search(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        psi: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray | None = None,
+        n_groups: int = 1,
+    ) -> np.ndarray:
         size = np.max(np.abs(psi), initial=0.0)
         if size == 0:
             return np.zeros(n_groups)
@@ -53,7 +61,9 @@ class SquaredLoss(Loss):
         den = group_sums(weight * psi**2, group, n_groups)
         return np.where(den > 0, num / np.where(den > 0, den, 1.0), 0.0) / size
 
-    def optimal_constant(self, y, sample_weight=None):
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
         # The mean of offsets from one row: exact for constant y, whatever its size.
         return float(y[0] + np.average(y - y[0], weights=sample_weight))
 
@@ -67,16 +77,24 @@ class PiecewiseLinearLoss(Loss):
         """Position of the kink of each row and the slopes on its left and right."""
         raise NotImplementedError
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         at, left, right = self.kinks(y)
         return np.where(u < at, left, right) * (u - at)
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         # A subgradient: the middle of the two slopes at the kink itself.
         at, left, right = self.kinks(y)
         return np.where(u < at, left, np.where(u > at, right, (left + right) / 2))
 
-    def line_search(self, y, u, psi, weight, group=None, n_groups=1):
+    def line_search(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        psi: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray | None = None,
+        n_groups: int = 1,
+    ) -> np.ndarray:
         at, left, right = (np.broadcast_to(part, np.shape(u)) for part in self.kinks(y))
         moving = psi != 0
         position = (at - u) / np.where(moving, psi, 1.0)
@@ -92,7 +110,7 @@ class AbsoluteLoss(PiecewiseLinearLoss):
     lipschitz = 1.0
     homogeneous_degree = 1.0
 
-    def kinks(self, y):
+    def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         return y, -1.0, 1.0
 
 
@@ -107,18 +125,18 @@ class QuantileLoss(PiecewiseLinearLoss):
 
     homogeneous_degree = 1.0
 
-    def __init__(self, quantile: float = 0.5):
+    def __init__(self, quantile: float = 0.5) -> None:
         self.quantile = quantile
 
-    def check_target(self, y):
+    def check_target(self, y: np.ndarray) -> None:
         if not (isinstance(self.quantile, Real) and 0 < self.quantile < 1):
             raise ValueError(f"quantile must lie strictly between 0 and 1, got {self.quantile!r}.")
 
     @property
-    def lipschitz(self):
+    def lipschitz(self) -> float:  # type: ignore[override]
         return max(self.quantile, 1 - self.quantile)
 
-    def kinks(self, y):
+    def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         return y, -self.quantile, 1 - self.quantile
 
 
@@ -133,23 +151,23 @@ class HuberLoss(Loss):
 
     smoothness = 1.0
 
-    def __init__(self, delta: float = 1.0):
+    def __init__(self, delta: float = 1.0) -> None:
         self.delta = delta
 
-    def check_target(self, y):
+    def check_target(self, y: np.ndarray) -> None:
         if not (isinstance(self.delta, Real) and 0 < self.delta < np.inf):
             raise ValueError(f"delta must be a positive number, got {self.delta!r}.")
 
     @property
-    def lipschitz(self):
+    def lipschitz(self) -> float:  # type: ignore[override]
         return self.delta
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         r = np.abs(y - u)
         near = np.minimum(r, self.delta)
         return near * (r - near / 2)
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return np.clip(u - y, -self.delta, self.delta)
 
 
@@ -158,29 +176,39 @@ class PoissonLoss(Loss):
 
     link_domain = (float(np.finfo(float).eps), np.inf)
 
-    def check_target(self, y):
+    def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.sum(y) > 0:
             raise ValueError("PoissonLoss needs targets y that are not negative and not all zero.")
 
-    def value(self, y, u):
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u) - y * u
 
-    def gradient(self, y, u):
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u) - y
 
-    def hessian(self, y, u):
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u)
 
-    def inverse_link(self, u):
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u)
 
-    def link(self, mean):
+    def link(self, mean: np.ndarray) -> np.ndarray:
         return np.log(mean)
 
-    def optimal_constant(self, y, sample_weight=None):
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
         return float(np.log(np.average(y, weights=sample_weight)))
 
-    def leaf_values(self, y, u, weight, leaf, n_leaves, score=None):
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: np.ndarray | None = None,
+    ) -> np.ndarray:
         # log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1.
         events = group_sums(weight * y, leaf, n_leaves)
         expected = group_sums(weight * bounded_exp(u), leaf, n_leaves)

@@ -13,11 +13,14 @@ import numpy as np
 from sklearn_ensemble_theory._numerics.hot_loops import inner, two_valued
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
+    JointTask,
     PreparedRounds,
     Task,
     half_log_odds,
 )
 from sklearn_ensemble_theory.erm._stumps.hamming import HAMMING_CRITERIA, HammingRounds
+from sklearn_ensemble_theory.erm._stumps.joint import JointSearch, cells_of
+from sklearn_ensemble_theory.erm._stumps.joint_bounds import RowFalls
 from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     ClassSquares,
     LeastSquares,
@@ -57,7 +60,14 @@ class StumpRounds:
     ) -> None:
         self.objective = objective
         self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
-        self.index = ColumnIndex(X, max_bins, weight, objective.codes, objective.n_classes)
+        self.index = ColumnIndex(
+            X,
+            max_bins,
+            weight,
+            objective.codes,
+            objective.n_classes,
+            objective.search_bins(len(X)),
+        )
 
     def search(self, target: np.ndarray | None, weight: np.ndarray) -> tuple[Split, Any, Any]:
         """The best split and what its two sides return (classes as codes)."""
@@ -106,6 +116,10 @@ class Objective:
     n_classes: int | None = None
     has_scale = True
     outputs_bound: float | None = None
+
+    def search_bins(self, n: int) -> int | None:
+        """Coarse bins of the exact search over n rows (see `ColumnIndex`)."""
+        return None
 
     def search(
         self,
@@ -176,6 +190,29 @@ class MeanObjective(RealObjective):
             for side in (split.left, split.right)
         ]
         return split, *means
+
+
+class JointObjective(RealObjective):
+    """The least risk over the split and its two values together, for any convex loss."""
+
+    has_scale = False
+
+    def __init__(self, task: JointTask, stumps: StumpClasses) -> None:
+        super().__init__(task, stumps)
+        self.loss, self.y = task.loss, task.y
+        self.least_squares = MeanObjective(task, stumps)
+
+    def search_bins(self, n):
+        return cells_of(n)
+
+    def search(self, index, target, weight, scores):
+        if self.loss.is_quadratic:
+            return self.least_squares.search(index, self.y - scores, weight, scores)
+        split = JointSearch(index, RowFalls(self.loss, self.y, scores, weight)).best()
+        left = index.is_left(split)
+        side, n_sides = (None, 1) if left.all() else ((~left).astype(np.intp), 2)
+        values = self.loss.line_search(self.y, scores, np.ones(len(left)), weight, side, n_sides)
+        return split, float(values[0]), float(values[-1])
 
 
 # --- classes -------------------------------------------------------------------------------------
@@ -324,6 +361,7 @@ def _error_objective(task: ClassTask, stumps: StumpClasses) -> Objective:
 
 
 OBJECTIVES: dict[str, Callable[[Any, StumpClasses], Objective]] = {
+    "joint": JointObjective,
     "least_squares": MeanObjective,
     "signs": SignObjective,
     "class_error": _error_objective,

@@ -1,20 +1,25 @@
-"""Kernel weights of Nadaraya and Watson: one row of non-negative weights, summing to one, a point.
+"""Kernel weights of Nadaraya and Watson: for each point a row of non-negative weights with sum 1.
 
-Everything works in scaled coordinates z = x / h, so that a kernel is a function of one distance u.
-Kernels need no normalising constant here, because the weights are normalised anyway.
+All functions use scaled coordinates z = x / h, so that a kernel is a function of one distance u.
+Kernels have no normalising constant here, because the weights are normalised.
 """
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial.distance import cdist
+from sklearn.neighbors import NearestNeighbors
+
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 
 __all__ = [
+    "BLOCK_SIZE",
     "COMPACT_KERNELS",
     "KERNELS",
     "compact_weights",
     "gaussian_weights",
     "kernel_slope",
     "kernel_value",
+    "loo_errors",
     "nearest_weights",
     "row_sums",
     "scale_rows",
@@ -24,9 +29,15 @@ __all__ = [
 COMPACT_KERNELS = ("epanechnikov", "tricube", "uniform")
 KERNELS = ("gaussian", *COMPACT_KERNELS)
 
+BLOCK_SIZE = 2_000_000
+"""Numbers in one block of weights."""
 
-def kernel_value(kernel, u2):
-    """K(u) as a function of u^2; the compact kernels vanish beyond u = 1."""
+LOO_ROWS = 1000
+"""The leave-one-out error of a bandwidth is computed at no more rows than this, evenly spread."""
+
+
+def kernel_value(kernel: str, u2: np.ndarray) -> np.ndarray:
+    """K(u) as a function of u^2; the compact kernels are zero beyond u = 1."""
     if kernel == "gaussian":
         return np.exp(-0.5 * u2)
     if kernel == "uniform":
@@ -37,7 +48,7 @@ def kernel_value(kernel, u2):
     return (1.0 - inside * np.sqrt(inside)) ** 3
 
 
-def kernel_slope(kernel, u2):
+def kernel_slope(kernel: str, u2: np.ndarray) -> np.ndarray:
     """K'(u) / u as a function of u^2: the gradient of K(|z - z_i|) is this times z - z_i."""
     if kernel == "gaussian":
         return -np.exp(-0.5 * u2)
@@ -50,13 +61,13 @@ def kernel_slope(kernel, u2):
     return -9.0 * u * (1.0 - inside * u) ** 2
 
 
-def scott_bandwidth(X, sample_weight):
-    """Scott's rule a feature: n^(-1/(p+4)) standard deviations; infinite where X is constant.
+def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+    """Scott's rule: n^(-1/(p+4)) standard deviations of each feature, infinite for a constant one.
 
-    An infinite bandwidth ignores the feature, which is right for one that never varies.
+    With an infinite bandwidth the feature is ignored.
     """
     n, p = sample_weight.sum(), X.shape[1]
-    # Standard deviations of numbers near 1e150 overflow: take them in units of the range.
+    # Standard deviations of numbers near 1e150 overflow, so the range is the unit.
     low = X.min(axis=0)
     width = X.max(axis=0) - low
     safe = np.where(width > 0, width, 1.0)
@@ -66,12 +77,17 @@ def scott_bandwidth(X, sample_weight):
     return np.where(width > 0, np.sqrt(variance) * safe * n ** (-1.0 / (p + 4)), np.inf)
 
 
-def gaussian_weights(Z, Z_train, sample_weight, shift=None):
+def gaussian_weights(
+    Z: np.ndarray,
+    Z_train: np.ndarray,
+    sample_weight: np.ndarray,
+    shift: np.ndarray | None = None,
+) -> np.ndarray:
     """Rows of Gaussian weights at Z, dense (len(Z), n), extrapolated linearly by `shift`.
 
-    Distances are taken relative to the nearest training point, so that a point far from all of
-    them gets the nearest one's value instead of 0/0. `shift` is None or the (len(Z), p) vectors
-    from the points of evaluation to the points asked for.
+    Distances are relative to the nearest training point, so that a point far from all of them
+    gets the value of the nearest one instead of 0/0. `shift` is None or the (len(Z), p) vectors
+    from the points of evaluation to the points of prediction.
     """
     u2 = cdist(Z, Z_train, "sqeuclidean")
     u2 -= u2.min(axis=1, keepdims=True)
@@ -86,37 +102,46 @@ def gaussian_weights(Z, Z_train, sample_weight, shift=None):
     return K * (1.0 - along)
 
 
-def compact_weights(kernel, index, Z, Z_train, sample_weight, shift=None):
+def compact_weights(
+    kernel: str,
+    index: NearestNeighbors,
+    Z: np.ndarray,
+    Z_train: np.ndarray,
+    sample_weight: np.ndarray,
+    shift: np.ndarray | None = None,
+) -> sp.csr_matrix:
     """Rows of the weights of a compact kernel at Z, sparse (len(Z), n), one radius query.
 
-    `index` is a fitted `NearestNeighbors` on Z_train. A point with nobody within the bandwidth
-    takes the mean of its nearest training points.
+    `index` is a fitted `NearestNeighbors` on Z_train. A point without neighbours within the
+    bandwidth takes the mean of its nearest training points.
     """
     graph = sp.csr_matrix(index.radius_neighbors_graph(Z, radius=1.0, mode="distance"))
     K = _with_data(graph, kernel_value(kernel, graph.data**2) * sample_weight[graph.indices])
     totals = row_sums(K)
-    lost = np.flatnonzero(totals <= 0.0)
+    isolated = np.flatnonzero(totals <= 0.0)
     slope = None
     if shift is not None:
         rows = np.repeat(np.arange(len(Z)), np.diff(graph.indptr))
         step = ((Z[rows] - Z_train[graph.indices]) * shift[rows]).sum(axis=1)
         step *= kernel_slope(kernel, graph.data**2) * sample_weight[graph.indices]
         slope = _with_data(graph, step)
-    if not len(lost):
+    if not len(isolated):
         weights = scale_rows(K, 1.0 / totals)
     else:
         weights = scale_rows(K, 1.0 / np.where(totals > 0.0, totals, 1.0)).tolil()
-        weights[lost] = nearest_weights(index, Z[lost], sample_weight).tolil()
+        weights[isolated] = nearest_weights(index, Z[isolated], sample_weight).tolil()
         weights = weights.tocsr()
-        totals[lost] = 1.0
+        totals[isolated] = 1.0
     if slope is not None:
         # (K_i / sum K)' = K'_i / sum K - (K_i / sum K) (sum K') / sum K
-        slope = scale_rows(slope, np.where(np.isin(np.arange(len(Z)), lost), 0.0, 1.0 / totals))
+        slope = scale_rows(slope, np.where(np.isin(np.arange(len(Z)), isolated), 0.0, 1.0 / totals))
         weights = weights + slope - scale_rows(weights, row_sums(slope))
     return sp.csr_matrix(weights)
 
 
-def nearest_weights(index, Z, sample_weight):
+def nearest_weights(
+    index: NearestNeighbors, Z: np.ndarray, sample_weight: np.ndarray
+) -> sp.csr_matrix:
     """Rows that average the training points at the smallest distance, ties included."""
     radius = index.kneighbors(Z, n_neighbors=1)[0].ravel()
     parts = [
@@ -128,15 +153,56 @@ def nearest_weights(index, Z, sample_weight):
     return scale_rows(K, 1.0 / row_sums(K))
 
 
-def row_sums(matrix):
+def row_sums(matrix: sp.spmatrix) -> np.ndarray:
     """Sums of the rows of a sparse matrix as a flat array."""
     return np.asarray(matrix.sum(axis=1)).ravel()
 
 
-def scale_rows(matrix, factors):
+def scale_rows(matrix: sp.csr_matrix, factors: np.ndarray) -> sp.csr_matrix:
     """A CSR matrix with row i multiplied by factors[i]."""
     return _with_data(matrix, matrix.data * np.repeat(factors, np.diff(matrix.indptr)))
 
 
-def _with_data(pattern, data):
+def _with_data(pattern: sp.csr_matrix, data: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=pattern.shape)
+
+
+def loo_errors(
+    kernel: str, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, factors: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Mean squared leave-one-out error for bandwidths times each factor, and the best factor.
+
+    One unit of weight is left out of row i (the whole row where its weight is smaller), and the
+    rest is averaged. For a row without neighbours, that is the mean of the nearest rows.
+    """
+    n = len(Z)
+    scale = largest_magnitude(Y)  # squares of 1e150 overflow
+    Y = Y / scale
+    rows = np.arange(n) if n <= LOO_ROWS else np.linspace(0, n - 1, LOO_ROWS).astype(int)
+    errors = np.zeros(len(factors))
+    step = max(1, BLOCK_SIZE // n)
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        u2 = cdist(Z[block], Z, "sqeuclidean")
+        weights = np.broadcast_to(w, u2.shape).copy()
+        own = (np.arange(len(block)), block)
+        weights[own] -= np.minimum(1.0, w[block])
+        others = np.where(weights > 0, u2, np.inf)
+        nearest = others.min(axis=1, keepdims=True)
+        alone = ~np.isfinite(nearest[:, 0])  # a single row
+        nearest[alone] = 0.0
+        for k, factor in enumerate(factors):
+            if kernel == "gaussian":
+                K = np.exp(-0.5 * np.maximum(u2 - nearest, 0.0) / factor**2) * weights
+            else:
+                K = kernel_value(kernel, u2 / factor**2) * weights
+                isolated = K.sum(axis=1) <= 0
+                K[isolated] = (others[isolated] <= nearest[isolated] * (1 + 1e-12)) * weights[
+                    isolated
+                ]
+            total = K.sum(axis=1, keepdims=True)
+            total[total == 0] = 1.0
+            residual = Y[block] - (K / total) @ Y
+            errors[k] += (w[block, None] * residual**2)[~alone].sum()
+    with np.errstate(over="ignore", under="ignore"):
+        return errors / w[rows].sum() * scale * scale, factors[np.argmin(errors)]

@@ -1,135 +1,411 @@
-"""From a learner and data to the closed form of its boosting, and from there to a time."""
+"""The fit: from a learner and data to its path over time, and from there to a time."""
 
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory.smoothing._kernel.estimators import NadarayaWatsonRegressor
-from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import CRITERIA, discrepancy
-from sklearn_ensemble_theory.smoothing._linear_boosting.dynamics import (
-    DenseDynamics,
-    LowRankDynamics,
-    random_coordinate_form,
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.threads import one_blas_thread
+from sklearn_ensemble_theory._numerics.ties import collapse_rows
+from sklearn_ensemble_theory.smoothing._linear_boosting.learners import (
+    AveragedLearner,
+    RoundsPredictor,
+    Setting,
+    check_linear,
+    draw_settings,
+    row_subsets,
+    run_rounds,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.learners import Bank, check_linear
-from sklearn_ensemble_theory.smoothing._linear_boosting.spectral import n_rounds
-from sklearn_ensemble_theory.smoothing._linear_boosting.stochastic import row_subsets, rows_a_round
-from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
+from sklearn_ensemble_theory.smoothing._linear_boosting.matrix_path import MatrixPath
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
+    BoostingPath,
+    Sample,
+    SpectralPath,
+    Start,
+    n_rounds,
+)
+from sklearn_ensemble_theory.smoothing._smoothers import (
+    MatrixForm,
+    SpectralForm,
+    check_dense_rows,
+)
 
 __all__ = [
-    "DENSE_ROWS",
-    "Boosting",
-    "criterion_path",
-    "default_times",
-    "fold_error",
-    "whole_rounds",
+    "CRITERIA",
+    "TIME_CRITERIA",
+    "BoostingSpec",
+    "FittedBoosting",
+    "TimeChoice",
+    "fit_boosting",
+    "weight_keyword",
 ]
 
-DENSE_ROWS = 5000
-"""Above this many rows no n x n matrix is built."""
+Split = tuple[np.ndarray, np.ndarray]
 
 
-@dataclass(frozen=True)
-class Boosting:
-    """What is boosted, and how; the data come later, whole or by folds."""
+@dataclass(frozen=True, kw_only=True)
+class BoostingSpec:
+    """What is boosted, and how; the data are given later, all rows or by folds.
+
+    Attributes
+    ----------
+    learner : regressor
+    weight_keyword : str or None
+        The parameter by which the learner takes weights; None where it gets none.
+    coordinates, subsample, n_subsamples, n_jobs
+        As in `LinearL2BoostingRegressor`.
+    start : Start
+    seed : int
+        Of the random subsets of rows.
+    """
 
     learner: Any
+    weight_keyword: str | None
     coordinates: str
     subsample: float
     n_subsamples: int
-    init_mean: bool
-    learning_rate: float
+    start: Start
     seed: int
     n_jobs: int | None
 
-    def dynamics(self, X, y, w, keyword):
-        """The closed form for these rows; `keyword` names the learner's weights, if it gets any."""
-        weights = w if keyword is not None else np.ones(len(w))
-        whole = rows_a_round(self.subsample, len(y)) == len(y)
-        if isinstance(self.learner, SmoothingSplineRegressor):
-            self.learner._validate_params()
-            self.learner._check_linear()
-            if whole and (weights is w or (w == 1).all()):
-                return self._of_splines(X, y, w)
-        if len(y) > DENSE_ROWS:
-            raise ValueError(
-                f"{len(y)} rows: boosting {type(self.learner).__name__} in closed form needs a "
-                f"matrix of n rows and columns, built for up to {DENSE_ROWS}. "
-                "SmoothingSplineRegressor with df or penalty, all rows in each round, needs none."
-            )
-        return self._of_any(X, y, w, weights, keyword, whole)
+    @property
+    def is_stochastic(self) -> bool:
+        """Whether the model is a sequence of random rounds."""
+        random = self.subsample < 1 or self.coordinates == "random"
+        return random and self.start.learning_rate > 0
 
-    def _of_splines(self, X, y, w):
-        if self.coordinates == "random":
-            forms = [self.learner._centred_form(X[:, [j]], w) for j in range(X.shape[1])]
-            design, T, mu = random_coordinate_form(forms, X, w)
-        else:
-            form = self.learner._centred_form(X, w)
-            s = form.shrinkage(1.0)
-            design, T, mu = form.design, form.T * np.sqrt(s), form.gamma * s
-        return LowRankDynamics(design, T, mu, X, y, w, self.init_mean, self.learning_rate)
+    def rows_per_round(self, n: int) -> int:
+        """floor(subsample * n), at least one."""
+        size = n if self.subsample == 1 else int(np.floor(self.subsample * n + 1e-9))
+        if size < 1:
+            raise ValueError(f"subsample={self.subsample} of {n} rows is less than one row.")
+        return size
 
-    def _of_any(self, X, y, w, weights, keyword, whole):
+    def path(self, sample: Sample) -> BoostingPath:
+        """The path of the learner, or of its average over all settings, on these rows."""
+        form = self._own_form(sample)
+        if form is not None and form.gives_predictions:
+            return SpectralPath(form, sample, self.start)
+        return self._matrix_path(sample, form)
+
+    def _own_form(self, sample: Sample) -> SpectralForm | MatrixForm | None:
+        """The form that the learner offers, if any, for all rows and their weights."""
+        X, _, w = sample
+        if not hasattr(self.learner, "_linear_form") or self.rows_per_round(len(X)) < len(X):
+            return None
+        if self.weight_keyword is None and (w != 1).any():
+            return None
+        self.learner._check_linear()
+        return self.learner._linear_form(X, w, self.coordinates == "random")
+
+    def _matrix_path(self, sample: Sample, form: MatrixForm | None) -> MatrixPath:
+        """From the learner's own matrix, or from its outputs on the unit vectors."""
+        n, p = sample.X.shape
+        check_dense_rows(n, type(self.learner).__name__)
         rng = np.random.RandomState(self.seed)
-        size = rows_a_round(self.subsample, len(y))
-        subsets = row_subsets(len(y), size, self.n_subsamples, rng)
-        columns = [None] if self.coordinates == "all" else [[j] for j in range(X.shape[1])]
-        settings = [(rows, c) for rows in subsets for c in columns]
-        bank = Bank(self.learner, X, weights, keyword, settings, self.n_jobs)
-        metric = None
-        if isinstance(self.learner, NadarayaWatsonRegressor):
-            self.learner._check_linear()
-            if whole and self.coordinates == "all":
-                S, metric = clone(self.learner).fit(X, np.zeros(len(y)), weights)._metric_form()
-                if weights is not w:
-                    metric = None  # symmetric in the learner's weights, not in these
-            else:
-                S = bank.hat()
-        else:
-            params = {} if keyword is None else {keyword: weights}
-            check_linear(self.learner, X if self.coordinates == "all" else X[:, :1], params)
-            S = bank.hat()
-        return DenseDynamics(bank, S, metric, y, w, self.init_mean, self.learning_rate)
+        subsets = row_subsets(n, self.rows_per_round(n), self.n_subsamples, rng)
+        columns = [[j] for j in range(p)] if self.coordinates == "random" else [None]
+        learner = self.averaged_learner(sample, [(rows, c) for rows in subsets for c in columns])
+        if form is None:
+            params = {} if learner.keyword is None else {learner.keyword: learner.weight}
+            X = sample.X if self.coordinates == "all" else sample.X[:, :1]
+            check_linear(self.learner, X, params)
+            form = MatrixForm(learner.outputs())
+        return MatrixPath(form, sample, self.start, learner)
+
+    def averaged_learner(self, sample: Sample, settings: Sequence[Setting]) -> AveragedLearner:
+        X, _, w = sample
+        weight = w if self.weight_keyword is not None else np.ones(len(w))
+        return AveragedLearner(self.learner, X, weight, self.weight_keyword, settings, self.n_jobs)
 
 
-def default_times(dynamics, learning_rate):
+class TimeChoice(NamedTuple):
+    """How the time is found.
+
+    Attributes
+    ----------
+    time : float or str
+        The time itself, or the name of a criterion.
+    times : ndarray or None
+        The times to choose among; None for the default ones.
+    noise_level : float or None
+        In units of y, for the discrepancy principle.
+    splits : sequence of (train, test)
+        For cross-validation.
+    """
+
+    time: float | str
+    times: np.ndarray | None
+    noise_level: float | None
+    splits: Sequence[Split]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedBoosting:
+    """The fitted model, for y in units of `scale`.
+
+    Attributes
+    ----------
+    path : BoostingPath
+    predictor : object with `predict` and `component`
+        At the chosen time.
+    scale : float
+    within_ties : float
+        The sum of squares of y within equal rows of X.
+    distinct : ndarray of int
+        The rows of X that `path` has.
+    is_stable : bool
+    time : float
+    times, criterion : ndarray
+        The times tried and the criterion there.
+    """
+
+    path: BoostingPath
+    predictor: Any
+    scale: float
+    within_ties: float
+    distinct: np.ndarray
+    is_stable: bool
+    time: float
+    times: np.ndarray
+    criterion: np.ndarray
+
+
+def fit_boosting(
+    spec: BoostingSpec, sample: Sample, choice: TimeChoice, rng: np.random.RandomState
+) -> FittedBoosting:
+    """Decompose the learner, and choose the time."""
+    # In units of the largest |y|: squares of 1e150 overflow.
+    scale = largest_magnitude(sample.y)
+    sample = sample._replace(y=sample.y / scale)
+    distinct, within_ties, collapsed = _without_ties(spec, sample)
+    path = spec.path(collapsed)
+    is_stable, reason = path.stability()
+    if not is_stable:
+        warnings.warn(
+            f"Boosting {type(spec.learner).__name__} is unstable: {reason}, so the fitted values "
+            "grow without bound in time.",
+            UserWarning,
+            stacklevel=4,
+        )
+    if isinstance(choice.time, str):
+        time, times, criterion = _choose_time(spec, sample, path, choice, within_ties, scale)
+    else:
+        time, times = float(choice.time), np.array([float(choice.time)])
+        criterion = np.array([np.nan])
+    predictor = (
+        _run_rounds(spec, sample, time, rng) if spec.is_stochastic else path.predictor([time])
+    )
+    path.keep_rows()
+    return FittedBoosting(
+        path=path,
+        predictor=predictor,
+        scale=scale,
+        within_ties=within_ties,
+        distinct=distinct,
+        is_stable=is_stable,
+        time=time,
+        times=times,
+        criterion=criterion,
+    )
+
+
+def _without_ties(spec: BoostingSpec, sample: Sample) -> tuple[np.ndarray, float, Sample]:
+    """Equal rows of X as one row with their mean, where the learner takes its weight.
+
+    Not for a pipeline, whose first steps would get fewer rows.
+    """
+    X, y, w = sample
+    if (
+        spec.weight_keyword is None
+        or not has_fit_parameter(spec.learner, "sample_weight")
+        or spec.rows_per_round(len(y)) < len(y)
+    ):
+        return np.arange(len(y)), 0.0, sample
+    distinct, means, weights, within = collapse_rows(X, y[:, None], w)
+    if len(distinct) < len(y):
+        sample = Sample(X[distinct], np.ascontiguousarray(means[:, 0]), weights)
+    return distinct, float(within[0]), sample
+
+
+def _choose_time(
+    spec: BoostingSpec,
+    sample: Sample,
+    path: BoostingPath,
+    choice: TimeChoice,
+    within_ties: float,
+    scale: float,
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """The best time, the times tried and the criterion there, in units of y."""
+    times = default_times(path) if choice.times is None else choice.times
+    if path.learning_rate > 0:
+        times = whole_rounds(times, path.learning_rate)
+    if choice.time == "cv":
+        criterion = _cross_validate(spec, sample, times, choice.splits)
+    else:
+        noise = None if choice.noise_level is None else choice.noise_level / scale
+        criterion = criterion_path(choice.time, path, times, within_ties, noise)
+    best = float(times[np.argmin(criterion)])
+    if choice.time in ("gcv", "loo", "cv"):
+        with np.errstate(over="ignore"):
+            criterion = criterion * scale * scale
+    return best, times, criterion
+
+
+def _cross_validate(
+    spec: BoostingSpec, sample: Sample, times: np.ndarray, splits: Sequence[Split]
+) -> np.ndarray:
+    with one_blas_thread():
+        errors = Parallel(n_jobs=spec.n_jobs)(
+            delayed(_fold_error)(spec, sample, times, train, test) for train, test in splits
+        )
+    return np.sum(errors, axis=0) / sum(sample.weight[test].sum() for _, test in splits)
+
+
+def _fold_error(
+    spec: BoostingSpec, sample: Sample, times: np.ndarray, train: np.ndarray, test: np.ndarray
+) -> np.ndarray:
+    """The weighted squared error on one fold at each time; the same bits in every process."""
+    with one_blas_thread():
+        X, y, w = sample.take(test)
+        prediction = spec.path(sample.take(train)).predictor(times).predict(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            error = w @ (y[:, None] - prediction) ** 2
+    return np.where(np.isfinite(error), error, np.inf)
+
+
+def _run_rounds(
+    spec: BoostingSpec, sample: Sample, time: float, rng: np.random.RandomState
+) -> RoundsPredictor:
+    X, y, w = sample
+    learner = spec.averaged_learner(sample, [])
+    constant = float(w @ y / w.sum()) if spec.start.at_mean else 0.0
+    p = X.shape[1] if spec.coordinates == "random" else None
+    rate = spec.start.learning_rate
+    m = int(n_rounds(time, rate))
+    settings = draw_settings(m, len(y), spec.rows_per_round(len(y)), p, rng)
+    learners = list(run_rounds(learner.fit_setting, settings, X, y - constant, rate))
+    return RoundsPredictor(constant, rate, learners, [m])
+
+
+def weight_keyword(estimator: Any) -> str | None:
+    """The name of the parameter of `estimator.fit` for row weights, or None."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline) and has_fit_parameter(estimator[-1], "sample_weight"):
+        return f"{estimator.steps[-1][0]}__sample_weight"
+    return None
+
+
+# Criteria. Each takes arrays over times and returns an array to be minimised. Fits with more than
+# 99 % of n degrees of freedom get infinity; a path without residuals at the start (constant y) is
+# constant.
+
+Criterion = Callable[[np.ndarray, np.ndarray, float, float], np.ndarray]
+
+
+def _guarded(criterion: Criterion) -> Criterion:
+    def guarded(rss, df, n, total):
+        if total == 0:
+            return np.zeros_like(df)
+        usable = np.isfinite(rss) & (df <= 0.99 * n)
+        # Zero residuals with fewer degrees of freedom are replaced by a small positive number.
+        safe = np.maximum(np.where(usable, rss, 1.0), 1e-30 * total)
+        values = criterion(safe, np.where(usable, df, 0.0), n, total)
+        return np.where(usable, values, np.inf)
+
+    guarded.__doc__ = criterion.__doc__
+    guarded.__name__ = criterion.__name__
+    return guarded
+
+
+@_guarded
+def gcv(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Generalised cross-validation, (rss / n) / (1 - df / n)^2."""
+    return rss / n / (1.0 - df / n) ** 2
+
+
+@_guarded
+def aicc(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Corrected Akaike criterion of Hurvich, Simonoff and Tsai (1998)."""
+    room = n - df - 2.0
+    penalty = 2.0 * (df + 1.0) / np.where(room > 0, room, 1.0)
+    return np.where(room > 0, np.log(rss / n) + 1.0 + penalty, np.inf)
+
+
+@_guarded
+def bic(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Bayesian information criterion, log(rss / n) + log(n) df / n."""
+    return np.log(rss / n) + np.log(n) * df / n
+
+
+@_guarded
+def gmdl(rss: np.ndarray, df: np.ndarray, n: float, total: float) -> np.ndarray:
+    """Minimum description length with a g-prior (Hansen and Yu, 2001), times 2 / n.
+
+    Where the fit explains a smaller share of the total sum of squares than df / n, their form for
+    a model that explains nothing.
+    """
+    S = rss / (n - df)
+    explained = np.maximum(total - rss, 0.0)
+    F = explained / np.maximum(df, 1e-300) / S
+    some = np.log(S) + df / n * np.log(np.maximum(F, 1e-300)) + 2.0 * np.log(n) / n
+    nothing = np.log(total / n) + np.log(n) / n
+    return np.where(explained / total >= df / n, some, nothing)
+
+
+def discrepancy(training_error: np.ndarray, noise_level: float) -> np.ndarray:
+    """0 at the first time at which the training error is at most the noise, positive elsewhere.
+
+    Morozov's principle: the residuals should be as large as the noise. Without such a time, 0 is at
+    the last one.
+    """
+    reached = np.flatnonzero(training_error <= noise_level**2)
+    first = reached[0] if len(reached) else len(training_error) - 1
+    return np.abs(np.arange(len(training_error)) - first).astype(np.float64)
+
+
+CRITERIA = {"gcv": gcv, "aicc": aicc, "bic": bic, "gmdl": gmdl}
+
+TIME_CRITERIA = (*CRITERIA, "loo", "discrepancy", "cv")
+
+
+def criterion_path(
+    name: str, path: BoostingPath, times: np.ndarray, within_ties: float, noise_level: float | None
+) -> np.ndarray:
+    """The criterion at each time; `within_ties` is the sum of squares within equal rows of X."""
+    if name == "loo":
+        errors = path.loo_error(times)
+        return np.where(np.isfinite(errors), errors, np.inf)
+    rss, df = path.summary(times)
+    if name == "discrepancy":
+        return discrepancy((rss + within_ties) / path.total_weight, noise_level)
+    # Each row counts with the average weight.
+    unit = path.n_rows / path.total_weight
+    return CRITERIA[name](rss * unit, df, path.n_rows, path.total * unit)
+
+
+def default_times(path: BoostingPath) -> np.ndarray:
     """0 and 200 times in geometric progression, in units of the inverse of the largest |mu|.
 
-    An unstable learner's fit grows exponentially: the times stop before it is all that is left.
+    The fit of an unstable learner grows exponentially: the times end before that part dominates.
     """
-    mu = dynamics.eigenvalues
+    mu = path.eigenvalues
     unit = np.abs(mu).max() or 1.0
     times = np.r_[0.0, np.geomspace(1e-2, 1e6, 200) / unit]
     growth = -mu.real.min()
-    if learning_rate > 0:
-        growth = np.log(max(np.abs(1.0 - learning_rate * mu).max(), 1e-300)) / learning_rate
+    if path.learning_rate > 0:
+        rate = path.learning_rate
+        growth = np.log(max(np.abs(1.0 - rate * mu).max(), 1e-300)) / rate
     return times[growth * times <= 20.0] if growth > 0 else times
 
 
-def whole_rounds(times, learning_rate):
-    """The times that a learning rate allows: whole numbers of rounds."""
+def whole_rounds(times: np.ndarray, learning_rate: float) -> np.ndarray:
+    """The times that are a whole number of rounds of `learning_rate`, below each of `times`."""
     return np.unique(n_rounds(times, learning_rate)) * learning_rate
-
-
-def criterion_path(name, dynamics, pure, times, noise_level):
-    """The criterion at each time; `pure` is the sum of squares hidden by ties in X."""
-    if name == "loo":
-        path = dynamics.loo_error(times)
-        return np.where(np.isfinite(path), path, np.inf)
-    rss, df = dynamics.summary(times)
-    if name == "discrepancy":
-        return discrepancy((rss + pure) / dynamics.n, noise_level)
-    # Rows count with the weight that they have on average.
-    unit = dynamics.n_rows / dynamics.n
-    return CRITERIA[name](rss * unit, df, dynamics.n_rows, dynamics.total * unit)
-
-
-def fold_error(boosting, X, y, w, keyword, times, train, test):
-    """Weighted squared error on one fold at each time."""
-    dynamics = boosting.dynamics(X[train], y[train], w[train], keyword)
-    prediction = dynamics.predictor(times).predict(X[test])
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = w[test] @ (y[test, None] - prediction) ** 2
-    return np.where(np.isfinite(error), error, np.inf)

@@ -1,13 +1,13 @@
-"""Splines of one feature in the basis of Demmler and Reinsch.
+"""Splines of one feature in the basis of Demmler and Reinsch (1975).
 
 A smoothing spline of order r minimises sum_i w_i (y_i - f(x_i))^2 + nu * int (f^(r))^2 over the
 splines of degree 2r - 1 on given knots; with a knot at every point this is the natural smoothing
-spline. (The minimiser is of degree 2r - 1; example 2.4 of 002 prints r + 1.)
+spline. (The minimiser is of degree 2r - 1; [Dombry and Esstafa, example 2.4] prints r + 1.)
 
 In the basis that diagonalises both terms, every penalty, every number of degrees of freedom and
-every criterion is a function of one list of numbers. The basis comes from an orthogonal
-decomposition of the stacked square roots of the two terms, never from their products, so that it
-survives knots that nearly coincide.
+every criterion is a function of one list of numbers. The basis is computed from an orthogonal
+decomposition of the stacked square roots of the two terms, not from their products, so that it is
+accurate where knots nearly coincide.
 """
 
 import math
@@ -19,18 +19,25 @@ from scipy.interpolate import BSpline
 from scipy.linalg import qr, solve_triangular, svd
 from scipy.optimize import brentq
 
-__all__ = ["SplineBasis", "demmler_reinsch", "penalty_for_df", "place_knots"]
+__all__ = [
+    "DENSE_VALUES",
+    "Factors",
+    "SplineBasis",
+    "demmler_reinsch",
+    "penalty_for_df",
+    "place_knots",
+]
 
 _MIN_GAP = 1e-6
-"""Knots closer than this, as a fraction of the range, are one. The eigenvalues lost that way are
+"""Knots closer than this, as a fraction of the range, are merged. The eigenvalues lost by this are
 below 1e-12 for any penalty that smooths at all."""
 
-_DENSE_VALUES = 4000
-"""Up to this many distinct values the data's square root is used itself, beyond it the Gram
-matrix, which is well conditioned once every interval between knots holds many points."""
+DENSE_VALUES = 4000
+"""Up to this many distinct values the square root of the data's term is used itself, above it the
+Gram matrix, which is well conditioned where every interval between knots has many points."""
 
 
-def place_knots(values, max_knots):
+def place_knots(values: np.ndarray, max_knots: int) -> np.ndarray:
     """Knots in [0, 1] for sorted distinct values in [0, 1]: each of them, or their quantiles."""
     if len(values) > max_knots:
         positions = np.linspace(0, len(values) - 1, max_knots).round().astype(np.intp)
@@ -56,7 +63,7 @@ class SplineBasis:
     knots: np.ndarray | None
 
     @classmethod
-    def from_values(cls, values, order, max_knots):
+    def from_values(cls, values: np.ndarray, order: int, max_knots: int) -> "SplineBasis":
         """A basis for sorted distinct `values`; the order is lowered when they are fewer."""
         low, width = float(values[0]), float(values[-1] - values[0])
         if len(values) == 1:
@@ -66,19 +73,19 @@ class SplineBasis:
         return cls(low, width, order, knots)
 
     @property
-    def degree(self):
+    def degree(self) -> int:
         return 2 * self.order - 1
 
     @property
-    def size(self):
+    def size(self) -> int:
         return 1 if self.knots is None else len(self.knots) + self.degree - 1
 
     @property
-    def padded(self):
-        """Knots with the multiplicities that a B-spline basis needs at the ends."""
+    def padded(self) -> np.ndarray:
+        """Knots with the multiplicities that a B-spline basis has at the ends."""
         return np.r_[np.zeros(self.degree), self.knots, np.ones(self.degree)]
 
-    def design(self, x):
+    def design(self, x: np.ndarray) -> sp.csr_matrix:
         """Values of the basis at x (in the feature's own units): sparse, (len(x), size)."""
         if self.knots is None:
             return sp.csr_matrix(np.ones((len(x), 1)))
@@ -87,7 +94,7 @@ class SplineBasis:
         values = sp.csr_matrix(BSpline.design_matrix(inside, self.padded, self.degree))
         outside = np.flatnonzero(inside != z)
         if self.order > 1 and len(outside):
-            # Each end has its own tangent; a natural spline of order 1 is constant out there.
+            # Each end has its own tangent; a natural spline of order 1 is constant outside.
             edge = sp.csr_matrix(self.derivative(np.array([0.0, 1.0]), 1))
             side = (z[outside] > 0).astype(np.intp)
             shift = sp.csr_matrix(
@@ -96,16 +103,16 @@ class SplineBasis:
             values = values + shift @ edge
         return values
 
-    def derivative(self, z, k):
+    def derivative(self, z: np.ndarray, k: int) -> np.ndarray:
         """k-th derivatives of the basis at z in [0, 1], dense (len(z), size)."""
         coefficients = BSpline(self.padded, np.eye(self.size), self.degree)
         return coefficients.derivative(k)(z)
 
-    def penalty_root(self):
+    def penalty_root(self) -> np.ndarray:
         """A matrix whose Gram matrix is the integral over [0, 1] of products of r-th derivatives.
 
         The r-th derivatives are polynomials of degree r - 1 between knots, so that r Gauss points
-        an interval integrate their products exactly.
+        in each interval integrate their products exactly.
         """
         nodes, weights = np.polynomial.legendre.leggauss(self.order)
         left, gap = self.knots[:-1, None], np.diff(self.knots)[:, None]
@@ -129,10 +136,10 @@ class Factors:
     roughness: np.ndarray
     theta: float
 
-    def shrinkage(self, penalty):
+    def shrinkage(self, penalty: float) -> np.ndarray:
         """1 / (gamma + kappa * roughness): coefficients are this times moments of y.
 
-        Functions without a trace on the data (gamma = 0) get 0: their moments vanish.
+        Functions that vanish on the data (gamma = 0) get 0: their moments vanish.
         """
         penalty = np.float64(penalty)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -141,22 +148,33 @@ class Factors:
         total = self.gamma + ratio
         return np.where((self.gamma > 0) & np.isfinite(total), 1.0 / np.maximum(total, 1e-300), 0.0)
 
-    def df(self, penalty):
+    def df(self, penalty: float) -> float:
         return float((self.gamma * self.shrinkage(penalty)).sum())
 
 
-def demmler_reinsch(basis, values, weights, *, gram=None, theta=None, target_df=None):
+def demmler_reinsch(
+    basis: SplineBasis,
+    values: np.ndarray | None,
+    weights: np.ndarray | None,
+    *,
+    gram: np.ndarray | None = None,
+    theta: float | None = None,
+    target_df: float | None = None,
+) -> Factors:
     """Diagonalise data and penalty together.
 
     Parameters
     ----------
     basis : SplineBasis
-    values, weights : distinct values and the total weight of each; unused when `gram` is given
-    gram : ndarray, default=None
-        B'WB, for data too long to be stacked.
+    values, weights : ndarray of shape (n_values,) or None
+        Distinct values and the total weight of each; unused when `gram` is given.
+    gram : ndarray of shape (basis.size, basis.size), default=None
+        B'WB, where there are too many values to be stacked.
     theta : float, default=None
-        The penalty at which numbers are balanced; their accuracy is best around it. By default
-        one at which there are about `target_df` degrees of freedom.
+        The penalty at which both terms are of the same size; accuracy is best around it. By
+        default one at which there are about `target_df` degrees of freedom.
+    target_df : float, default=None
+        Used without `theta`.
     """
     if basis.knots is None:
         total = weights.sum() if gram is None else gram[0, 0]
@@ -185,9 +203,11 @@ def demmler_reinsch(basis, values, weights, *, gram=None, theta=None, target_df=
     return _stacked(basis, data_root, D, theta)
 
 
-def _stacked(basis, data_root, penalty_root, theta):
+def _stacked(
+    basis: SplineBasis, data_root: np.ndarray, penalty_root: np.ndarray, theta: float
+) -> Factors:
     """The generalised singular values of (data_root, sqrt(theta) * penalty_root)."""
-    # Each B-spline scaled to unit length: knots of unequal spacing no longer matter.
+    # Each B-spline is scaled to unit length, so that unequal spacing of knots does not matter.
     stack = np.vstack([data_root, math.sqrt(theta) * penalty_root])
     lengths = np.sqrt((stack**2).sum(axis=0))
     Q, R = qr(stack / lengths, mode="economic", check_finite=False)
@@ -208,18 +228,18 @@ def _stacked(basis, data_root, penalty_root, theta):
     return Factors(basis, T, gamma, roughness, float(theta))
 
 
-def _gram_root(gram):
+def _gram_root(gram: np.ndarray) -> np.ndarray:
     """A square root of a positive semi-definite matrix, scaled to a unit diagonal first."""
     scale = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
     eigenvalues, vectors = np.linalg.eigh(gram / scale / scale[:, None])
     return np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T * scale
 
 
-def penalty_for_df(factors, df):
+def penalty_for_df(factors: Factors, df: float) -> float:
     """The penalty (on [0, 1]) at which the smoother has `df` degrees of freedom.
 
-    Never fewer than the order r (a polynomial, infinite penalty), never more than the number of
-    distinct values (an interpolation, no penalty).
+    At least the order r (a polynomial, infinite penalty), at most the number of distinct values
+    (an interpolation, no penalty).
     """
     r, most = factors.basis.order, np.count_nonzero(factors.gamma)
     if df <= r + 1e-9:

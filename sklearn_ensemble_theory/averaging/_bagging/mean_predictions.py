@@ -1,25 +1,33 @@
-"""How the mean of the members' answers becomes a prediction: of numbers, or of classes."""
+"""How the mean of the members' predictions becomes a prediction: of numbers, or of classes."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._compat import raise_for_params
+from sklearn_ensemble_theory._typing import MatrixLike
+from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
 
 
-class RegressorAnswers(RegressorMixin):
+class RegressorPredictionMixin(RegressorMixin):
     """A mean of real predictions."""
 
-    def _encode_y(self, y):
+    oob_score: bool | Callable[..., float]
+
+    def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         y = column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
         return y, {"n_outputs_": 1 if y.ndim == 1 else y.shape[1]}
 
-    def _answer_method(self, estimator):
+    def _prediction_method(self, estimator: BaseEstimator) -> str:
         return "predict"
 
-    def _oob_scorer(self, y, classes):
+    def _oob_scorer(self, y: np.ndarray, classes: Any) -> Score:
         metric = self.oob_score if callable(self.oob_score) else r2_score
 
         def score(rows, mean):
@@ -28,10 +36,10 @@ class RegressorAnswers(RegressorMixin):
 
         return score
 
-    def _oob_attributes(self, mean, score):
+    def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
         return {"oob_prediction_": mean, "oob_score_": score}
 
-    def predict(self, X, **params):
+    def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' predictions.
 
         Parameters
@@ -53,28 +61,33 @@ class RegressorAnswers(RegressorMixin):
         """
         raise_for_params(params, self, "predict")
         check_is_fitted(self)
-        return self._mean_answer(self._validate_X(X), "predict", self._route(params, "predict"))
+        return self._mean_prediction(self._validate_X(X), "predict", self._route(params, "predict"))
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
 
-class ClassifierAnswers(ClassifierMixin):
+class ClassifierPredictionMixin(ClassifierMixin):
     """A mean of class probabilities, or of votes."""
 
-    def _encode_y(self, y):
+    oob_score: bool | Callable[..., float]
+    voting: str
+    classes_: np.ndarray
+    estimator_: BaseEstimator
+
+    def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         return codes, {"classes_": classes, "n_classes_": len(classes)}
 
-    def _answer_method(self, estimator):
+    def _prediction_method(self, estimator: BaseEstimator) -> str:
         soft = self.voting == "soft" and hasattr(estimator, "predict_proba")
         return "predict_proba" if soft else "vote"
 
-    def _oob_scorer(self, y, classes):
+    def _oob_scorer(self, y: np.ndarray, classes: Any) -> Score:
         metric = self.oob_score if callable(self.oob_score) else accuracy_score
         labels = classes[y]
 
@@ -83,10 +96,10 @@ class ClassifierAnswers(ClassifierMixin):
 
         return score
 
-    def _oob_attributes(self, mean, score):
+    def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
         return {"oob_decision_function_": mean, "oob_score_": score}
 
-    def predict(self, X, **params):
+    def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """The class of the largest mean probability, or of the most votes.
 
         Parameters
@@ -107,10 +120,10 @@ class ClassifierAnswers(ClassifierMixin):
         Cost: one prediction of each member.
         """
         raise_for_params(params, self, "predict")
-        proba = self._proba(X, self._route(params, "predict"))
+        proba = self._mean_proba(X, self._route(params, "predict"))
         return self.classes_.take(proba.argmax(axis=1))
 
-    def predict_proba(self, X, **params):
+    def predict_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
 
         Parameters
@@ -124,21 +137,22 @@ class ClassifierAnswers(ClassifierMixin):
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`. A member without `predict_proba` gives its vote,
-            a member whose rows lacked a class gives that class 0.
+            Columns in the order of `classes_`. A member without `predict_proba` gives its vote;
+            a member whose rows lacked a class gives that class probability 0.
 
         Notes
         -----
         Cost: one prediction of each member.
         """
         raise_for_params(params, self, "predict_proba")
-        return self._proba(X, self._route(params, "predict_proba"))
+        return self._mean_proba(X, self._route(params, "predict_proba"))
 
-    def _proba(self, X, params):
+    def _mean_proba(self, X: MatrixLike, params: dict[str, Any]) -> np.ndarray:
         check_is_fitted(self)
-        return self._mean_answer(self._validate_X(X), self._answer_method(self.estimator_), params)
+        method = self._prediction_method(self.estimator_)
+        return self._mean_prediction(self._validate_X(X), method, params)
 
-    def predict_log_proba(self, X, **params):
+    def predict_log_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Logarithm of the probabilities of `predict_proba`, -inf for 0.
 
         Parameters
@@ -152,8 +166,9 @@ class ClassifierAnswers(ClassifierMixin):
         Returns
         -------
         log_proba : ndarray of shape (n_samples, n_classes)
-            Natural logarithms; the mean is taken of the probabilities, in logarithms where the
-            members have `predict_log_proba`, so that tiny ones do not vanish.
+            Natural logarithms of the mean probabilities. They are computed from the members'
+            logarithms where the members have `predict_log_proba`, so that very small probabilities
+            do not underflow to 0.
 
         Notes
         -----
@@ -163,6 +178,6 @@ class ClassifierAnswers(ClassifierMixin):
         check_is_fitted(self)
         params = self._route(params, "predict_log_proba")
         if self.voting == "soft" and hasattr(self.estimator_, "predict_log_proba"):
-            return self._mean_answer(self._validate_X(X), "predict_log_proba", params)
+            return self._mean_prediction(self._validate_X(X), "predict_log_proba", params)
         with np.errstate(divide="ignore"):
-            return np.log(self._proba(X, params))
+            return np.log(self._mean_proba(X, params))

@@ -1,0 +1,112 @@
+"""The fitted members of an ensemble: their mean prediction, their rows, their importances."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory.averaging._bagging.members import (
+    MemberSpec,
+    member_blocks,
+    member_input,
+    summed_predictions,
+)
+
+
+class FittedMembersMixin:
+    """What needs the fitted members only.
+
+    `fit` sets `estimators_`, `estimators_features_`, the members' seeds `_seeds` and the
+    `_member_spec` that repeats their draws.
+    """
+
+    estimator_: BaseEstimator
+    estimators_: list[BaseEstimator]
+    estimators_features_: list[np.ndarray]
+    n_features_in_: int
+    n_jobs: int | None
+    _seeds: np.ndarray
+    _member_spec: MemberSpec
+
+    def _mean_prediction(
+        self, X: Any, method: str, params: dict[str, Any] | None = None
+    ) -> np.ndarray:
+        """Mean of the members' predictions; of log-probabilities the logarithm of the mean."""
+        X, checked = member_input(self.estimator_, X)
+        features = self._features_or_all()
+        sums = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(summed_predictions)(
+                self.estimators_[block],
+                features[block],
+                method,
+                X,
+                n_classes=self._member_spec.n_classes,
+                checked=checked,
+                params=params,
+            )
+            for block in member_blocks(len(self.estimators_))
+        )
+        logs = method == "predict_log_proba"
+        total = sums[0]
+        for part in sums[1:]:
+            total = np.logaddexp(total, part) if logs else total + part
+        n_members = len(self.estimators_)
+        return total - np.log(n_members) if logs else total / n_members
+
+    def _features_or_all(self) -> Sequence[np.ndarray | None]:
+        """The columns of X that each member takes; None for all of them."""
+        if self._member_spec.all_features:
+            return [None] * len(self.estimators_)
+        return self.estimators_features_
+
+    @property
+    def _max_samples(self) -> int | float:
+        """The size of the draws, which scikit-learn's tests read under this name."""
+        return self._member_spec.scheme.size
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows drawn for each member, in the order drawn, repeated as often as drawn.
+
+        They are not stored, but drawn again from the members' seeds at each access, O(s) a member.
+        """
+        check_is_fitted(self)
+        return [self._member_spec.indices(seed)[1] for seed in self._seeds]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature over the members, of sum 1 (0 where no member splits).
+
+        Only where the base learner has `feature_importances_`. A member that is not fitted to a
+        feature gives it 0.
+        """
+        check_is_fitted(self)
+        importances = []
+        for member, columns in zip(self.estimators_, self.estimators_features_):
+            own = member.feature_importances_
+            if own.any():
+                full = np.zeros(self.n_features_in_)
+                np.add.at(full, columns, own)
+                importances.append(full)
+        if not importances:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(importances, axis=0, dtype=np.float64)
+        return mean / mean.sum()
+
+    def __len__(self) -> int:
+        """Number of fitted members."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int) -> BaseEstimator:
+        """The fitted member of this index."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[BaseEstimator]:
+        """Iterate over the fitted members."""
+        return iter(self.estimators_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")

@@ -1,0 +1,212 @@
+"""The fit of matching pursuit: scales, rounds, held-out errors, and what is kept of them."""
+
+import warnings
+from numbers import Integral, Real
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._numerics.scaling import TargetScale
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.boosting._core.columns import (
+    ColumnDictionary,
+    coefficients_in_units,
+)
+from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory.boosting._pursuit.rounds import (
+    held_out_squares,
+    orthogonal_pursuit_on_gram,
+    pursuit_on_gram,
+)
+
+
+class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    """`fit` of :class:`MatchingPursuitRegressor`."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_iterations": [Interval(Integral, 1, None, closed="left")],
+        "variant": [StrOptions({"plain", "orthogonal", "weak"})],
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "weakness": [Interval(Real, 0, 1, closed="right")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "early_stopping": ["boolean", StrOptions({"cv"})],
+        "validation_fraction": [Interval(RealNotInt, 0, 1, closed="neither")],
+        "cv": ["cv_object"],
+        "fit_intercept": ["boolean"],
+        "random_state": ["random_state"],
+    }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Choose columns, one in each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Several targets are fitted one by one, with the same Gram matrix.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Not negative. Rows of weight 0 are left out; the splits of `cv` refer to all rows
+            nevertheless, and an integer `cv` splits the rows that are left.
+
+        Returns
+        -------
+        self : MatchingPursuitRegressor
+            The fitted estimator.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If orthogonal pursuit skipped columns that are nearly linear combinations of the active
+            ones.
+        """
+        if self.variant == "orthogonal" and self.learning_rate != 1:
+            raise ValueError(
+                "learning_rate must be 1 for variant='orthogonal', whose rounds end with least "
+                f"squares; got {self.learning_rate!r}."
+            )
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            order="C",  # one order of summation, whatever container X comes in
+            accept_sparse=["csc", "csr"],
+            multi_output=True,
+            y_numeric=True,
+        )
+        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        kept = rows_of_positive_weight(sample_weight, X)
+        limits, errors, splits = None, None, None
+        if self.early_stopping == "cv":
+            splits = splits_of_rows(self.cv, X, Y, kept.rows)
+        X, Y = kept.take(X, Y)
+        weight = kept.normalised
+        if splits is not None:
+            errors = self._held_out_paths(X, Y, weight, splits)
+        elif self.early_stopping:
+            train, held = self._set_aside(len(Y))
+            errors = self._held_out_paths(X, Y, weight, [(train, held)])
+            X, Y, weight = X[train], Y[train], weight[train] / weight[train].sum()
+        if errors is not None:
+            limits = [int(np.argmin(e)) for e in errors]
+        dictionary, target, paths = self._paths(X, Y, weight, limits)
+        self._set_paths(dictionary, target, paths, y.ndim == 1, errors)
+        return self
+
+    def _set_aside(self, n):
+        """The rows to train on and those to validate on."""
+        count = round(self.validation_fraction * n)
+        if not 0 < count < n:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} of {n} rows leaves no row to "
+                "train or to validate on."
+            )
+        order = check_random_state(self.random_state).permutation(n)
+        return np.sort(order[count:]), np.sort(order[:count])
+
+    def _paths(self, X, Y, weight, limits=None):
+        """The dictionary, the scales of the targets and the path of each."""
+        dictionary = ColumnDictionary(X, weight, self.fit_intercept)
+        rows = GramRows(dictionary, self.n_iterations)
+        mean = Y[0] + weight @ (Y - Y[0]) if self.fit_intercept else np.zeros(Y.shape[1])
+        target = TargetScale.about(Y, mean)
+        scaled = target(Y)
+        correlations = dictionary.products(scaled.T)
+        squares = weight @ scaled**2
+        paths = [self._path(rows, c, float(square)) for c, square in zip(correlations, squares)]
+        if limits is not None:
+            paths = [path.first_rounds(limit) for path, limit in zip(paths, limits)]
+        return dictionary, target, paths
+
+    def _path(self, rows, correlations, square):
+        if self.variant == "orthogonal":
+            return orthogonal_pursuit_on_gram(
+                rows, correlations, square, self.n_iterations, self.tol
+            )
+        return pursuit_on_gram(
+            rows,
+            correlations,
+            square,
+            self.n_iterations,
+            learning_rate=self.learning_rate,
+            weakness=self._weakness(),
+            tol=self.tol,
+        )
+
+    def _weakness(self):
+        return self.weakness if self.variant == "weak" else 1.0
+
+    def _held_out_paths(self, X, Y, weight, splits):
+        """Mean over the splits of the held-out squared error after each round, by target."""
+        by_split = []
+        for train, held in splits:
+            w = weight[train] / weight[train].sum()
+            dictionary, target, paths = self._paths(X[train], Y[train], w)
+            scaled = (Y[held] - target.mean) / target.scale
+            errors = [
+                held_out_squares(path, dictionary, X[held], t, weight[held])
+                for path, t in zip(paths, scaled.T)
+            ]
+            by_split.append([s**2 * e for s, e in zip(target.scale, errors)])
+        return [_mean_path(paths) for paths in zip(*by_split)]
+
+    def _set_paths(self, dictionary, target, paths, single, errors):
+        """Set everything that is learned; single targets without the axis of targets."""
+        d, scale = dictionary.d, target.scale
+        normalised = scale[:, None] * np.array([path.coefficients(d) for path in paths])
+        coef = coefficients_in_units(normalised, dictionary.scale)
+
+        def each(values):
+            return values[0] if single else values
+
+        n_skipped = sum(len(path.skipped) for path in paths)
+        if n_skipped:
+            warnings.warn(
+                f"{n_skipped} columns were skipped because they are nearly linear combinations of "
+                "the active ones; skipped_ lists them.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        self.column_offset_, self.column_scale_ = dictionary.offset, dictionary.scale
+        self.intercept_ = each(target.mean - coef @ dictionary.offset)
+        self.n_iter_ = each(np.array([len(path.chosen) for path in paths]))
+        self.n_iter_ = int(self.n_iter_) if single else self.n_iter_
+        self.selected_ = each([path.chosen for path in paths])
+        self.active_ = each([_distinct(path.chosen) for path in paths])
+        self.skipped_ = each([path.skipped for path in paths])
+        self.residual_norms_ = each([s * np.sqrt(p.squares) for s, p in zip(scale, paths)])
+        self.gauge_ = each(np.abs(normalised).sum(axis=1))
+        self.stop_reason_ = each([path.stop_reason for path in paths])
+        # The path as plain arrays: rounds' steps, or the orthogonal coefficients one after another.
+        self._steps = [
+            s * (np.concatenate(p.coefs) if p.coefs else p.steps) for s, p in zip(scale, paths)
+        ]
+        self._target_means = target.mean
+        self.__dict__.pop("validation_path_", None)
+        if errors is not None:
+            self.validation_path_ = each(errors)
+        self.coef_ = each(coef)
+
+
+def _distinct(chosen):
+    """The different numbers, in the order of their first appearance."""
+    values, first = np.unique(chosen, return_index=True)
+    return values[np.argsort(first)]
+
+
+def _mean_path(paths):
+    """Mean of paths; one that ended early stays where it ended."""
+    length = max(map(len, paths))
+    return np.mean([np.append(p, np.full(length - len(p), p[-1])) for p in paths], axis=0)

@@ -1,3 +1,0 @@
-"""Weights learned over different methods."""
-
-__all__ = []

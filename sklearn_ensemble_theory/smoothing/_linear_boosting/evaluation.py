@@ -1,0 +1,159 @@
+"""What a fitted `LinearL2BoostingRegressor` computes from its path: errors, df, components."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath
+
+__all__ = ["PathEvaluationMixin", "checked_times"]
+
+
+def checked_times(times: ArrayLike) -> np.ndarray:
+    times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (times < 0).any():
+        raise ValueError("times must be finite numbers that are not negative.")
+    return times
+
+
+class PathEvaluationMixin:
+    """Methods of an estimator that has a fitted path.
+
+    Attributes
+    ----------
+    _path : BoostingPath
+        For y in units of `_scale`.
+    _predictor : object with `component`
+        At the chosen time.
+    _within_ties : float
+        The sum of squares of y within equal rows, in units of the scale squared.
+    _row_of : ndarray of int
+        The rows passed to `fit`, `_n_samples` of them, that the path has.
+    """
+
+    _path: BoostingPath
+    _predictor: Any
+    _scale: float
+    _within_ties: float
+    _row_of: np.ndarray
+    _n_samples: int
+    n_features_in_: int
+
+    def degrees_of_freedom(self, times: ArrayLike) -> np.ndarray:
+        """Return the trace of the operator that maps y to the fitted values.
+
+        Parameters
+        ----------
+        times : array-like of shape (n_times,)
+            Times.
+
+        Returns
+        -------
+        df : ndarray of shape (n_times,)
+            The degrees of freedom; 1 at time 0 with `init="mean"`, 0 with `init="zero"`.
+        """
+        check_is_fitted(self)
+        return self._path.degrees_of_freedom(checked_times(times))
+
+    def training_error(self, times: ArrayLike) -> np.ndarray:
+        """Return the weighted mean squared residual [Dombry and Esstafa, eq. (15)].
+
+        Parameters
+        ----------
+        times : array-like of shape (n_times,)
+            Times.
+
+        Returns
+        -------
+        errors : ndarray of shape (n_times,)
+            The errors.
+        """
+        check_is_fitted(self)
+        rss = self._path.squared_residuals(checked_times(times)) + self._within_ties
+        with np.errstate(over="ignore"):
+            return rss / self._path.total_weight * self._scale * self._scale
+
+    def component(self, j: int, x: ArrayLike) -> np.ndarray:
+        """Return the part of one feature: `init_` + the sum of all parts is `predict`.
+
+        With `init="zero"` and splines, the constant that boosting has fitted is in no part either.
+
+        Parameters
+        ----------
+        j : int
+            Index of the feature.
+        x : array-like of shape (n_samples,)
+            Values of the feature.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            The part of the feature at x.
+
+        Raises
+        ------
+        AttributeError
+            If the model is not additive: `coordinates="all"` with another learner than splines.
+        """
+        check_is_fitted(self)
+        if not 0 <= j < self.n_features_in_:
+            raise ValueError(
+                f"j must be the index of one of {self.n_features_in_} features; got {j}."
+            )
+        x = np.asarray(x, dtype=np.float64).reshape(-1)
+        return self._predictor.component(j, x)[:, 0] * self._scale
+
+    def bias_variance(
+        self,
+        f: Callable[[np.ndarray], ArrayLike] | ArrayLike,
+        sigma: float,
+        times: ArrayLike,
+        X_new: ArrayLike | None = None,
+    ) -> Bunch:
+        """Return expected errors for y = f(x) + noise of standard deviation sigma, at each time.
+
+        On the training rows by [Dombry and Esstafa, propositions 2.12 and 2.13, remark 2.14]
+        (corrected: the noise of the test observation is added once more, and the variance from a
+        zero start is that of the fitted values); at new points by [Dombry and Esstafa, proposition
+        2.15], averaged over `X_new`.
+
+        Parameters
+        ----------
+        f : callable or array-like of shape (n_samples,)
+            The regression function, or its values at the rows passed to `fit`. Called with an
+            array of shape (n, n_features).
+        sigma : float
+            Standard deviation of the noise.
+        times : array-like of shape (n_times,)
+            Times.
+        X_new : array-like of shape (n_new, n_features), default=None
+            A sample of new points; `f` must be callable.
+
+        Returns
+        -------
+        errors : Bunch of ndarrays of shape (n_times,)
+            `bias2`, `variance_train`, `variance_test`, `train` and `test` (their sums), and with
+            `X_new` also `bias2_new`, `variance_new`, `test_new`. The variances of the test errors
+            include the noise of the test observation.
+        """
+        check_is_fitted(self)
+        times, X = checked_times(times), self._path.X
+        values = np.asarray(f(X) if callable(f) else f, dtype=np.float64)
+        if not callable(f):
+            if values.shape != (self._n_samples,):
+                raise ValueError("f must be callable or have one value for each row passed to fit.")
+            values = values[self._row_of]
+        out = self._path.bias_variance(values, sigma, times)
+        if X_new is not None:
+            if not callable(f):
+                raise ValueError("f must be callable to be evaluated at X_new.")
+            X_new = validate_data(self, X_new, dtype=np.float64, order="C", reset=False)
+            f_new = np.asarray(f(X_new), dtype=np.float64)
+            bias, variance = self._path.new_point_errors(X_new, values, f_new, times)
+            out.bias2_new, out.variance_new = bias, sigma**2 * (1.0 + variance)
+            out.test_new = out.bias2_new + out.variance_new
+        return out
