@@ -33,6 +33,7 @@ from sklearn.base import is_classifier
 
 __all__ = [
     "ClassTask",
+    "HammingTask",
     "JointTask",
     "LeastSquaresTask",
     "PreparedRounds",
@@ -131,8 +132,61 @@ class ClassTask:
 
         These are the values of SAMME's coding Y'g/K (Zhu et al. 2009); +1 and -1 for two classes.
         """
-        others = max(self.n_classes, 2) - 1
+        others = self.n_answers - 1
         return 1.0 / others, -1.0 / others**2
+
+    @property
+    def n_answers(self) -> int:
+        """Of how many answers a vote is one; at least two."""
+        return max(self.n_classes, 2)
+
+    def initial_weights(self, weight: np.ndarray) -> np.ndarray:
+        """The weights of the first round, from the normalised sample weights."""
+        return weight
+
+
+@dataclass(frozen=True, eq=False)
+class HammingTask:
+    """Tell each class from the others, under a weight for each row and class.
+
+    AdaBoost.MH sets it (Schapire and Singer 1999). The weights that `best` is called with have
+    shape (n, K), and so have the outputs, the margins: Y_ik times what the member returns for row i
+    and class k, with Y_ik = +1 for the row's own class and -1 for the others.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        The class of each row, 0 ... K-1.
+    classes : array of shape (K,)
+        The user's labels.
+    criterion : {"error", "log_odds", "least_squares"}, default="error"
+        As for `ClassTask`, for each class.
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+    criterion: str = "error"
+
+    @property
+    def kind(self) -> str:
+        return "hamming_" + self.criterion
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """Y, of shape (n, K)."""
+        return np.where(self.codes[:, None] == np.arange(self.n_classes), 1.0, -1.0)
+
+    n_answers: ClassVar[int] = 2
+    vote_values: ClassVar[tuple[float, float]] = (1.0, -1.0)
+
+    def initial_weights(self, weight: np.ndarray) -> np.ndarray:
+        """The weights of the rows shared out: half to the own class, half to the K-1 others."""
+        others = 0.5 / (self.n_classes - 1)
+        return weight[:, None] * np.where(self.signs > 0, 0.5, others)
 
 
 @dataclass(frozen=True, eq=False)

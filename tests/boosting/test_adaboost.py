@@ -355,7 +355,7 @@ def test_margins(algorithm):
 
 def test_margins_of_several_classes_are_differences_of_votes():
     X, y = load_iris(return_X_y=True)
-    model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, algorithm="discrete").fit(X, y)
     votes = np.zeros((150, 3))
     for member, alpha in zip(model.estimators_, model.estimator_weights_):
         votes[np.arange(150), member.predict(X)] += alpha / model.estimator_weights_.sum()
@@ -404,13 +404,6 @@ def test_wrong_parts_fail_by_name(estimator, algorithm, message):
     X, y = X[:40], np.repeat([1, 0], [19, 21])
     with pytest.raises(ValueError, match=message):
         AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, y)
-
-
-def test_more_classes_are_for_the_discrete_algorithm():
-    X, y = load_iris(return_X_y=True)
-    for algorithm in ("real", "gentle"):
-        with pytest.raises(ValueError, match=r"two classes, y has 3 classes.*discrete"):
-            AdaBoostClassifier(algorithm=algorithm).fit(X, y)
 
 
 def test_metadata_is_routed_to_the_learner():

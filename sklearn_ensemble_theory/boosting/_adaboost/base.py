@@ -28,6 +28,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
+    HammingTask,
     PreparedRounds,
     has_fast_path,
     prepare_rounds,
@@ -40,6 +41,23 @@ from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
 from sklearn_ensemble_theory.boosting._core.steps import Step
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
+
+# What the weak learner minimises in each algorithm, as `ClassTask` names it.
+CRITERIA = {
+    "discrete": "error",
+    "mh": "error",
+    "real": "log_odds",
+    "gentle": "least_squares",
+}
+# The algorithms whose weak learners vote; the others return confidences.
+VOTES = ("discrete", "mh")
+
+
+class _Classes(NamedTuple):
+    """The classes of the rows, as positions in the labels."""
+
+    codes: np.ndarray
+    labels: np.ndarray
 
 
 class _KeptRound(NamedTuple):
@@ -57,7 +75,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "algorithm": [StrOptions({"discrete", "real", "gentle"})],
+        "algorithm": [StrOptions({"auto", "discrete", "mh", "real", "gentle"})],
         "random_state": ["random_state"],
     }
 
@@ -101,25 +119,18 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         X, y = validate_data(self, X, y, **self._data_checks())
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) > 2 and self.algorithm != "discrete":
-            raise ValueError(
-                f"algorithm={self.algorithm!r} is for two classes, y has {len(classes)} classes; "
-                "use algorithm='discrete' (SAMME), or OneVsRestClassifier around this one."
-            )
         kept = rows_of_positive_weight(sample_weight, X)
         (X, codes), weight = kept.take(X, codes), kept.normalised
-        task = ClassTask(codes, classes, self._criterion)
-        learner = prepare_rounds(estimator, X, weight, task)
-        if learner is None:
-            self._check_estimator(estimator)
-            options = CloneOptions(self.random_state, routed)
-            learner = clone_learner(estimator, X, None, task, options)
+        self.algorithm_, task, learner = self._weak_learner(
+            estimator, X, weight, _Classes(codes, classes), routed
+        )
+        weight = task.initial_weights(weight)
         step: Step
-        if self.algorithm == "discrete":
+        if self.algorithm_ in VOTES:
             step = VotingStep(self.learning_rate, task)
         else:
             step = ConfidenceStep(self.learning_rate)
-        rounds = boost(MarginRisk(weight), learner, step, np.zeros(len(weight)))
+        rounds = boost(MarginRisk(weight), learner, step, np.zeros(weight.shape))
         found, stop_reason = self._take(rounds)
         if not found:
             found = [self._without_edge(learner, weight, rounds.stop_details)]
@@ -135,16 +146,39 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self.estimators_ = [one.member for one in found]
         return self
 
-    @property
-    def _criterion(self) -> str:
-        """What the weak learner minimises, as `ClassTask` names it."""
-        names = {"discrete": "error", "real": "log_odds", "gentle": "least_squares"}
-        return names[self.algorithm]
+    def _weak_learner(
+        self, estimator: Any, X: Any, weight: np.ndarray, classes: _Classes, routed: dict
+    ) -> tuple[str, ClassTask | HammingTask, PreparedRounds]:
+        """The algorithm, what the weak learner is fitted to, and the weak learner."""
+        task: ClassTask | HammingTask
+        if len(classes.labels) > 2 and self.algorithm != "discrete":
+            algorithm = "mh" if self.algorithm == "auto" else self.algorithm
+            task = HammingTask(*classes, CRITERIA[algorithm])
+            learner = prepare_rounds(estimator, X, weight, task)
+            if learner is not None:
+                return algorithm, task, learner
+            if self.algorithm != "auto":
+                name = type(estimator).__name__
+                raise ValueError(
+                    f"estimator: algorithm={algorithm!r} with more than two classes (y has "
+                    f"{len(classes.labels)}) needs a weak learner with a weight for each row and "
+                    f"class, such as DecisionStumpClassifier; {name} has one weight for each row. "
+                    "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around this "
+                    "estimator."
+                )
+        algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
+        task = ClassTask(*classes, CRITERIA[algorithm])
+        learner = prepare_rounds(estimator, X, weight, task)
+        if learner is None:
+            self._check_estimator(estimator)
+            options = CloneOptions(self.random_state, routed)
+            learner = clone_learner(estimator, X, None, task, options)
+        return algorithm, task, learner
 
     def _take(self, rounds: BoostingRounds) -> tuple[list[_KeptRound], str]:
         """The rounds to keep, and why there were no more."""
         kept = []
-        votes = self.algorithm == "discrete"
+        votes = self.algorithm_ in VOTES
         for record in islice(rounds, self.n_estimators):
             details = record.details
             if details.stop_reason is not None:  # perfect: only this learner is kept
@@ -213,5 +247,9 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._takes_sparse()
-        tags.classifier_tags.multi_class = self.algorithm == "discrete"
+        tags.classifier_tags.multi_class = (
+            self.algorithm in ("auto", "discrete")
+            or self.estimator is None
+            or has_fast_path(self.estimator)
+        )
         return tags

@@ -1,6 +1,6 @@
 """The public AdaBoost estimator [Bach, §10.3.4]."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -8,13 +8,15 @@ from sklearn_ensemble_theory.boosting._adaboost.base import BaseAdaBoost
 
 
 class AdaBoostClassifier(BaseAdaBoost):
-    """AdaBoost with decision stumps or any classifier: discrete, real and gentle.
+    """AdaBoost with decision stumps or any classifier: discrete, real, gentle and AdaBoost.MH.
 
     Each round fits a weak learner to the training rows under weights proportional to exp(-margin)
     and adds it with the coefficient that minimises the exponential risk. This is a drop-in
     replacement for :class:`sklearn.ensemble.AdaBoostClassifier`: parameters and attributes keep
-    their meaning. Only the default weak learner differs: it is the stump with the least weighted
-    error instead of the tree of depth one with the least Gini index.
+    their meaning. Two defaults differ. The weak learner is the stump with the least weighted error
+    instead of the tree of depth one with the least Gini index. With stumps and more than two
+    classes the algorithm is AdaBoost.MH, which is more accurate than SAMME there;
+    ``algorithm="discrete"`` is SAMME.
 
     Parameters
     ----------
@@ -23,7 +25,9 @@ class AdaBoostClassifier(BaseAdaBoost):
         ``DecisionStumpClassifier()``, which sorts the features once for all rounds;
         ``DecisionStumpClassifier(max_bins=255)`` bins them once. It must be a classifier for
         ``algorithm="discrete"``, a classifier with `predict_proba` for ``"real"``, and a regressor
-        (of -1 and +1) for ``"gentle"``. Decision stumps can be used with all three.
+        (of -1 and +1) for ``"gentle"``. Decision stumps can be used with all algorithms. For more
+        than two classes ``"mh"``, ``"real"`` and ``"gentle"`` need them: they have a weight for
+        each row and class.
 
     n_estimators : int, default=50
         The maximum number of rounds.
@@ -31,15 +35,24 @@ class AdaBoostClassifier(BaseAdaBoost):
     learning_rate : float, default=1.0
         Factor of each coefficient.
 
-    algorithm : {"discrete", "real", "gentle"}, default="discrete"
+    algorithm : {"auto", "discrete", "mh", "real", "gentle"}, default="auto"
         - ``"discrete"``: a weighted vote; the exact line search gives the coefficient
           alpha = log((1 - eps) / eps) [Ghoshdastidar, theorem En.4; Shah, §4.2; Bach, §10.3.4].
           For K > 2 classes this is SAMME, with coefficient alpha + log(K - 1).
+        - ``"mh"``: AdaBoost.MH, which tells each class from the others, with a weight for each row
+          and class (Schapire and Singer 1999). A stump has one threshold and votes for or against
+          each class on its left, and the opposite on its right (Kégl and Busa-Fekete 2009). For two
+          classes this is ``"discrete"``.
         - ``"real"``: a sum of confidences. Stumps minimise Z = 2 sum sqrt(W+ W-) and return half
-          the log-odds of each side (Schapire and Singer 1999). For two classes.
+          the log-odds of each side (Schapire and Singer 1999).
         - ``"gentle"``: a sum of least-squares fits to -1 and +1, which are Newton steps of the
-          exponential loss (Friedman, Hastie and Tibshirani 2000). For two classes. This algorithm
-          is the least sensitive to wrong labels.
+          exponential loss (Friedman, Hastie and Tibshirani 2000). This algorithm is the least
+          sensitive to wrong labels.
+        - ``"auto"``: ``"mh"`` for more than two classes if the weak learner is a decision stump,
+          otherwise ``"discrete"``.
+
+        For more than two classes ``"real"`` and ``"gentle"`` have the weights of ``"mh"``, and
+        stumps return a value for each side and class.
 
     random_state : int, RandomState instance or None, default=None
         Seeds the weak learners that have a `random_state`.
@@ -50,22 +63,29 @@ class AdaBoostClassifier(BaseAdaBoost):
         The class labels.
     n_classes_ : int
         The number of classes.
+    algorithm_ : {"discrete", "mh", "real", "gentle"}
+        The algorithm that was used.
     estimator_ : estimator
         The weak learner that was cloned in each round.
     estimators_ : list of estimators
         The fitted weak learner of each round. Stumps are `DecisionStumpClassifier` objects for
-        ``"discrete"`` and `DecisionStumpRegressor` objects for ``"real"`` and ``"gentle"``.
+        ``"discrete"`` and `DecisionStumpRegressor` objects for the others; for more than two
+        classes their `predict` returns an array of shape (n_samples, n_classes).
     estimator_weights_ : ndarray of shape (n_rounds,)
         The coefficients alpha_t in scikit-learn's scale (for two classes twice the b_t of the
         literature); the learning rate for ``"real"`` and ``"gentle"``.
     estimator_errors_ : ndarray of shape (n_rounds,)
-        eps_t, the error of each weak learner under the weights of its round.
+        eps_t, the error of each weak learner under the weights of its round: those of rows, or of
+        rows and classes.
     edges_ : ndarray of shape (n_rounds,)
         gamma_t = 1/2 - eps_t.
     training_error_bounds_ : ndarray of shape (n_rounds,)
         The exponential risk F(u_t) after each round, an upper bound on the (weighted) training
         error for two classes. For ``"discrete"`` with ``learning_rate=1`` it is the running
-        product of 2 sqrt(eps_t (1 - eps_t)) [Ghoshdastidar, theorem En.4].
+        product of 2 sqrt(eps_t (1 - eps_t)) [Ghoshdastidar, theorem En.4]. For K > 2 classes and
+        ``"mh"``, ``"real"`` or ``"gentle"`` it bounds the Hamming loss, the weight of the rows and
+        classes with the wrong sign (Schapire and Singer 1999); sqrt(K - 1) times it bounds the
+        training error. For ``"mh"`` it is the same product.
     stop_reason_ : {"n_estimators", "perfect", "no edge"}
         Why there were no more rounds. ``"perfect"``: a weak learner made no error, and only that
         learner is kept. ``"no edge"``: the weak learner was no better than guessing; the earlier
@@ -87,8 +107,11 @@ class AdaBoostClassifier(BaseAdaBoost):
     Weights are computed from their logarithms, so that they neither overflow nor all vanish after
     many rounds. Rows of weight 0 are ignored.
 
-    Decision stumps need O(n p log n) operations once and at most O(n p) in each round. A prediction
-    costs O(n_rounds) for each row.
+    Decision stumps need O(n p log n) operations once and at most O(n p) in each round, and O(n p K)
+    with a weight for each row and class. A prediction costs O(n_rounds) for each row.
+
+    With a weight for each row and class, half of a row's weight is that of its own class at the
+    start, and the other half is shared by the K - 1 other classes.
 
     References
     ----------
@@ -105,6 +128,9 @@ class AdaBoostClassifier(BaseAdaBoost):
     R. E. Schapire and Y. Singer (1999). "Improved boosting algorithms using confidence-rated
     predictions". *Machine Learning* 37, 297-336.
 
+    B. Kégl and R. Busa-Fekete (2009). "Boosting products of base classifiers". *Proceedings of the
+    26th International Conference on Machine Learning*, 497-504.
+
     J. Zhu, H. Zou, S. Rosset and T. Hastie (2009). "Multi-class AdaBoost". *Statistics and Its
     Interface* 2, 349-360.
 
@@ -119,15 +145,23 @@ class AdaBoostClassifier(BaseAdaBoost):
     1.0
     >>> model.edges_.round(3)
     array([0.167, 0.25 , 0.333])
+
+    More than two classes:
+
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> model.algorithm_, model.decision_function(X).shape
+    ('mh', (150, 3))
     """
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Any | None = None,
         *,
         n_estimators: int = 50,
         learning_rate: float = 1.0,
-        algorithm: str = "discrete",
+        algorithm: Literal["auto", "discrete", "mh", "real", "gentle"] = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator

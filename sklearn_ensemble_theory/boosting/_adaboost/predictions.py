@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
+from scipy.special import expit, log_expit
 from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -30,7 +30,7 @@ class VotesMixin:
         K = self.n_classes_
         scores = np.zeros(X.shape[0] if K <= 2 else (X.shape[0], K))
         for member, alpha in zip(self.estimators_, self.estimator_weights_):
-            if self.algorithm == "discrete":
+            if self.algorithm_ == "discrete":
                 codes = predict_codes(member, X, self.classes_)
                 if K <= 2:
                     scores += two_valued(codes == 1, alpha, -alpha) if K == 2 else 0.0
@@ -42,7 +42,7 @@ class VotesMixin:
             yield scores
 
     def _confidences(self, member: Any, X: Any) -> np.ndarray:
-        if self.algorithm == "real" and hasattr(member, "predict_proba"):
+        if self.algorithm_ == "real" and hasattr(member, "predict_proba"):
             return probability_score(member, X, self.classes_)
         return predict_validated(member, X)
 
@@ -51,7 +51,7 @@ class VotesMixin:
 
         As in scikit-learn, the scores of two classes are added up and lie in [-2, 2].
         """
-        if self.algorithm == "discrete":
+        if self.algorithm_ in ("discrete", "mh"):
             return np.cumsum(self.estimator_weights_) / (2.0 if self.n_classes_ == 2 else 1.0)
         return np.ones(len(self.estimators_))
 
@@ -86,8 +86,10 @@ class VotesMixin:
         -------
         score : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
             For ``"discrete"`` the weighted mean of the votes, and twice that for two classes, as
-            in scikit-learn; `margins` uses the scale of the literature. For ``"real"`` and
-            ``"gentle"`` the sum of the confidences, an estimate of half the log-odds.
+            in scikit-learn; `margins` uses the scale of the literature. For ``"mh"`` the weighted
+            mean of the votes for (+1) and against (-1) each class. For ``"real"`` and ``"gentle"``
+            the sum of the confidences, an estimate of half the log-odds; for more than two classes
+            of each class against the others, weighted so that both have the same prior weight.
         """
         X = self._check_X(X)
         if self.n_classes_ == 1:
@@ -126,21 +128,28 @@ class VotesMixin:
         for score in self.staged_decision_function(X):
             yield self._decide(score)
 
-    def _to_proba(self, score: np.ndarray) -> np.ndarray:
-        if self.n_classes_ == 1:
+    def _to_proba(self, score: np.ndarray, norm: float) -> np.ndarray:
+        K = self.n_classes_
+        if K == 1:
             return np.ones((len(score), 1))
-        if self.algorithm != "discrete":
+        if self.algorithm_ == "discrete":
+            if K == 2:
+                return softmax(np.column_stack([-score, score]) / 2, copy=False)
+            return softmax(score / (K - 1), copy=False)
+        if K == 2:
             return np.column_stack([expit(-2 * score), expit(2 * score)])
-        if self.n_classes_ == 2:
-            return softmax(np.column_stack([-score, score]) / 2, copy=False)
-        return softmax(score / (self.n_classes_ - 1), copy=False)
+        # The exponential risk over rows and classes is least at F_k = log((K-1) P_k/(1-P_k))/2.
+        twice = score * norm if self.algorithm_ == "mh" else 2 * score
+        return softmax(log_expit(twice - np.log(K - 1)), copy=False)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of each row.
 
         For ``"real"`` and ``"gentle"`` these are 1 / (1 + exp(-2 F)), the inverse link of the
         exponential loss. For ``"discrete"`` they are scikit-learn's softmax of the normalised
-        votes, which ranks rows as the decision function does and is not calibrated.
+        votes, which ranks rows as the decision function does and is not calibrated. For more than
+        two classes and any algorithm but ``"discrete"`` they are 1 / (1 + (K-1) exp(-2 F_k)), the
+        inverse link for each class, divided by their sum.
 
         Parameters
         ----------
@@ -150,7 +159,7 @@ class VotesMixin:
         -------
         proba : ndarray of shape (n_samples, n_classes)
         """
-        return self._to_proba(self.decision_function(X))
+        return self._to_proba(self.decision_function(X), self._norms()[-1])
 
     def staged_predict_proba(self, X: Any) -> Iterator[np.ndarray]:
         """The class probabilities after each round.
@@ -163,8 +172,8 @@ class VotesMixin:
         ------
         proba : ndarray of shape (n_samples, n_classes)
         """
-        for score in self.staged_decision_function(X):
-            yield self._to_proba(score)
+        for score, norm in zip(self.staged_decision_function(X), self._norms()):
+            yield self._to_proba(score, norm)
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities.
@@ -202,8 +211,9 @@ class VotesMixin:
         """The normalised margin of each row, in [-1, 1]; positive where it is classified correctly.
 
         For two classes y f(x) over the sum of the coefficients (times the learners' largest
-        outputs, for confidences); for more classes the share of votes for y less the largest share
-        of another class.
+        outputs, for confidences); for more classes the score of y less the largest score of another
+        class, over the largest possible difference: for ``"discrete"`` the share of votes for y
+        less the largest share of another class.
 
         Parameters
         ----------
@@ -225,13 +235,21 @@ class VotesMixin:
         if K == 1:
             return np.ones(len(score))
         if K == 2:
-            reach = 2.0
-            if self.algorithm != "discrete":
-                reach = max(np.dot(self.estimator_weights_, self._reaches), np.finfo(float).tiny)
-            return np.clip((2.0 * codes - 1.0) * score / reach, -1.0, 1.0)
-        own = score[np.arange(len(y)), codes]
-        others = np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
-        return np.clip((own - others) * (K - 1) / K, -1.0, 1.0)
+            gap = (2.0 * codes - 1.0) * score
+        else:
+            own = score[np.arange(len(y)), codes]
+            gap = own - np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
+        return np.clip(gap / self._largest_gap(), -1.0, 1.0)
+
+    def _largest_gap(self) -> float:
+        """How far the scores of two classes can be apart; for two classes the score itself."""
+        K = self.n_classes_
+        if self.algorithm_ == "discrete":
+            return 2.0 if K == 2 else K / (K - 1)
+        if self.algorithm_ == "mh":
+            return 2.0
+        reach = max(np.dot(self.estimator_weights_, self._reaches), np.finfo(float).tiny)
+        return reach if K == 2 else 2.0 * reach
 
     @property
     def feature_importances_(self) -> np.ndarray:

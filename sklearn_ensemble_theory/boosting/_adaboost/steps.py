@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklearn_ensemble_theory._numerics.hot_loops import inner
-from sklearn_ensemble_theory._weak_learners import ClassTask
+from sklearn_ensemble_theory._weak_learners import ClassTask, HammingTask
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk, RiskState
 from sklearn_ensemble_theory.boosting._core.steps import LearningRate, Step, StepResult
 
@@ -39,15 +39,18 @@ PERFECT = StepResult(1.0, VoteDetails(0.0, 1.0, "perfect"))
 class VotingStep(Step):
     """The exact line search for votes: b = (K-1)²/K alpha, alpha = log((1-eps)/eps) + log(K-1).
 
+    K is the number of answers of a vote, two for a vote for or against each class; b is then
+    alpha/2 = log((1+g)/(1-g))/2, where g = 1 - 2 eps (Schapire and Singer 1999).
+
     Parameters
     ----------
     learning_rate : float
-    task : ClassTask
+    task : ClassTask or HammingTask
     """
 
-    def __init__(self, learning_rate: LearningRate, task: ClassTask) -> None:
+    def __init__(self, learning_rate: LearningRate, task: ClassTask | HammingTask) -> None:
         super().__init__(learning_rate)
-        self.K = max(task.n_classes, 2)
+        self.K = task.n_answers
         self.right, self.wrong = task.vote_values
 
     def __call__(
@@ -91,7 +94,8 @@ class ConfidenceStep(Step):
         if not wrong.any():
             return PERFECT
         # A row with output 0 counts as half an error, like a vote by the toss of a coin.
-        error = inner(state.weight, wrong) - 0.5 * inner(state.weight, psi == 0)
+        weight = state.weight.ravel()
+        error = inner(weight, wrong.ravel()) - 0.5 * inner(weight, psi.ravel() == 0)
         if not gain > SMALLEST_EDGE:
             return StepResult(None, VoteDetails(error, 0.0, "no edge"))
         alpha = self.rate(t)

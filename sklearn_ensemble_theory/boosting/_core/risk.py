@@ -124,7 +124,10 @@ class ExponentialRisk(EmpiricalRisk):
 
 
 class MarginRisk(ExponentialRisk):
-    """The exponential risk of margins: u_i is y_i times the score, every target is +1."""
+    """The exponential risk of margins: u_i is y_i times the score, every target is +1.
+
+    Weights and margins have shape (n,), or (n, K) for a margin for each row and class.
+    """
 
     def __init__(self, sample_weight: Array) -> None:
         super().__init__(np.ones(len(sample_weight)), sample_weight)
@@ -138,7 +141,7 @@ class MarginRisk(ExponentialRisk):
 
 class _MarginState(RiskState):
     def first_order_gain(self, psi: Array) -> float:
-        return inner(self.weight, psi)
+        return inner(self.weight.ravel(), psi.ravel())
 
 
 def _exp(x: float) -> float:

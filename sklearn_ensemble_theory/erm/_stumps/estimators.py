@@ -12,11 +12,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, fit_context
 from sklearn_ensemble_theory._numerics.hot_loops import two_valued
-from sklearn_ensemble_theory._weak_learners import ClassTask, LeastSquaresTask, Task
+from sklearn_ensemble_theory._weak_learners import (
+    ClassTask,
+    LeastSquaresTask,
+    PreparedRounds,
+    Task,
+)
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.erm._stumps.rounds import (
     StumpClasses,
-    StumpRounds,
     prepare_stumps,
     stump_rounds,
 )
@@ -216,7 +220,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> StumpRounds | None:
+    ) -> PreparedRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -260,7 +264,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     threshold_ : float
         Midpoint of two neighbouring values; inf for a constant stump.
     left_value_, right_value_ : float
-        Weighted means of the targets on the two sides, in units of y.
+        Weighted means of the targets on the two sides, in units of y. Members of an
+        `AdaBoostClassifier` for several classes have arrays of shape (n_classes,) here: one value
+        for each class.
     feature_importances_ : ndarray of shape (n_features,)
         1 for `feature_` and 0 for others; all 0 for a constant stump.
     n_features_in_ : int
@@ -293,8 +299,11 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     (2.5, 0.0, 4.0)
     """
 
+    left_value_: Any
+    right_value_: Any
+
     @classmethod
-    def _of_values(cls, n_features: int, split: Split, left: float, right: float) -> Self:
+    def _of_values(cls, n_features: int, split: Split, left: Any, right: Any) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.__dict__.update(
@@ -302,8 +311,8 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
             n_features_in_=n_features,
             feature_=split.feature,
             threshold_=split.threshold,
-            left_value_=float(left),
-            right_value_=float(left if split.threshold == np.inf else right),
+            left_value_=_number_or_array(left),
+            right_value_=_number_or_array(left if split.threshold == np.inf else right),
         )
         return stump
 
@@ -342,16 +351,21 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,), or (n_samples, n_classes) for one value for each class
         """
-        return two_valued(self._left(X), self.left_value_, self.right_value_)
+        return self._side_values(self._left(X))
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
-        return two_valued(self._left_of(X), self.left_value_, self.right_value_)
+        return self._side_values(self._left_of(X))
+
+    def _side_values(self, left: np.ndarray) -> np.ndarray:
+        if np.ndim(self.left_value_):
+            return np.where(left[:, None], self.left_value_, self.right_value_)
+        return two_valued(left, self.left_value_, self.right_value_)
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> StumpRounds | None:
+    ) -> PreparedRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
     def __sklearn_tags__(self) -> Any:
@@ -359,6 +373,10 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         # One threshold does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _number_or_array(value: Any) -> Any:
+    return value if np.ndim(value) else float(value)
 
 
 STUMPS = StumpClasses(DecisionStumpClassifier, DecisionStumpRegressor)

@@ -11,7 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._numerics.hot_loops import inner, two_valued
-from sklearn_ensemble_theory._weak_learners import ClassTask, JointTask, Task, half_log_odds
+from sklearn_ensemble_theory._weak_learners import (
+    ClassTask,
+    JointTask,
+    PreparedRounds,
+    Task,
+    half_log_odds,
+)
+from sklearn_ensemble_theory.erm._stumps.hamming import HAMMING_CRITERIA, HammingRounds
 from sklearn_ensemble_theory.erm._stumps.joint import JointSearch, cells_of
 from sklearn_ensemble_theory.erm._stumps.joint_bounds import RowFalls
 from sklearn_ensemble_theory.erm._stumps.split_criteria import (
@@ -82,9 +89,11 @@ def stump_rounds(
 
 
 def prepare_stumps(
-    X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
-) -> StumpRounds | None:
-    """`StumpRounds` for a task; None where there is no objective for it."""
+    X: np.ndarray, weight: np.ndarray | None, task: Any, max_bins: int | None, stumps: StumpClasses
+) -> PreparedRounds | None:
+    """Stumps for a task; None where there is neither an objective nor a criterion for it."""
+    if task.kind in HAMMING_CRITERIA:
+        return HammingRounds(X, weight, task, max_bins, stumps.regressor)
     if task.kind not in OBJECTIVES:
         return None
     return stump_rounds(X, weight, task, max_bins, stumps)

@@ -81,13 +81,13 @@ class ClassSquares(_TwoClasses):
 
     @staticmethod
     def gain(left, total):
-        return _squares(left[1] - left[0], left[1] + left[0]) + _squares(
+        return moment_squares(left[1] - left[0], left[1] + left[0]) + moment_squares(
             total[1] - total[0] - (left[1] - left[0]),
             np.maximum(total.sum(axis=0) - left.sum(axis=0), 0.0),
         )
 
 
-def _squares(moment, mass):
+def moment_squares(moment, mass):
     """moment² / mass, 0 where there is no mass."""
     empty = mass <= 0
     return np.where(empty, 0.0, moment**2 / np.where(empty, 1.0, mass))
@@ -103,16 +103,18 @@ class LeastSquares(_Criterion):
     def gain(left, total):
         moment = left[0] - left[1]
         rest = total[0] - total[1] - moment
-        return _squares(moment, left[2]) + _squares(rest, np.maximum(total[2] - left[2], 0.0))
+        return moment_squares(moment, left[2]) + moment_squares(
+            rest, np.maximum(total[2] - left[2], 0.0)
+        )
 
     @classmethod
     def bound(cls, low, high, total):
         # Two bounds, each good where the other is not. Analysis of variance: at most the two
         # outer parts by themselves and all the squares inside, |t| <= 1 of them.
         inside = (high[0] - low[0]) + (high[1] - low[1])
-        parts = _squares(low[0] - low[1], low[2]) + inside
+        parts = moment_squares(low[0] - low[1], low[2]) + inside
         beyond = np.maximum(total - high, 0.0)
-        parts = parts + _squares(beyond[0] - beyond[1], beyond[2])
+        parts = parts + moment_squares(beyond[0] - beyond[1], beyond[2])
         # The box: (moment, mass) -> moment²/mass is convex, and infinite at mass 0 only.
         rise, fall = high[0] - low[1], low[0] - high[1]
         moment = np.maximum(np.abs(rise), np.abs(fall))
@@ -120,5 +122,5 @@ class LeastSquares(_Criterion):
         rest = np.maximum(np.abs(offset - rise), np.abs(offset - fall))
         outer = np.maximum(total[2] - high[2], 0.0)
         closed = (low[2] > 0) & (outer > 0)
-        box = np.where(closed, _squares(moment, low[2]) + _squares(rest, outer), np.inf)
+        box = np.where(closed, moment_squares(moment, low[2]) + moment_squares(rest, outer), np.inf)
         return np.minimum(parts, box)

@@ -131,15 +131,22 @@ class ColumnIndex:
             self.order[j] = order
             np.not_equal(values[1:], values[:-1], out=self.is_cut[j, :-1])
             if search_bins:
-                targets = np.arange(1, search_bins) * n // search_bins - 1
-                ends = np.unique(np.searchsorted(values, values[targets], side="right"))
-                ends = ends[ends < n]
+                ends = self._bin_ends(values, self.is_cut[j], search_bins)
                 self.starts[j, 0] = 0
                 self.starts[j, 1 : len(ends) + 1] = ends
                 self.is_edge[j, : len(ends)] = True
                 lengths = np.diff(self.starts[j])
                 self.codes[j, order] = np.repeat(np.arange(search_bins, dtype=np.uint8), lengths)
         self.binned = bool(search_bins)
+
+    def _bin_ends(self, values, is_cut, search_bins):
+        """Where the bins of a sorted column end, but for the last: after equal parts of the rows.
+
+        `is_cut` marks the rows that are the last of their value.
+        """
+        targets = np.arange(1, search_bins) * self.n // search_bins - 1
+        ends = np.unique(np.searchsorted(values, values[targets], side="right"))
+        return ends[ends < self.n]
 
     def _pack(self):
         """Rows of a class one after the other, so that each class is a slice of the packs."""
