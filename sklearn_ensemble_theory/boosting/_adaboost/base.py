@@ -34,8 +34,8 @@ from sklearn_ensemble_theory._weak_learners import (
     prepare_rounds,
 )
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.boosting._adaboost.coefficients import ConfidenceStep, VotingStep
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
-from sklearn_ensemble_theory.boosting._adaboost.steps import ConfidenceStep, VotingStep
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
