@@ -15,8 +15,7 @@ class AdaBoostClassifier(BaseAdaBoost):
     replacement for :class:`sklearn.ensemble.AdaBoostClassifier`: parameters and attributes keep
     their meaning. Two defaults differ. The weak learner is the stump with the least weighted error
     instead of the tree of depth one with the least Gini index. With stumps and more than two
-    classes the algorithm is AdaBoost.MH, which is more accurate than SAMME there;
-    ``algorithm="discrete"`` is SAMME.
+    classes the algorithm is AdaBoost.MH; ``algorithm="discrete"`` is SAMME.
 
     Parameters
     ----------
