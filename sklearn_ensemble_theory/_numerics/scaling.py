@@ -39,20 +39,6 @@ class TargetScale:
         return cls(mean * size, size * power_of_two(deviation))
 
     @classmethod
-    def about_mean(cls, y: np.ndarray, weight: np.ndarray, centre: bool = True) -> "TargetScale":
-        """About the weighted mean (0 without `centre`), in units of the largest deviation.
-
-        Parameters
-        ----------
-        y : float array of shape (n,) or (n, n_targets)
-        weight : float array of shape (n,)
-        centre : bool, default=True
-        """
-        weight = weight / weight.sum()
-        # The mean of differences from one row: exact for constant y, whatever its size.
-        return cls.about(y, y[0] + weight @ (y - y[0]) if centre else np.zeros(y.shape[1:]))
-
-    @classmethod
     def about(cls, y: np.ndarray, mean: float | np.ndarray) -> "TargetScale":
         """About a given mean, in units of the largest deviation.
 
@@ -69,11 +55,6 @@ class TargetScale:
             if y.ndim > 1
             else cls(float(mean), float(scale), bool(constant))
         )
-
-    @classmethod
-    def about_zero(cls, y: np.ndarray) -> "TargetScale":
-        """In units of the largest absolute value, without a shift."""
-        return cls(0.0, largest_magnitude(y))
 
     def __call__(self, y: np.ndarray) -> np.ndarray:
         return np.where(self.is_constant, 0.0, (y - self.mean) / self.scale)

@@ -306,14 +306,9 @@ def test_one_registry_answers_for_every_estimator():
 
 
 @each_loss
-def test_homogeneous_and_differentiable_losses_are_what_they_say(loss, kind):
+def test_quadratic_and_differentiable_losses_are_what_they_state(loss, kind):
     rng = np.random.default_rng(0)
     y, u = targets(kind, 200, rng), rng.standard_normal(200)
-    if loss.homogeneous_degree is not None:
-        for c in (0.1, 7.0):
-            np.testing.assert_allclose(
-                loss.value(c * y, c * u), c**loss.homogeneous_degree * loss.value(y, u), rtol=1e-12
-            )
     assert loss.is_quadratic == np.allclose(loss.value(y, u), (y - u) ** 2 / 2)
     at, t, h = np.r_[y, u], np.r_[y, y], 1e-9  # kinks are at the targets
     jumps = np.abs(loss.gradient(t, at + h) - loss.gradient(t, at - h))
@@ -357,7 +352,7 @@ def test_what_a_user_s_object_has_is_used():
 
     loss = as_loss(Probit())
     assert (loss.probability, loss.margin, loss.differentiable) == (True, True, False)
-    assert (loss.smoothness, loss.lipschitz, loss.homogeneous_degree) == (3.0, np.inf, None)
+    assert (loss.smoothness, loss.lipschitz) == (3.0, np.inf)
     np.testing.assert_allclose(loss.class_probabilities(np.zeros(2)), 0.5)
     with pytest.raises(ValueError, match="mine"):
         loss.check_target(np.zeros(2))

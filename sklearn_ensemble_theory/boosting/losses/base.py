@@ -50,9 +50,6 @@ class Loss(BaseEstimator):
         Whether `inverse_link` gives probabilities: P(y = +1), or those of all classes.
     differentiable : bool
         Whether the gradient exists everywhere, as Frank-Wolfe needs.
-    homogeneous_degree : float or None
-        The k for which l(c y, c u) = c^k l(y, u) for every c > 0; None where there is none. The
-        targets of such a loss can be brought to any unit before they are fitted.
     is_quadratic : bool
         Whether the loss is (y - u)²/2, so that the inner products of the columns determine the
         risk.
@@ -65,7 +62,6 @@ class Loss(BaseEstimator):
     margin: bool = False
     probability: bool = False
     differentiable: bool = True
-    homogeneous_degree: float | None = None
     is_quadratic: bool = False
     link_domain: tuple[float, float] = (-np.inf, np.inf)
 
@@ -415,10 +411,6 @@ class UserLoss(Loss):
     @property
     def differentiable(self) -> bool:  # type: ignore[override]
         return self._of_loss("differentiable")
-
-    @property
-    def homogeneous_degree(self) -> float | None:  # type: ignore[override]
-        return self._of_loss("homogeneous_degree")
 
     @property
     def link_domain(self) -> tuple[float, float]:  # type: ignore[override]

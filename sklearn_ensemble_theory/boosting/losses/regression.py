@@ -32,7 +32,6 @@ class SquaredLoss(Loss):
     """
 
     smoothness = 1.0
-    homogeneous_degree = 2.0
     is_quadratic = True
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -108,7 +107,6 @@ class AbsoluteLoss(PiecewiseLinearLoss):
     """l(y, u) = |y - u|, with G1 = 1; the optimal constant is the weighted median."""
 
     lipschitz = 1.0
-    homogeneous_degree = 1.0
 
     def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         return y, -1.0, 1.0
@@ -122,8 +120,6 @@ class QuantileLoss(PiecewiseLinearLoss):
     quantile : float, default=0.5
         q, strictly between 0 and 1.
     """
-
-    homogeneous_degree = 1.0
 
     def __init__(self, quantile: float = 0.5) -> None:
         self.quantile = quantile
