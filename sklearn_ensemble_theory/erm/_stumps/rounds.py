@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._numerics.hot_loops import inner, two_valued
+from sklearn_ensemble_theory._numerics.scaling import CONSTANT_TO_ROUNDING
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
     JointTask,
@@ -29,9 +30,6 @@ from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     ZeroOne,
 )
 from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex, Split
-
-# Deviations from the mean below this share of it are rounding: the target is constant.
-CONSTANT_TO_ROUNDING = 1e-14
 
 
 class StumpClasses(NamedTuple):
