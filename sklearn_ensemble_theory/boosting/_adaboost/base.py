@@ -43,7 +43,7 @@ from sklearn_ensemble_theory.boosting._core.steps import Step
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
 # What the weak learner minimises in each algorithm, as `ClassTask` names it.
-CRITERIA = {
+CRITERION_OF = {
     "discrete": "error",
     "mh": "error",
     "real": "log_odds",
@@ -153,7 +153,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         task: ClassTask | HammingTask
         if len(classes.labels) > 2 and self.algorithm != "discrete":
             algorithm = "mh" if self.algorithm == "auto" else self.algorithm
-            task = HammingTask(*classes, CRITERIA[algorithm])
+            task = HammingTask(*classes, CRITERION_OF[algorithm])
             learner = prepare_rounds(estimator, X, weight, task)
             if learner is not None:
                 return algorithm, task, learner
@@ -167,7 +167,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
                     "estimator."
                 )
         algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
-        task = ClassTask(*classes, CRITERIA[algorithm])
+        task = ClassTask(*classes, CRITERION_OF[algorithm])
         learner = prepare_rounds(estimator, X, weight, task)
         if learner is None:
             self._check_estimator(estimator)
