@@ -44,12 +44,12 @@ class Progress:
         self._print_count(now - self.start, note, self.done == self.total)
 
     def finish(self, note: str = ""):
-        """Report the end of a fit that ended before all parts were done."""
-        if self.verbose:
+        """Report the end of a fit, where it ended before all parts were done."""
+        if self.verbose and self.done < self.total:
             self._print_count(time.monotonic() - self.start, note, True)
 
     def message(self, text: str):
-        """Report something else than a count."""
+        """Print another message than a count."""
         if self.verbose:
             self._print(text)
 

@@ -587,6 +587,8 @@ def test_verbose_and_callbacks(regression, capsys):
     assert len(lines) == 3
     assert "3/3 rounds" in lines[-1]
     assert "risk" in lines[-1]
+    GradientBoostingRegressor(n_iter_no_change=1, tol=1e9, verbose=1, random_state=0).fit(X, y)
+    assert capsys.readouterr().err.splitlines()[-1].endswith("early stopping")
     if parse_version("1.9") > SKLEARN_VERSION:
         return
 

@@ -333,6 +333,7 @@ class BaseBagging(
                 estimator=self, X=X, y=y, reconstruction_attributes=fitted_attributes
             ):
                 break
+        progress.finish("callback")
         context.call_on_fit_task_end(
             estimator=self, X=X, y=y, reconstruction_attributes=fitted_attributes
         )

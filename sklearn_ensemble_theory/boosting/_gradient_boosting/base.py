@@ -301,6 +301,7 @@ class BaseGradientBoosting(
         else:
             if len(model.members) < self.n_estimators:
                 model.stop_reason = "weak learner"
+        progress.finish(model.stop_reason)
         context.call_on_fit_task_end(estimator=self)
 
     def _has_stopped_improving(self, scores):
