@@ -158,6 +158,10 @@ class Clones:
         self.random_state = check_random_state(options.random_state)
         self.fit_params = options.fit_params
         self.has_scale = outputs_have_scale(estimator)
+        self.prepare(task, options)
+
+    def prepare(self, task: Any, options: CloneOptions) -> None:
+        """What a subclass keeps of the task and the options."""
 
     def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
         """A new clone, fitted."""
@@ -168,16 +172,8 @@ class Clones:
 class RegressorClones(Clones):
     """Regressors of real targets, one for each column of the target."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        sample_weight: np.ndarray | None,
-        task: Task,
-        options: CloneOptions,
-    ) -> None:
-        super().__init__(estimator, X, sample_weight, task, options)
-        self.n = X.shape[0]
+    def prepare(self, task: Any, options: CloneOptions) -> None:
+        self.n = self.X.shape[0]
         share = options.subsample
         self.n_drawn = self.n if share == 1 else max(1, int(share * self.n))
 
@@ -219,15 +215,8 @@ class RegressorClones(Clones):
 class TreeClones(RegressorClones):
     """scikit-learn's trees, whose leaf values are re-optimised for the risk (Friedman 2001)."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        sample_weight: np.ndarray | None,
-        task: Task,
-        options: CloneOptions,
-    ) -> None:
-        super().__init__(estimator, X, sample_weight, task, options)
+    def prepare(self, task: Any, options: CloneOptions) -> None:
+        super().prepare(task, options)
         self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
 
     def fit_one(
@@ -284,15 +273,7 @@ class SignClones(Clones):
 class LabelClones(Clones):
     """Classifiers under the weights of the round; margins are the values of votes."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        sample_weight: np.ndarray | None,
-        task: ClassTask,
-        options: CloneOptions,
-    ) -> None:
-        super().__init__(estimator, X, sample_weight, task, options)
+    def prepare(self, task: Any, options: CloneOptions) -> None:
         self.y = task.classes.take(task.codes)
         self.right, self.wrong = task.vote_values
 
@@ -306,15 +287,7 @@ class LabelClones(Clones):
 class ProbabilityClones(Clones):
     """Classifiers with probabilities (Friedman et al. 2000, algorithm 2: real AdaBoost)."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        sample_weight: np.ndarray | None,
-        task: ClassTask,
-        options: CloneOptions,
-    ) -> None:
-        super().__init__(estimator, X, sample_weight, task, options)
+    def prepare(self, task: Any, options: CloneOptions) -> None:
         self.y, self.signs, self.classes = task.classes.take(task.codes), task.signs, task.classes
 
     def best(
@@ -327,15 +300,7 @@ class ProbabilityClones(Clones):
 class MeanClones(Clones):
     """Regressors of -1 and +1 (Friedman et al. 2000, algorithm 4: gentle AdaBoost)."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        sample_weight: np.ndarray | None,
-        task: ClassTask,
-        options: CloneOptions,
-    ) -> None:
-        super().__init__(estimator, X, sample_weight, task, options)
+    def prepare(self, task: Any, options: CloneOptions) -> None:
         self.signs = task.signs
 
     def best(
