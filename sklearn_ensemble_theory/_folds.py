@@ -42,8 +42,8 @@ def splits_of_rows(
     Raises
     ------
     ValueError
-        If a split has row indices that are out of bounds for X, or has no fitted row to train or
-        to test on.
+        If there is no split, or a split has row indices that are out of bounds for X, or has no
+        fitted row to train or to test on.
     """
     n = X.shape[0]
     by_count = cv is None or isinstance(cv, Integral)
@@ -57,13 +57,16 @@ def splits_of_rows(
         if not (len(train) and len(test)):
             raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
         splits.append((train, test))
+    if not splits:
+        raise ValueError("cv must yield at least one split, it yields none.")
     return splits
 
 
 def _positions(rows, position, number):
     """The positions of `rows` among the kept rows; `rows` may be a boolean mask."""
     try:
-        found = position[np.asarray(rows)]
+        rows = np.asarray(rows)
+        found = position[rows if rows.size else slice(0)]
     except IndexError:
         raise ValueError(
             f"Split {number} of cv has row indices that are out of bounds for X with "
