@@ -1,5 +1,6 @@
 """Frank-Wolfe boosting: against other solvers, its own certificate, and brute force."""
 
+import warnings
 from itertools import islice
 
 import numpy as np
@@ -579,3 +580,17 @@ def test_metadata_is_routed_to_the_weak_learner():
     assert {member.note_ for member in model.estimators_} == {"heard"}
     with pytest.raises(ValueError, match="note"):
         FrankWolfeRegressor(NoteTaker()).fit(X, y, note="heard")
+
+
+def test_outputs_that_are_almost_zero_end_the_rounds():
+    # One class only: the best intercept leaves gradients of the size of the smallest floats.
+    X = np.linspace(-1.0, 1.0, 20)[:, None]
+    y = np.repeat([0, 1], 10)
+    splits = [(np.arange(10), np.arange(10, 20)), (np.arange(10, 20), np.arange(10))]
+    model = FrankWolfeClassifier(
+        DecisionStumpRegressor(), loss="exponential", radius="cv", cv=splits, n_estimators=10
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()

@@ -12,6 +12,8 @@ from sklearn_ensemble_theory.boosting._core.loop import WeakLearner
 
 # Squares of larger outputs could overflow.
 LARGEST_OUTPUT = 1e140
+# Outputs that are normalised count as 0 below this: their inverse could overflow.
+SMALLEST_OUTPUT = 1e-290
 
 
 class Atom(NamedTuple):
@@ -55,7 +57,7 @@ class Atoms:
             return None
         member, outputs = found
         largest = np.max(np.abs(outputs), initial=0.0)
-        if largest == 0:
+        if largest <= (SMALLEST_OUTPUT if self.normalise else 0.0):
             return None
         if not largest < LARGEST_OUTPUT and not self.normalise:
             raise ValueError(
