@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.special import ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 from sklearn.base import clone
 
 from sklearn_ensemble_theory._numerics.root_finding import root_of_increasing, root_of_jumps
@@ -364,3 +364,67 @@ def test_what_a_user_s_object_has_is_used():
     Probit.inverse_link = None
     with pytest.raises(TypeError, match="needs a method inverse_link"):
         as_loss(Probit())
+
+
+def test_a_subclass_with_probabilities_needs_its_link():
+    class Mine(losses.Loss):
+        probability = True
+
+        def value(self, y, u):
+            return np.logaddexp(0, -y * u)
+
+        def gradient(self, y, u):
+            return -y / (1 + np.exp(y * u))
+
+    with pytest.raises(TypeError, match="needs a method inverse_link"):
+        as_loss(Mine())
+    Mine.inverse_link = staticmethod(expit)
+    assert isinstance(as_loss(Mine()), Mine)
+
+
+def test_every_part_of_a_user_s_object_is_used():
+    class Own(Cosh):
+        is_quadratic = True
+
+        def line_search(self, y, u, psi, weight, group=None, n_groups=1):
+            return np.full(n_groups, 7.0)
+
+        def leaf_values(self, y, u, weight, leaf, n_leaves, score=None):
+            return np.full(n_leaves, 5.0)
+
+        def class_probabilities(self, u):
+            return np.full((len(u), 2), 0.5)
+
+    loss, y = as_loss(Own()), np.zeros(3)
+    assert loss.is_quadratic
+    assert not as_loss(Cosh()).is_quadratic
+    np.testing.assert_array_equal(loss.line_search(y, y, y, y), [7.0])
+    np.testing.assert_array_equal(loss.leaf_values(y, y, y, y, 2), [5.0, 5.0])
+    np.testing.assert_array_equal(loss.class_probabilities(y), np.full((3, 2), 0.5))
+
+
+@pytest.mark.parametrize("with_hessian", [False, True])
+def test_leaves_of_a_user_s_loss_with_several_scores(with_hessian):
+    parent = losses.MultinomialLoss()
+
+    class Own(losses.Loss):
+        value, gradient = parent.value, parent.gradient
+        if with_hessian:
+            hessian = parent.hessian
+
+    rng = np.random.default_rng(0)
+    y, u, w = rng.integers(0, 3, 40), rng.standard_normal((40, 3)), rng.uniform(0.5, 2, 40)
+    leaf = rng.integers(0, 2, 40)
+    for k in range(3):
+        values = Own().leaf_values(y, u, w, leaf, 2, score=k)
+        for j in range(2):
+            rows = leaf == j
+
+            def slope(b, y=y[rows], u=u[rows], w=w[rows], k=k):
+                return w @ parent.gradient(y, u + b * np.eye(3)[k])[:, k]
+
+            if with_hessian:
+                curvature = w[rows] @ parent.hessian(y[rows], u[rows])[:, k]
+                assert values[j] == pytest.approx(-slope(0.0) / curvature)
+            else:
+                assert slope(values[j]) == pytest.approx(0, abs=1e-8)

@@ -33,7 +33,7 @@ class ClassTargets:
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}; at least 2 classes are needed.")
+            raise ValueError(f"y has 1 class, {classes[0]}; at least 2 classes are needed.")
         description = {"classes_": classes, "n_classes_": len(classes)}
         return self._encode_known(y, description), description
 

@@ -313,10 +313,13 @@ class Loss(BaseEstimator):
         -------
         ndarray of shape (n_leaves,)
         """
+        column = ... if score is None else np.s_[:, score]
         second = self.hessian(y, u)
         if second is None:
-            return self.line_search(y, u, np.ones(len(u)), weight, leaf, n_leaves)
-        return newton_leaves(self.gradient(y, u), second, weight, leaf, n_leaves)
+            psi = np.zeros(np.shape(u))
+            psi[column] = 1.0
+            return self.line_search(y, u, psi, weight, leaf, n_leaves)
+        return newton_leaves(self.gradient(y, u)[column], second[column], weight, leaf, n_leaves)
 
 
 def newton_leaves(
@@ -328,6 +331,25 @@ def newton_leaves(
     total = group_sums(weight, leaf, n_leaves)
     flat = second <= 1e-150 * total
     return np.where(flat, 0.0, -first / np.where(flat, 1.0, second))
+
+
+# What a `UserLoss` takes from the object as it is.
+FROM_THE_OBJECT = (
+    "check_target",
+    "class_probabilities",
+    "differentiable",
+    "initial_scores",
+    "is_quadratic",
+    "leaf_values",
+    "line_search",
+    "lipschitz",
+    "margin",
+    "n_scores",
+    "probability",
+    "risk",
+    "scores_from",
+    "smoothness",
+)
 
 
 class UserLoss(Loss):
@@ -342,11 +364,10 @@ class UserLoss(Loss):
 
     def __init__(self, loss: ValueAndGradient) -> None:
         self.loss = loss
-
-    def _of_loss(self, name: str) -> Any:
-        """The object's own attribute or method; the default of `Loss` where it has none."""
-        found = getattr(self.loss, name, None)
-        return getattr(super(), name) if found is None else found
+        for name in FROM_THE_OBJECT:
+            own = getattr(loss, name, None)
+            if own is not None:
+                setattr(self, name, own)
 
     def _checked(self, name: str, y: Array, u: Array, shape: tuple[int, ...]) -> Array:
         result = np.asarray(getattr(self.loss, name)(y, u), dtype=float)
@@ -368,20 +389,16 @@ class UserLoss(Loss):
             return None
         return self._checked("hessian", y, u, np.shape(u))
 
-    def check_target(self, y: np.ndarray) -> None:
-        self._of_loss("check_target")(y)
-
-    def n_scores(self, n_classes: int) -> int:
-        return self._of_loss("n_scores")(n_classes)
-
     def optimal_constant(
         self, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float | np.ndarray:
-        constant = self._of_loss("optimal_constant")(y, sample_weight)
+        own = getattr(self.loss, "optimal_constant", None) or super().optimal_constant
+        constant = own(y, sample_weight)
         return float(constant) if np.ndim(constant) == 0 else np.asarray(constant, dtype=float)
 
     def inverse_link(self, u: np.ndarray) -> np.ndarray:
-        return np.asarray(self._of_loss("inverse_link")(u))
+        own = getattr(self.loss, "inverse_link", None)
+        return u if own is None else np.asarray(own(u))
 
     def link(self, mean: np.ndarray) -> np.ndarray:
         own = getattr(self.loss, "link", None)
@@ -393,41 +410,22 @@ class UserLoss(Loss):
         return mean if own is None else own(mean)
 
     @property
-    def smoothness(self) -> float:  # type: ignore[override]
-        return self._of_loss("smoothness")
-
-    @property
-    def lipschitz(self) -> float:  # type: ignore[override]
-        return self._of_loss("lipschitz")
-
-    @property
-    def margin(self) -> bool:  # type: ignore[override]
-        return self._of_loss("margin")
-
-    @property
-    def probability(self) -> bool:  # type: ignore[override]
-        return self._of_loss("probability")
-
-    @property
-    def differentiable(self) -> bool:  # type: ignore[override]
-        return self._of_loss("differentiable")
-
-    @property
     def link_domain(self) -> tuple[float, float]:  # type: ignore[override]
         inside = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
-        return inside if self.probability else self._of_loss("link_domain")
+        own = getattr(self.loss, "link_domain", None)
+        return own or (inside if self.probability else Loss.link_domain)
 
 
 def as_loss(loss: Any) -> Loss:
     """A `Loss`: itself, or any object with `value` and `gradient` completed to one."""
-    if isinstance(loss, Loss):
-        return loss
-    if not all(callable(getattr(loss, name, None)) for name in ("value", "gradient")):
+    if not all(callable(getattr(loss, method, None)) for method in ("value", "gradient")):
         raise TypeError(f"loss must have the methods value(y, u) and gradient(y, u), got {loss!r}.")
-    wrapped = UserLoss(loss)
-    if wrapped.probability and not callable(getattr(loss, "inverse_link", None)):
+    own_link = getattr(type(loss), "inverse_link", None) is not Loss.inverse_link
+    if getattr(loss, "probability", False) and not (
+        own_link and callable(getattr(loss, "inverse_link", None))
+    ):
         raise TypeError(
-            f"loss: {type(loss).__name__} has probability=True and needs a method inverse_link(u), "
-            "which gives the probability of the second class."
+            f"loss: {type(loss).__name__} has probability=True and needs a method "
+            "inverse_link(u), which gives the probability of the second class."
         )
-    return wrapped
+    return loss if isinstance(loss, Loss) else UserLoss(loss)
