@@ -1,10 +1,12 @@
 """Matching pursuits: against textbook loops, scikit-learn, and the bounds of the theory."""
 
+import warnings
 from itertools import islice
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
 from sklearn.model_selection import KFold
@@ -368,3 +370,18 @@ def test_weak_exponential_rate_holds():
     model = MatchingPursuitRegressor(100, variant="weak", weakness=0.5).fit(X, X @ np.ones(8))
     bounds = model.rate_bounds(10.0, X)
     assert (model.residual_norms_**2 <= bounds.exponential + 1e-12).all()
+
+
+@pytest.mark.parametrize("early_stopping", ["cv", True])
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+def test_early_stopping_does_not_depend_on_the_unit_of_y(early_stopping, exponent):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 8))
+    y = X[:, 0] - 2 * X[:, 3] + rng.standard_normal(60)
+    model = MatchingPursuitRegressor(30, early_stopping=early_stopping, random_state=0).fit(X, y)
+    scaled = clone(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scaled.fit(X, np.ldexp(y, exponent))
+    assert scaled.n_iter_ == model.n_iter_ > 1
+    np.testing.assert_array_equal(scaled.coef_, np.ldexp(model.coef_, exponent))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._numerics.scaling import TargetScale
+from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.columns import (
     ColumnDictionary,
@@ -94,13 +94,11 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         X, Y = kept.take(X, Y)
         weight = kept.normalised
         if splits is not None:
-            errors = self._held_out_paths(X, Y, weight, splits)
+            limits, errors = self._held_out_paths(X, Y, weight, splits)
         elif self.early_stopping:
             train, held = self._set_aside(len(Y))
-            errors = self._held_out_paths(X, Y, weight, [(train, held)])
+            limits, errors = self._held_out_paths(X, Y, weight, [(train, held)])
             X, Y, weight = X[train], Y[train], weight[train] / weight[train].sum()
-        if errors is not None:
-            limits = [int(np.argmin(e)) for e in errors]
         dictionary, target, paths = self._paths(X, Y, weight, limits)
         self._set_paths(dictionary, target, paths, y.ndim == 1, errors)
         return self
@@ -149,7 +147,13 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return self.weakness if self.variant == "weak" else 1.0
 
     def _held_out_paths(self, X, Y, weight, splits):
-        """Mean over the splits of the held-out squared error after each round, by target."""
+        """By target: the best number of rounds, and the errors that it is chosen by.
+
+        These are means over the splits of the held-out squared error after each round.
+        """
+        # Squares of the targets themselves might overflow or vanish; powers of two are exact.
+        units = [power_of_two(size) for size in np.abs(Y).max(axis=0)]
+        Y = Y / units
         by_split = []
         for train, held in splits:
             w = weight[train] / weight[train].sum()
@@ -160,7 +164,9 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 for path, t in zip(paths, scaled.T)
             ]
             by_split.append([s**2 * e for s, e in zip(target.scale, errors)])
-        return [_mean_path(paths) for paths in zip(*by_split)]
+        means = [_mean_path(paths) for paths in zip(*by_split)]
+        limits = [int(np.argmin(path)) for path in means]
+        return limits, [TargetScale(0.0, u).squares_in_units(m) for u, m in zip(units, means)]
 
     def _set_paths(self, dictionary, target, paths, single, errors):
         """Set everything that is learned; single targets without the axis of targets."""
