@@ -594,3 +594,18 @@ def test_outputs_that_are_almost_zero_end_the_rounds():
         warnings.simplefilter("error")
         model.fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionStumpRegressor()])
+@pytest.mark.parametrize("exponent", [-1000, 1000])
+def test_the_chosen_radius_has_the_unit_of_y(estimator, exponent):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 4))
+    y = X[:, 0] + 0.5 * rng.standard_normal(60)
+    one = FrankWolfeRegressor(estimator, radius="cv", n_estimators=10).fit(X, y)
+    other = FrankWolfeRegressor(estimator, radius="cv", n_estimators=10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        other.fit(X, np.ldexp(y, exponent))
+    assert other.radius_ == pytest.approx(np.ldexp(one.radius_, exponent))
+    np.testing.assert_allclose(other.predict(X), np.ldexp(one.predict(X), exponent))

@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, check_takes_weights
@@ -171,15 +172,19 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         radii = full.norm_of_one_atom() * RADII if radii is None else np.sort(np.ravel(radii))
         if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
             raise ValueError("radii must hold positive numbers.")
+        # Squares of the targets themselves might overflow or vanish; powers of two are exact.
+        unit = power_of_two(full.target.scale)
         risks = np.empty((len(radii), len(splits)))
         for fold, (train, held) in enumerate(splits):
             on_fold, start, held_out = solver(problem.rows(train)), None, problem.rows(held)
+            y = held_out.y / unit
             for k, radius in enumerate(radii):
                 solution = on_fold.solve(float(radius), start)
                 start = solution.start
-                scores = solution.scores(held_out.X)
-                risks[k, fold] = problem.loss.risk(held_out.y, scores, held_out.weight)
+                scores = solution.scores(held_out.X) / unit
+                risks[k, fold] = problem.loss.risk(y, scores, held_out.weight)
         best = int(risks.mean(axis=1).argmin())
+        risks = TargetScale(0.0, unit).squares_in_units(risks)
         return {"radius_": float(radii[best]), "cv_radii_": radii, "cv_risks_": risks}
 
     def _set(self, solution, is_exact, known):
