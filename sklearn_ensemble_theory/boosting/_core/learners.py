@@ -17,7 +17,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._trees import is_tree, on_grid
 from sklearn_ensemble_theory._weak_learners import (
-    ClassTask,
     PreparedRounds,
     Task,
     half_log_odds,

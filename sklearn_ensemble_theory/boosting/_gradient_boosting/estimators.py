@@ -1,17 +1,13 @@
 """The public gradient boosting estimators."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory._typing import LossLike, MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory.boosting._core.probabilities import (
-    ProbabilitiesMixin,
-    loss_gives_probabilities,
-)
+from sklearn_ensemble_theory._typing import LossLike, RandomStateLike
+from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._gradient_boosting.base import BaseGradientBoosting
 from sklearn_ensemble_theory.boosting._gradient_boosting.targets import ClassTargets, RealTargets
 from sklearn_ensemble_theory.boosting.losses.registry import loss_names
@@ -173,34 +169,6 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the target: the score through the loss's inverse link.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        u = self._raw(X)
-        return self.loss_.inverse_link(u)
-
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Predict the target after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-        """
-        for u in self._staged_raw(X):
-            yield np.array(self.loss_.inverse_link(u))
 
 
 class GradientBoostingClassifier(
@@ -365,77 +333,3 @@ class GradientBoostingClassifier(
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the scores.
-
-        A positive score stands for the second class, the largest of several for its class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return self._raw(X)
-
-    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Compute the scores after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        for u in self._staged_raw(X):
-            yield u.copy()
-
-    def _decide(self, u):
-        return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the class with the largest score; ties go to the first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return self._decide(self._raw(X))
-
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Predict the class after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-        """
-        for u in self._staged_raw(X):
-            yield self._decide(u)
-
-    @available_if(loss_gives_probabilities)
-    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Class probabilities after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        proba : ndarray of shape (n_samples, n_classes)
-        """
-        for u in self._staged_raw(X):
-            yield self.loss_.class_probabilities(u)

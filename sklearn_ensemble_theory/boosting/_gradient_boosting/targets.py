@@ -1,7 +1,13 @@
-"""Targets of gradient boosting as the loss takes them, and where their scores start."""
+"""Targets of gradient boosting: as the loss needs them, their initial scores and predictions."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+
+from sklearn_ensemble_theory._typing import MatrixLike, available_if
+from sklearn_ensemble_theory.boosting._core.probabilities import loss_gives_probabilities
 
 # A larger target cannot be squared and summed.
 LARGEST_TARGET = 1e150
@@ -9,6 +15,10 @@ LARGEST_TARGET = 1e150
 
 class RealTargets:
     """Targets that are numbers."""
+
+    loss_: Any
+    _raw: Callable[[MatrixLike], np.ndarray]
+    _staged_raw: Callable[[MatrixLike], Iterator[np.ndarray]]
 
     def _encode(self, y):
         return self._encode_known(y, {}), {}
@@ -25,9 +35,42 @@ class RealTargets:
     def _predict_init(self, init, loss, X):
         return np.ravel(init.predict(X))
 
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the target: the score through the loss's inverse link.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        u = self._raw(X)
+        return self.loss_.inverse_link(u)
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Predict the target after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
+        for u in self._staged_raw(X):
+            yield np.array(self.loss_.inverse_link(u))
+
 
 class ClassTargets:
     """Classes: -1 and +1 where there are two, otherwise 0 ... K-1."""
+
+    classes_: np.ndarray
+    loss_: Any
+    _raw: Callable[[MatrixLike], np.ndarray]
+    _staged_raw: Callable[[MatrixLike], Iterator[np.ndarray]]
 
     def _encode(self, y):
         check_classification_targets(y)
@@ -58,3 +101,77 @@ class ClassTargets:
             )
         proba = init.predict_proba(X)
         return proba[:, 1] if proba.shape[1] == 2 else proba
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the scores.
+
+        A positive score stands for the second class, the largest of several for its class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._raw(X)
+
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Compute the scores after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        for u in self._staged_raw(X):
+            yield u.copy()
+
+    def _decide(self, u):
+        return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the class with the largest score; ties go to the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+        """
+        return self._decide(self._raw(X))
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Predict the class after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+        """
+        for u in self._staged_raw(X):
+            yield self._decide(u)
+
+    @available_if(loss_gives_probabilities)
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Class probabilities after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+        """
+        for u in self._staged_raw(X):
+            yield self.loss_.class_probabilities(u)

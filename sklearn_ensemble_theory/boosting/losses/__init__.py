@@ -16,13 +16,13 @@ F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 """
 
 from sklearn_ensemble_theory.boosting.losses.base import Loss
-from sklearn_ensemble_theory.boosting.losses.base import as_loss as as_loss
 from sklearn_ensemble_theory.boosting.losses.classification import (
     ExponentialLoss,
     HingeLoss,
     LogisticLoss,
     MultinomialLoss,
 )
+from sklearn_ensemble_theory.boosting.losses.custom import as_loss as as_loss
 from sklearn_ensemble_theory.boosting.losses.regression import (
     AbsoluteLoss,
     HuberLoss,

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from sklearn_ensemble_theory.boosting.losses.base import Loss, as_loss
+from sklearn_ensemble_theory.boosting.losses.base import Loss
 from sklearn_ensemble_theory.boosting.losses.classification import (
     ExponentialLoss,
     HingeLoss,
     LogisticLoss,
     MultinomialLoss,
 )
+from sklearn_ensemble_theory.boosting.losses.custom import as_loss
 from sklearn_ensemble_theory.boosting.losses.regression import (
     AbsoluteLoss,
     HuberLoss,
