@@ -36,15 +36,17 @@ class RealTargets:
         return np.ravel(init.predict(X))
 
     def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the target: the score through the loss's inverse link.
+        """Predict the target, by the inverse link of the loss.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Predictions.
         """
         u = self._raw(X)
         return self.loss_.inverse_link(u)
@@ -55,10 +57,12 @@ class RealTargets:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
+            Predictions after the round.
         """
         for u in self._staged_raw(X):
             yield np.array(self.loss_.inverse_link(u))
@@ -76,7 +80,7 @@ class ClassTargets:
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]!r}; at least 2 classes are needed.")
+            raise ValueError(f"y has 1 class, {classes[0]!r}; at least 2 classes are required.")
         description = {"classes_": classes, "n_classes_": len(classes)}
         return self._encode_known(y, description), description
 
@@ -84,7 +88,7 @@ class ClassTargets:
         classes = description["classes_"]
         codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         if np.any(classes[codes] != y):
-            raise ValueError("y_val has classes that y does not have.")
+            raise ValueError("y_val has classes that are not in y.")
         return 2.0 * codes - 1.0 if len(classes) == 2 else codes
 
     def _decode(self, y, description):
@@ -93,11 +97,13 @@ class ClassTargets:
 
     def _predict_init(self, init, loss, X):
         if not hasattr(init, "predict_proba"):
-            raise ValueError(f"init: {type(init).__name__} has no predict_proba.")
+            raise ValueError(
+                f"init must have the method predict_proba; {type(init).__name__} does not."
+            )
         if not loss.probability:
             raise ValueError(
-                f"init: {type(loss).__name__} gives no probabilities, so it cannot start from "
-                f"those of {type(init).__name__}; use init=None or 'zero'."
+                f"init: {type(loss).__name__} gives no probabilities, so the scores cannot start "
+                f"from the probabilities of {type(init).__name__}; use init=None or 'zero'."
             )
         proba = init.predict_proba(X)
         return proba[:, 1] if proba.shape[1] == 2 else proba
@@ -105,15 +111,18 @@ class ClassTargets:
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores.
 
-        A positive score stands for the second class, the largest of several for its class.
+        For two classes a positive score predicts the second class; for more, the class with the
+        largest score is predicted.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
         """
         return self._raw(X)
 
@@ -123,10 +132,12 @@ class ClassTargets:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
         score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores after the round.
         """
         for u in self._staged_raw(X):
             yield u.copy()
@@ -140,10 +151,12 @@ class ClassTargets:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Predictions.
         """
         return self._decide(self._raw(X))
 
@@ -153,10 +166,12 @@ class ClassTargets:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
+            Predictions after the round.
         """
         for u in self._staged_raw(X):
             yield self._decide(u)
@@ -168,10 +183,12 @@ class ClassTargets:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
         proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities after the round, in the order of `classes_`.
         """
         for u in self._staged_raw(X):
             yield self.loss_.class_probabilities(u)

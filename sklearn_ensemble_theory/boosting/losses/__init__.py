@@ -1,4 +1,4 @@
-"""Losses: one of the three parts of a boosting algorithm, beside the weak learner and the step.
+"""Losses: with the weak learner and the step rule, the three parts of a boosting algorithm.
 
 A loss l(y, u) compares a target with a score. All functions work row by row, on arrays of shape
 (n,), or (n, K) for the scores of the multinomial loss; the weighted mean over the rows is taken by

@@ -10,7 +10,7 @@ from sklearn_ensemble_theory.boosting.losses.base import SMALLEST_PROBABILITY, A
 
 
 class ValueAndGradient(Protocol):
-    """The least that a loss must have."""
+    """The methods that a loss must have."""
 
     def value(self, y: Array, u: Array) -> Array: ...
 
@@ -20,7 +20,7 @@ class ValueAndGradient(Protocol):
 class UserLoss(Loss):
     """Any object with `value` and `gradient`, completed by the numerical defaults.
 
-    What else the object has under the names of `Loss` is used.
+    Other attributes and methods of the object with a name of `Loss` replace the defaults.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def as_loss(loss: Any) -> Loss:
     wrapped = UserLoss(loss)
     if wrapped.probability and not callable(getattr(loss, "inverse_link", None)):
         raise TypeError(
-            f"loss: {type(loss).__name__} has probability=True and needs a method inverse_link(u), "
-            "which gives the probability of the second class."
+            f"loss: {type(loss).__name__} has probability=True, so it needs a method "
+            "inverse_link(u), which returns the probability of the second class."
         )
     return wrapped
