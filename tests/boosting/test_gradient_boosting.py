@@ -287,7 +287,7 @@ def test_smooth_step_needs_a_bound_on_the_outputs(regression):
     X, y, *_ = regression
     with pytest.raises(ValueError, match="step='smooth' requires output_bound"):
         GradientBoostingRegressor(step="smooth").fit(X, y)
-    with pytest.raises(ValueError, match="output_bound=0.01 is too small: the outputs"):
+    with pytest.raises(ValueError, match=r"output_bound=0\.01 is too small: the outputs"):
         GradientBoostingRegressor(step="smooth", output_bound=0.01).fit(X, y)
     relu = GradientBoostingRegressor(
         ReLUUnitRegressor("inner_product"), step="smooth", learning_rate=1.0, n_estimators=30

@@ -8,8 +8,8 @@ the fit changes after the training error is 0.
 """
 
 # %%
-# Two classes separated by a circle. A single stump does not separate them; a weighted vote of stumps
-# does so approximately.
+# Two classes separated by a circle. A single stump does not separate them; a weighted vote of
+# stumps does so approximately.
 import matplotlib.pyplot as plt
 import numpy as np
 

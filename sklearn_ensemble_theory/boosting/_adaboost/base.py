@@ -162,9 +162,9 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 raise ValueError(
                     f"estimator: algorithm={algorithm!r} with more than two classes (y has "
                     f"{len(classes.labels)}) requires a weak learner with a weight for each "
-                    f"row and class, such as DecisionStumpClassifier; {name} has one weight for each row. "
-                    "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around this "
-                    "estimator."
+                    f"row and class, such as DecisionStumpClassifier; {name} has one weight for "
+                    "each row. Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
+                    "this estimator."
                 )
         algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
         task = ClassTask(*classes, CRITERION_OF[algorithm])
