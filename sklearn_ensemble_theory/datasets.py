@@ -1,4 +1,4 @@
-"""Generators of the data sets of the sources' experiments."""
+"""Generators of the data sets in the experiments of the sources."""
 
 import numbers
 from typing import Literal, overload
@@ -44,7 +44,7 @@ def make_sine_regression(
     """Generate a regression problem on a sine wave with one feature, for local averaging.
 
     x is uniform on [0, 1] and y = sin(2 pi `periods` x) plus Gaussian noise. A single nearest
-    neighbour fits the noise; an average over too many neighbours flattens the wave.
+    neighbour fits the noise; an average over too many neighbours is nearly constant.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def make_sine_regression(
         Targets.
 
     mean : ndarray of shape (n_samples,)
-        sin(2 pi `periods` x), only with `return_mean=True`.
+        The mean of y given x, sin(2 pi `periods` x). Only returned with `return_mean=True`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def make_tent(
     noise: float = 0.5,
     random_state: RandomStateLike = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Generate a regression problem with one feature, whose mean is two tents.
+    r"""Generate a regression problem with one feature and a piecewise linear mean with two peaks.
 
     X is uniform on [-1, 1] and y = f(X) + noise, where
 

@@ -61,7 +61,7 @@ def bagged_neighbors_variance_bound(
     Returns
     -------
     bound : float
-        In units of y squared.
+        The bound, in units of y squared.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def bagged_neighbors_risk_bound(
     Returns
     -------
     bound : float
-        In units of y squared.
+        The bound, in units of y squared.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def bagged_neighbors_optimal_max_samples(
     diameter: float = 1.0,
     noise_variance: float = 1.0,
 ) -> int:
-    """The subsample size s that minimises the bound on the bagged nearest neighbour.
+    """Return the subsample size s that minimises the bound on the bagged nearest neighbour.
 
     The bound is :func:`~sklearn_ensemble_theory.bounds.bagged_neighbors_risk_bound`. The optimal s
     grows as n^(d/(d+2)), up to rounding, with a constant that depends on the problem:
@@ -197,7 +197,7 @@ def bagged_neighbors_optimal_max_samples(
     Returns
     -------
     max_samples : int
-        In 1, ..., n; the smaller of two that are equally good.
+        The size, from 1 to n; the smaller one if two are equally good.
 
     Raises
     ------
@@ -282,7 +282,7 @@ def independent_neighbors_risk_bound(
     Returns
     -------
     bound : float
-        In units of y squared.
+        The bound, in units of y squared.
 
     Raises
     ------
@@ -391,7 +391,7 @@ def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
 
     Notes
     -----
-    Cost: O(1).
+    The cost is O(1).
 
     References
     ----------

@@ -31,24 +31,25 @@ def matching_pursuit_bound(
     Parameters
     ----------
     t : array-like
-        Rounds.
+        Numbers of rounds.
     gauge : float
         gamma(y), for columns of mean square 1.
     learning_rate : float in (0, 1], default=1.0
-        nu, the share of each step that is taken.
+        nu, the factor of each step.
     weakness : float in (0, 1], default=1.0
         theta: each round's column has at least this share of the largest correlation.
 
     Returns
     -------
-    ndarray of the shape of t
+    bound : ndarray of the shape of t
+        The bound after each number of rounds.
 
     Notes
     -----
     With a_t the mean squared residual and g_t >= gamma of it, a round with |c| >= theta a/g gives
-    a' = a - nu (2 - nu) c² and g' = g + nu |c|. So a g^q never rises, because (1 + x)^q (1 - q x)
-    <= 1, and z = a/g² falls at least as z' <= z - nu (2 - nu) theta² z². The bound is
-    a^(2 + q) = (a g^q)² z^q.
+    a' = a - nu (2 - nu) c² and g' = g + nu |c|. So a g^q never increases, because (1 + x)^q (1 - q
+    x) <= 1, and z = a/g² decreases at least as z' <= z - nu (2 - nu) theta² z². The bound is a^(2 +
+    q) = (a g^q)² z^q.
 
     References
     ----------
@@ -75,13 +76,14 @@ def orthogonal_matching_pursuit_bound(t: ArrayLike, gauge: float) -> np.ndarray:
     Parameters
     ----------
     t : array-like
-        Rounds.
+        Numbers of rounds.
     gauge : float
         gamma(y), for columns of mean square 1.
 
     Returns
     -------
-    ndarray of the shape of t
+    bound : ndarray of the shape of t
+        The bound after each number of rounds.
 
     References
     ----------
@@ -110,8 +112,8 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
 
     Returns
     -------
-    float
-        0 if all columns are 0.
+    kappa : float
+        The constant; 0 if all columns are 0.
 
     Notes
     -----
@@ -119,9 +121,9 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     s'G^-1 s over sign vectors s, whose mean over all s is the trace of G^-1, at least d. So kappa
     is at most 1/sqrt(d), and r = d.
 
-    Otherwise it is what eigenvalues give, kappa² = lambda/d with lambda the least positive
-    eigenvalue, at most d/r. That is a valid constant but not always the largest: many columns
-    in few dimensions can have a kappa close to 1.
+    Otherwise it is computed from the eigenvalues: kappa² = lambda/d with lambda the smallest
+    positive eigenvalue, which is at most d/r. That is a valid constant but not always the largest:
+    many columns in few dimensions can have a kappa close to 1.
 
     References
     ----------
@@ -161,18 +163,19 @@ def greedy_boosting_bound(
     Parameters
     ----------
     t : array-like
-        Rounds.
+        Numbers of rounds.
     curvature : float
         L C²: F is L-smooth and every |psi| <= C. It is G2 R² for the mean of G2-smooth losses and
         outputs bounded by R.
     gauge : float
         gamma(u_0 - v).
     excess : float
-        F(u_0) - F(v), or more.
+        F(u_0) - F(v), or an upper bound on it.
 
     Returns
     -------
-    ndarray of the shape of t
+    bound : ndarray of the shape of t
+        The bound after each number of rounds.
 
     References
     ----------
@@ -200,7 +203,7 @@ def greedy_boosting_gauge_bound(
     Parameters
     ----------
     t : array-like
-        Rounds.
+        Numbers of rounds.
     curvature : float
         L C²; see `greedy_boosting_bound`.
     risk_fall : array-like
@@ -210,7 +213,8 @@ def greedy_boosting_gauge_bound(
 
     Returns
     -------
-    ndarray
+    bound : ndarray
+        The bound after each number of rounds.
 
     References
     ----------
@@ -234,15 +238,16 @@ def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> np
     Parameters
     ----------
     t : array-like
-        Rounds.
+        Numbers of rounds.
     curvature : float
         L C²; see `greedy_boosting_bound`.
     gauge : float
-        gamma(u_0 - u*), with u* where F is least.
+        gamma(u_0 - u*), with u* the minimiser of F.
 
     Returns
     -------
-    ndarray of the shape of t
+    bound : ndarray of the shape of t
+        The bound after each number of rounds.
 
     References
     ----------
@@ -277,21 +282,22 @@ def greedy_boosting_risk_bound(
     Parameters
     ----------
     t : array-like
-        Rounds of [Bach, eq. (10.9)].
+        Numbers of rounds of [Bach, eq. (10.9)].
     n_samples : int
         Number of rows.
     gauge : float
         R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
     smoothness, lipschitz : float
-        G2 and G1 of the loss.
+        The constants G2 and G1 of the loss.
     loss_at_zero : float, default=None
         G0, the largest loss at score 0; None is log 2 (natural logarithm).
     rademacher : float, default=1.0
-        rho of [Bach, eq. (10.15)].
+        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
 
     Returns
     -------
-    ndarray of the shape of t
+    bound : ndarray of the shape of t
+        The bound after each number of rounds.
 
     References
     ----------
@@ -318,7 +324,7 @@ def greedy_boosting_best_n_rounds(
     loss_at_zero: float | None = None,
     rademacher: float = 1.0,
 ) -> float:
-    """The real t that minimises `greedy_boosting_risk_bound`, of order n^(5/7) gauge^(4/7).
+    """Return the t that minimises `greedy_boosting_risk_bound`, of order n^(5/7) gauge^(4/7).
 
     The bound [Bach, eq. (10.16)] is A sqrt(t) + B t^(-1/5) plus a constant, which is least at
     t = (2 B / (5 A))^(10/7).
@@ -330,15 +336,16 @@ def greedy_boosting_best_n_rounds(
     gauge : float
         R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
     smoothness, lipschitz : float
-        G2 and G1 of the loss.
+        The constants G2 and G1 of the loss.
     loss_at_zero : float, default=None
         G0, the largest loss at score 0; None is log 2 (natural logarithm).
     rademacher : float, default=1.0
-        rho of [Bach, eq. (10.15)].
+        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
 
     Returns
     -------
-    float
+    t : float
+        The optimal number of rounds, a real number.
 
     References
     ----------
@@ -367,15 +374,16 @@ def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> np.ndarr
     Parameters
     ----------
     t : array-like
-        Rounds, from 1.
+        Numbers of rounds, at least 1.
     curvature : float
         L C²; see `greedy_boosting_bound`.
     radius : float
-        D.
+        D, the radius of the ball.
 
     Returns
     -------
-    ndarray of the shape of t
+    bound : ndarray of the shape of t
+        The bound after each number of rounds.
 
     References
     ----------

@@ -57,7 +57,7 @@ class BoostingPathDisplay:
 
     See Also
     --------
-    LinearL2BoostingRegressor : The model drawn.
+    LinearL2BoostingRegressor : The model that is displayed.
     SmootherSpectrumDisplay : The spectrum of its learner.
 
     References
@@ -110,15 +110,15 @@ class BoostingPathDisplay:
         y_test : array-like of shape (n_test,), default=None
             Targets of `X_test`.
         f : callable or array-like of shape (n_samples,), default=None
-            The regression function, for a curve of the expected test error on the training rows
+            The regression function, for a curve of the expected test error at the training rows
             [Dombry and Esstafa, proposition 2.13]; see `LinearL2BoostingRegressor.bias_variance`.
             `sigma` is required with it.
         sigma : float, default=None
             Standard deviation of the noise.
         times : array-like of shape (n_times,), default=None
-            200 times from 0.1 to 1,000 by default.
+            Times of the curves; 200 times from 0.1 to 1,000 by default.
         ax : matplotlib.axes.Axes, default=None
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class BoostingPathDisplay:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, default=None
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class SmootherSpectrumDisplay:
     Parameters
     ----------
     eigenvalues : ndarray of shape (n_eigenvalues,)
-        In decreasing order of the real parts.
+        Eigenvalues in decreasing order of the real parts.
     times : sequence of float
         Times of the coefficients.
     coefficients : ndarray of shape (n_eigenvalues, n_times)
@@ -211,7 +211,7 @@ class SmootherSpectrumDisplay:
 
     See Also
     --------
-    LinearL2BoostingRegressor : The model drawn.
+    LinearL2BoostingRegressor : The model that is displayed.
     BoostingPathDisplay : Its errors against time.
 
     References
@@ -264,9 +264,9 @@ class SmootherSpectrumDisplay:
         times : sequence of float, default=(1, 10, 100, 1000)
             Times of the coefficients.
         n_vectors : int, default=3
-            Number of the first and of the last eigenvectors.
+            Number of first and of last eigenvectors to draw.
         axes : sequence of four matplotlib.axes.Axes, default=None
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class SmootherSpectrumDisplay:
         Parameters
         ----------
         axes : sequence of four matplotlib.axes.Axes, default=None
-            A new figure by default.
+            Axes to draw on; a new figure by default.
 
         Returns
         -------

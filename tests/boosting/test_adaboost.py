@@ -393,9 +393,9 @@ def test_binned_stumps_are_close_to_exact_ones():
 @pytest.mark.parametrize(
     ("estimator", "algorithm", "message"),
     [
-        (Ridge(), "discrete", "needs a classifier; Ridge is not a classifier"),
-        (Ridge(), "real", "needs a classifier; Ridge is not a classifier"),
-        (GaussianNB(), "gentle", "needs a regressor; GaussianNB is not a regressor"),
+        (Ridge(), "discrete", "requires a classifier; Ridge is not a classifier"),
+        (Ridge(), "real", "requires a classifier; Ridge is not a classifier"),
+        (GaussianNB(), "gentle", "requires a regressor; GaussianNB is not a regressor"),
         (DummyClassifier(strategy="constant", constant=1), "discrete", "worse than random"),
     ],
 )

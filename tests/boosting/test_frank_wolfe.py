@@ -545,11 +545,14 @@ def test_radii_by_default_bracket_the_best():
     ("params", "match"),
     [
         ({"away_steps": True, "pairwise": True}, "away_steps and pairwise cannot be combined"),
-        ({"away_steps": True, "step": "open_loop"}, "away_steps needs step"),
-        ({"pairwise": True, "estimator": DecisionStumpRegressor()}, "pairwise needs the finite"),
+        ({"away_steps": True, "step": "open_loop"}, "away_steps=True requires step"),
+        (
+            {"pairwise": True, "estimator": DecisionStumpRegressor()},
+            "pairwise=True requires estimator=None",
+        ),
         ({"loss": losses.AbsoluteLoss()}, "AbsoluteLoss is not differentiable"),
         ({"loss": losses.PoissonLoss(), "step": "short"}, "PoissonLoss has none"),
-        ({"radius": "cv", "radii": [1.0, -1.0]}, "radii must hold positive"),
+        ({"radius": "cv", "radii": [1.0, -1.0]}, "radii must contain positive"),
     ],
     ids=str,
 )

@@ -133,16 +133,18 @@ def test_smooth_step_refuses_a_loss_without_the_constant():
 
 def test_smooth_step_needs_a_bound_that_holds():
     psi, y = problem()
-    with pytest.raises(ValueError, match="step='smooth' needs output_bound"):
+    with pytest.raises(ValueError, match="step='smooth' requires output_bound"):
         SmoothStep().prepare(Columns(psi))
     rule = SmoothStep(output_bound=0.5)  # the columns' root mean square is 1
-    with pytest.raises(ValueError, match=r"output_bound=0.5, but .* root mean square of 1"):
+    with pytest.raises(
+        ValueError, match=r"output_bound=0.5 is too small: .* root mean square of 1"
+    ):
         next(boost(EmpiricalRisk(losses.SquaredLoss(), y), Columns(psi), rule, np.zeros(len(y))))
 
 
 def test_joint_step_needs_one_score():
     risk = EmpiricalRisk(losses.MultinomialLoss(), np.array([0, 1, 2]))
-    with pytest.raises(ValueError, match="step='joint' needs a loss with one score"):
+    with pytest.raises(ValueError, match="step='joint' requires a loss with one score"):
         JointStep().check(risk, n_scores=3)
 
 

@@ -258,7 +258,7 @@ def test_parameters_and_targets_outside_the_domain_are_refused():
     for loss, name in [
         (losses.HuberLoss(delta=0.0), "delta"),
         (losses.QuantileLoss(quantile=1.0), "quantile"),
-        (losses.PoissonLoss(), "not negative"),
+        (losses.PoissonLoss(), "non-negative"),
     ]:
         with pytest.raises(ValueError, match=name):
             loss.check_target(y)
@@ -296,9 +296,9 @@ def test_one_registry_answers_for_every_estimator():
         assert make_loss(given, n_classes) is given
     with pytest.raises(ValueError, match="not one of"):
         make_loss("log_loss")
-    with pytest.raises(ValueError, match="two classes, y has 3 classes"):
+    with pytest.raises(ValueError, match="two classes, but y has 3 classes"):
         make_loss("exponential", 3)
-    with pytest.raises(ValueError, match="two classes, y has 3 classes"):
+    with pytest.raises(ValueError, match="two classes, but y has 3 classes"):
         make_loss(Cosh(), 3)
     for n_classes in (0, 2):
         with pytest.raises(ValueError, match="MultinomialLoss has one score for each class"):

@@ -314,7 +314,7 @@ def test_joint_step_refuses_what_it_cannot_do():
     X, y, *_ = problem(LOSSES[0], 7, n=60)
     with pytest.raises(ValueError, match="DecisionTreeRegressor has no search"):
         GradientBoostingRegressor(step="joint").fit(X, y)
-    with pytest.raises(ValueError, match=r"step='joint' needs subsample=1\.0"):
+    with pytest.raises(ValueError, match=r"step='joint' requires subsample=1\.0"):
         GradientBoostingRegressor(DecisionStumpRegressor(), step="joint", subsample=0.5).fit(X, y)
-    with pytest.raises(ValueError, match="step='joint' needs a loss with one score"):
+    with pytest.raises(ValueError, match="step='joint' requires a loss with one score"):
         GradientBoostingClassifier(DecisionStumpRegressor(), step="joint").fit(X, np.arange(60) % 3)

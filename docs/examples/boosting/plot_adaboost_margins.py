@@ -8,8 +8,8 @@ the fit changes after the training error is 0.
 """
 
 # %%
-# Two classes separated by a circle. A single stump separates them badly, a weighted vote of stumps
-# well.
+# Two classes separated by a circle. A single stump does not separate them; a weighted vote of
+# stumps does so approximately.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -48,7 +48,7 @@ right.legend()
 plt.show()
 
 # %%
-# The training error is 0 long before the last round, and hundreds of further rounds do not increase
+# The training error is 0 long before the last round, and hundreds of further rounds hardly change
 # the test error. The margin, y f(x) divided by the sum of the coefficients, is in [-1, 1] and
 # measures how clear the vote is. Further rounds increase the smallest margins, those of rows near
 # the circle, and decrease the large ones.

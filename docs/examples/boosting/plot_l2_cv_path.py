@@ -4,8 +4,8 @@ Learning rates and the cross-validated path of L2-boosting
 
 With a learning rate of 1 each stump is added in full; with a rate of 0.001 only a thousandth of it,
 and a thousand times as many rounds are needed. Friedman (2001) observed that small steps predict
-better. `L2BoostingRegressor` makes them cheap: the cost of a round does not depend on the number of
-rows, and the held-out error of every round of every fold is computed from the same sums.
+better. With `L2BoostingRegressor` they are fast: the cost of a round does not depend on the number
+of rows, and the held-out error of every round of every fold is computed from the same sums.
 
 This example fits the same problem with four rates. The number of rounds times the learning rate,
 called the *time*, is comparable between them.
@@ -49,10 +49,9 @@ for rate, model in zip(rates, models):
 
 # %%
 # On the left, the mean over folds, with a dot at the minimum. The error of the rate 1 is larger at
-# all times. For rates of 0.3 and less the paths converge to one curve in continuous time and become
-# smooth. On the right, the folds of the smallest rate, with the
-# training error, which always decreases: the differences between folds are much larger than those
-# between rounds near the minimum.
+# all times after the first rounds. As the rate decreases, the paths approach one smooth curve. On
+# the right, the folds of the smallest rate and the training error, which always decreases. The
+# differences between folds are much larger than those between rounds near the minimum.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for rate, model, color in zip(rates, models, ["C3", "C1", "C2", "C0"]):
     path = model.cv_path_.mean(axis=1)

@@ -13,7 +13,7 @@ later, on a scale from 25 to 346.
 
 # %%
 # `n_estimators="cv"` selects the number of rounds with the smallest squared error over five folds.
-# The learning rate is small, because small steps give smoother functions and rounds are cheap.
+# The learning rate is small, because small steps give smoother functions and rounds are fast.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes

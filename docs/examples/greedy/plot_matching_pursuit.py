@@ -60,8 +60,8 @@ for axis in axes[1]:
 
 # %%
 # The training errors decrease exponentially in both cases, in agreement with the rate
-# :math:`(1 - \kappa^2)^t` for columns that span everything. The test errors do not. With the sparse
-# signal the five columns (green) are selected first, and later coefficients are small: too many
-# rounds double the test error. After the rotation no small set of columns is useful: the best
-# number of rounds (the circle) is 0.
+# :math:`(1 - \kappa^2)^t` for columns that span the space of all targets. The test errors do not
+# decrease in this way. With the sparse signal the five columns (green) are selected first, and
+# later coefficients are small: too many rounds double the test error. After the rotation no small
+# set of columns is useful: the best number of rounds (the circle) is 0.
 plt.show()

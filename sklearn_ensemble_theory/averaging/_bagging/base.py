@@ -192,7 +192,8 @@ class BaseBagging(
         Raises
         ------
         ValueError
-            If a parameter does not fit the data or the base learner; the message names it.
+            If a parameter cannot be used with the data or the base learner; the message names the
+            parameter.
 
         Notes
         -----
@@ -258,7 +259,7 @@ class BaseBagging(
         return self
 
     def _check_combination(self, spec: MemberSpec) -> None:
-        """Refuse a scheme that does not fit the base learner or the out-of-bag estimates."""
+        """Raise an error if the scheme cannot be used with the learner or out-of-bag scores."""
         scheme, learner = spec.scheme, type(spec.estimator).__name__
         if not scheme.draws_counts and not spec.weighted:
             raise ValueError(
@@ -286,8 +287,8 @@ class BaseBagging(
         known = getattr(self, "_oob", None)
         if known is None:
             raise ValueError(
-                "oob_score needs the out-of-bag predictions of every member: the known members "
-                "were fitted without oob_score, so a warm start cannot add it."
+                "oob_score requires the out-of-bag predictions of all members, but those of the "
+                "previous fit were fitted without oob_score. Use warm_start=False."
             )
         return known.continued(score)
 

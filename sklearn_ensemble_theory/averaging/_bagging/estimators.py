@@ -44,13 +44,13 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         Larsen, 2023].
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each member: an int is a number of rows, a float a fraction of
-        their total weight, `None` as many as there are rows. With `bootstrap="bernoulli"` the
-        probability q of each row (an int is divided by n; `None` is 1/2).
+        Number s of rows drawn for each member: an int is the number itself, a float a fraction of
+        the total weight, and `None` the number of rows of X. With `bootstrap="bernoulli"` it
+        determines the probability q of each row (an int is divided by n; `None` is 1/2).
 
     max_features : int or float, default=1.0
-        Number of features drawn for each member: an int is a number, a float a fraction of them
-        (at least one).
+        Number of features drawn for each member: an int is the number itself, a float a fraction
+        of all features (at least one is drawn).
 
     bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
         How the rows of a member are drawn:
@@ -62,19 +62,19 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         - `"poisson"`: independent Poisson counts of mean s/n.
 
         A base learner whose `fit` accepts `sample_weight` is fitted to each distinct row once,
-        with the weight drawn; any other is fitted to a row as often as it was drawn. Rows of
-        weight 0 are left out.
+        with the weight drawn; in other base learners a row is repeated as often as it was drawn.
+        Rows of weight 0 are left out.
 
     bootstrap_features : bool, default=False
         Whether features are drawn with replacement.
 
     oob_score : bool or callable, default=False
-        Whether to score the ensemble on the rows that were not drawn for a member; a callable is
-        the metric, `metric(y_true, y_pred)`, instead of R².
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of R².
 
     warm_start : bool, default=False
-        Whether `fit` keeps the members of the previous fit and adds the missing ones. With
-        `oob_score` the out-of-bag estimates are continued as well.
+        Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        With `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None
         Number of members fitted in parallel. The model does not depend on it.
@@ -97,10 +97,10 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         The fitted members.
 
     estimators_features_ : list of ndarray
-        The columns of X that each member was fitted to.
+        Indices of the columns of X to which each member was fitted.
 
     estimators_samples_ : list of ndarray
-        The rows drawn for each member, repeated as often as drawn.
+        Indices of the rows drawn for each member, repeated as often as drawn.
 
     n_outputs_ : int
         Number of targets.
@@ -118,25 +118,26 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         Out-of-bag score, on the rows that were not drawn for at least one member.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... members; NaN as long as no row has been left out.
+        Out-of-bag score of the first 1, 2, ... members; NaN if it is not defined.
 
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean prediction of the members for which the row was not drawn; NaN if there is none.
+        Mean prediction of the members for which the row was not drawn; NaN if there is no such
+        member.
 
     See Also
     --------
     BaggingClassifier : The same for classification.
-    RandomForestRegressor : Trees that also draw features at every split.
+    RandomForestRegressor : Bagging of trees that draw features at every split.
     BaggedNearestNeighborsRegressor : Infinitely many members in closed form.
 
     Notes
     -----
-    Cost: B fits on at most s distinct rows, O(s log s) a draw; `predict` calls every member.
-    With the same `random_state`, `bootstrap=True` and `False` draw the rows and features that
-    scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful for learners
-    of high variance [Shah, §4.5] and changes little where the base learner is linear in y and
-    stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager, Hastie and
-    Efron, 2014].
+    The cost is B fits to at most s distinct rows each, and O(s log s) for each draw; `predict`
+    calls every member. With the same `random_state`, `bootstrap=True` and `False` draw the rows and
+    features that scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful
+    for learners of high variance [Shah, §4.5] and changes little where the base learner is linear
+    in y and stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager,
+    Hastie and Efron, 2014].
 
     References
     ----------
@@ -217,13 +218,13 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         Larsen, 2023].
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each member: an int is a number of rows, a float a fraction of
-        their total weight, `None` as many as there are rows. With `bootstrap="bernoulli"` the
-        probability q of each row (an int is divided by n; `None` is 1/2).
+        Number s of rows drawn for each member: an int is the number itself, a float a fraction of
+        the total weight, and `None` the number of rows of X. With `bootstrap="bernoulli"` it
+        determines the probability q of each row (an int is divided by n; `None` is 1/2).
 
     max_features : int or float, default=1.0
-        Number of features drawn for each member: an int is a number, a float a fraction of them
-        (at least one).
+        Number of features drawn for each member: an int is the number itself, a float a fraction
+        of all features (at least one is drawn).
 
     bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
         How the rows of a member are drawn:
@@ -235,19 +236,19 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         - `"poisson"`: independent Poisson counts of mean s/n.
 
         A base learner whose `fit` accepts `sample_weight` is fitted to each distinct row once,
-        with the weight drawn; any other is fitted to a row as often as it was drawn. Rows of
-        weight 0 are left out.
+        with the weight drawn; in other base learners a row is repeated as often as it was drawn.
+        Rows of weight 0 are left out.
 
     bootstrap_features : bool, default=False
         Whether features are drawn with replacement.
 
     oob_score : bool or callable, default=False
-        Whether to score the ensemble on the rows that were not drawn for a member; a callable is
-        the metric, `metric(y_true, y_pred)`, instead of accuracy.
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of accuracy.
 
     warm_start : bool, default=False
-        Whether `fit` keeps the members of the previous fit and adds the missing ones. With
-        `oob_score` the out-of-bag estimates are continued as well.
+        Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        With `oob_score` the out-of-bag estimates are continued as well.
 
     n_jobs : int, default=None
         Number of members fitted in parallel. The model does not depend on it.
@@ -275,10 +276,10 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         The fitted members.
 
     estimators_features_ : list of ndarray
-        The columns of X that each member was fitted to.
+        Indices of the columns of X to which each member was fitted.
 
     estimators_samples_ : list of ndarray
-        The rows drawn for each member, repeated as often as drawn.
+        Indices of the rows drawn for each member, repeated as often as drawn.
 
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
@@ -299,25 +300,26 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         Out-of-bag score, on the rows that were not drawn for at least one member.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... members; NaN as long as no row has been left out.
+        Out-of-bag score of the first 1, 2, ... members; NaN if it is not defined.
 
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Mean prediction of the members for which the row was not drawn; NaN if there is none.
+        Mean prediction of the members for which the row was not drawn; NaN if there is no such
+        member.
 
     See Also
     --------
     BaggingRegressor : The same for regression.
-    RandomForestClassifier : Trees that also draw features at every split.
+    RandomForestClassifier : Bagging of trees that draw features at every split.
     BaggedNearestNeighborsClassifier : Infinitely many members in closed form.
 
     Notes
     -----
-    Cost: B fits on at most s distinct rows, O(s log s) a draw; `predict` calls every member.
-    With the same `random_state`, `bootstrap=True` and `False` draw the rows and features that
-    scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful for learners
-    of high variance [Shah, §4.5] and changes little where the base learner is linear in y and
-    stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager, Hastie and
-    Efron, 2014].
+    The cost is B fits to at most s distinct rows each, and O(s log s) for each draw; `predict`
+    calls every member. With the same `random_state`, `bootstrap=True` and `False` draw the rows and
+    features that scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful
+    for learners of high variance [Shah, §4.5] and changes little where the base learner is linear
+    in y and stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager,
+    Hastie and Efron, 2014].
 
     References
     ----------
@@ -402,13 +404,13 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         Returns
         -------
         score : ndarray of shape (n_samples,) or (n_samples, k)
-            One column for two classes, as the base learner returns it.
+            Mean scores, with the columns that the base learner returns.
 
         Raises
         ------
         ValueError
-            If a class was missing among the rows of a member, whose scores then have another
-            meaning.
+            If the training rows of a member do not contain all classes, so that its scores cannot
+            be averaged with the others.
 
         Notes
         -----
@@ -419,8 +421,8 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         lacking = [k for k, member in enumerate(self.estimators_) if self._lacks_classes(member)]
         if lacking:
             raise ValueError(
-                f"The rows of member {lacking[0]} lacked some of the {self.n_classes_} classes, so "
-                "its decision_function cannot be averaged with the others; use predict_proba."
+                f"The rows of member {lacking[0]} do not contain all {self.n_classes_} classes, "
+                "so its decision_function cannot be averaged with the others; use predict_proba."
             )
         params = self._route(params, "decision_function")
         return self._mean_prediction(self._validate_X(X), "decision_function", params)

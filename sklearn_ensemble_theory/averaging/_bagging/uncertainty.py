@@ -30,13 +30,13 @@ class UncertaintyMixin:
     """Standard errors and spreads of the mean of the members."""
 
     def standard_error(self, X: MatrixLike) -> np.ndarray:
-        """Standard error of the ensemble's mean over fresh training sets.
+        """Compute the standard error of the mean of the ensemble over training sets.
 
         The infinitesimal jackknife [Wager, Hastie and Efron, 2014] measures how the mean would
-        change with a little more weight on each training row, by the covariance between the weights
-        drawn for the row and the members' predictions, and subtracts the part that is Monte Carlo
-        noise. It estimates the standard deviation of the mean of infinitely many members; the
-        spread of the members (`ensemble_std`) is another quantity.
+        change with a small increase of the weight of each training row, by the covariance between
+        the weights drawn for the row and the predictions of the members, and subtracts the expected
+        Monte Carlo error. It estimates the standard deviation of the mean of infinitely many
+        members; the spread of the members (`ensemble_std`) is another quantity.
 
         Parameters
         ----------
@@ -46,24 +46,23 @@ class UncertaintyMixin:
         Returns
         -------
         error : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            In the units of y; for a classifier of shape (n_samples, n_classes), the standard
-            error of each mean probability. Never NaN: where the noise exceeds the signal the
-            error is 0, with a warning that more members are needed (about as many as there
-            are training rows).
+            Standard errors, in units of y; for a classifier an array of shape
+            (n_samples, n_classes) with the standard error of each mean probability. If the
+            estimated variance is negative, because of too few members, the error is 0 and a
+            warning is raised. About as many members as training rows are needed.
 
         Raises
         ------
         ValueError
-            With fewer than 2 members, with `sample_weight` at fit, or where every member was
-            fitted to every row in the same way.
+            If there are fewer than 2 members, if `sample_weight` was passed to `fit`, or if all
+            members were fitted to all rows with the same weights.
 
         Notes
         -----
-        A fully grown tree does not depend on how often a row was drawn, so with `bootstrap=True`
-        and all rows the covariance misses part of the row's influence: in simulations the estimate
-        was 2/3 of the true standard error, and 9/10 with leaves of 10 rows. With subsamples without
-        replacement, `bootstrap=False, max_samples=0.25`, it was within a few percent for any leaf
-        size.
+        A fully grown tree does not depend on how often a row was drawn. With `bootstrap=True` and
+        `max_samples=None` a part of the row's influence is therefore missed, and the standard error
+        of fully grown trees is too small. It is more accurate for trees with larger leaves, and for
+        subsamples without replacement, such as `bootstrap=False, max_samples=0.25`.
 
         Cost: the members' predictions, and O(m B s) time for m points, B members of s rows,
         in blocks of bounded memory.
@@ -76,7 +75,7 @@ class UncertaintyMixin:
         return np.sqrt(np.maximum(self._jackknife(X, warn_below=True)[0], 0.0))
 
     def ensemble_std(self, X: MatrixLike) -> np.ndarray:
-        """Standard deviation of the members' predictions around their mean.
+        """Compute the standard deviation of the predictions of the members around their mean.
 
         It is the effect of the random draw of rows and features on a single member, and does not
         decrease with the number of members. For the error of the mean see `standard_error`.
@@ -105,7 +104,7 @@ class UncertaintyMixin:
         return np.concatenate([predictions.std(axis=0, ddof=1) for predictions in chunks])
 
     def variance_decomposition(self, X: MatrixLike) -> VarianceDecomposition:
-        """Variance of one member, correlation between members, variance of their mean.
+        """Estimate the variance and correlation of members and the variance of their mean.
 
         Over fresh training sets and fresh draws a member has variance sigma², two members fitted
         to one training set have correlation rho, and the mean of B of them has variance
@@ -125,11 +124,11 @@ class UncertaintyMixin:
         Raises
         ------
         ValueError
-            As `standard_error`.
+            As for `standard_error`.
 
         Notes
         -----
-        Cost: as `standard_error`.
+        The cost is that of `standard_error`.
 
         References
         ----------
@@ -141,7 +140,7 @@ class UncertaintyMixin:
     def _check_uncertainty(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
         if len(self.estimators_) < 2:
-            raise ValueError("The spread of the members needs n_estimators >= 2.")
+            raise ValueError("The spread of the members requires n_estimators >= 2.")
         return self._validate_X(X)
 
     def _jackknife(self, X: MatrixLike, warn_below: bool = False) -> tuple[np.ndarray, np.ndarray]:

@@ -40,20 +40,21 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         `min_samples_split`.
 
     min_samples_split : int or float, default=2
-        Minimum number of rows of a node to be split; a float is a fraction of all training rows.
+        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
 
     min_samples_leaf : int or float, default=1
-        Minimum number of rows of a leaf; a float is a fraction of all training rows.
+        Minimum number of rows in a leaf; a float is a fraction of all training rows.
 
     min_weight_fraction_leaf : float, default=0.0
         Minimum weight of a leaf, as a fraction of a tree's total weight.
 
     max_features : {"sqrt", "log2"}, int, float or None, default=1.0
-        Number of features drawn at each split, m_try in [Shah, §4.5]: with fewer the trees are
-        less correlated and each of them is less accurate.
+        Number of features drawn at each split, m_try in [Shah, §4.5]; a float is a fraction of all
+        features, `None` is all of them. With fewer features the trees are less correlated, and each
+        of them is usually less accurate.
 
     max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree, grown best first; `None` is no limit.
+        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
 
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the impurity by a split.
@@ -63,8 +64,8 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         `max_samples=None` each tree is fitted to all rows.
 
     oob_score : bool or callable, default=False
-        Whether to score the forest on the rows that were not drawn for a tree; a callable is the
-        metric, `metric(y_true, y_pred)`, instead of R².
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of R².
 
     n_jobs : int, default=None
         Number of threads that fit trees. The model does not depend on it.
@@ -76,7 +77,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         1 prints progress to standard error every few seconds, 2 after every tree.
 
     warm_start : bool, default=False
-        Whether `fit` keeps the trees of the previous fit and adds the missing ones.
+        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
@@ -100,10 +101,10 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         The fitted trees.
 
     estimators_features_ : list of ndarray
-        All columns, for each tree: features are drawn at the splits.
+        Indices of all columns, for each tree: features are drawn at the splits.
 
     estimators_samples_ : list of ndarray
-        The rows drawn for each tree, repeated as often as drawn.
+        Indices of the rows drawn for each tree, repeated as often as drawn.
 
     n_outputs_ : int
         Number of targets.
@@ -121,10 +122,10 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         Out-of-bag score, on the rows that were not drawn for at least one tree.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... trees; NaN as long as no row has been left out.
+        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
 
     oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        Mean prediction of the trees for which the row was not drawn; NaN if there is none.
+        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
 
     See Also
     --------
@@ -133,9 +134,9 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
 
     Notes
     -----
-    Cost: B trees, each about O(m_try s' log² s') for s' distinct rows; the draw O(s log s). With
-    the same `random_state` the trees are those of scikit-learn's class (release 1.9), fitted to
-    the distinct rows with their counts.
+    The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s log
+    s) for each draw. With the same `random_state` the trees are those of scikit-learn's class
+    (release 1.9), fitted to the distinct rows with their counts.
 
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
@@ -227,20 +228,21 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         `min_samples_split`.
 
     min_samples_split : int or float, default=2
-        Minimum number of rows of a node to be split; a float is a fraction of all training rows.
+        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
 
     min_samples_leaf : int or float, default=1
-        Minimum number of rows of a leaf; a float is a fraction of all training rows.
+        Minimum number of rows in a leaf; a float is a fraction of all training rows.
 
     min_weight_fraction_leaf : float, default=0.0
         Minimum weight of a leaf, as a fraction of a tree's total weight.
 
     max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
-        Number of features drawn at each split, m_try in [Shah, §4.5]: with fewer the trees are
-        less correlated and each of them is less accurate.
+        Number of features drawn at each split, m_try in [Shah, §4.5]; a float is a fraction of all
+        features, `None` is all of them. With fewer features the trees are less correlated, and each
+        of them is usually less accurate.
 
     max_leaf_nodes : int, default=None
-        Maximum number of leaves of a tree, grown best first; `None` is no limit.
+        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
 
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the impurity by a split.
@@ -250,8 +252,8 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         `max_samples=None` each tree is fitted to all rows.
 
     oob_score : bool or callable, default=False
-        Whether to score the forest on the rows that were not drawn for a tree; a callable is the
-        metric, `metric(y_true, y_pred)`, instead of accuracy.
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of accuracy.
 
     n_jobs : int, default=None
         Number of threads that fit trees. The model does not depend on it.
@@ -263,12 +265,13 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         1 prints progress to standard error every few seconds, 2 after every tree.
 
     warm_start : bool, default=False
-        Whether `fit` keeps the trees of the previous fit and adds the missing ones.
+        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
 
     class_weight : {"balanced", "balanced_subsample"} or dict, default=None
-        Weights of the classes, by which `sample_weight` is multiplied: a dict of weights by label,
-        or such that all classes have the same total weight, among all rows (`"balanced"`) or among
-        those drawn for each tree (`"balanced_subsample"`).
+        Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
+        of each label. `"balanced"` gives all classes the same total weight over all rows,
+        `"balanced_subsample"` over the rows drawn for each tree. With `None` no class weights are
+        used.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
@@ -281,7 +284,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         constrained.
 
     voting : {"soft", "hard"}, default="soft"
-        Whether the trees' probabilities are averaged or the trees vote.
+        `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -295,10 +298,10 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         The fitted trees.
 
     estimators_features_ : list of ndarray
-        All columns, for each tree: features are drawn at the splits.
+        Indices of all columns, for each tree: features are drawn at the splits.
 
     estimators_samples_ : list of ndarray
-        The rows drawn for each tree, repeated as often as drawn.
+        Indices of the rows drawn for each tree, repeated as often as drawn.
 
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
@@ -319,10 +322,10 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         Out-of-bag score, on the rows that were not drawn for at least one tree.
 
     oob_scores_ : ndarray of shape (n_estimators,)
-        The same after 1, 2, ... trees; NaN as long as no row has been left out.
+        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
 
     oob_decision_function_ : ndarray of shape (n_samples, n_classes)
-        Mean prediction of the trees for which the row was not drawn; NaN if there is none.
+        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
 
     See Also
     --------
@@ -331,9 +334,9 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
 
     Notes
     -----
-    Cost: B trees, each about O(m_try s' log² s') for s' distinct rows; the draw O(s log s). With
-    the same `random_state` the trees are those of scikit-learn's class (release 1.9), fitted to
-    the distinct rows with their counts.
+    The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s log
+    s) for each draw. With the same `random_state` the trees are those of scikit-learn's class
+    (release 1.9), fitted to the distinct rows with their counts.
 
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B

@@ -159,7 +159,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         Raises
         ------
         ValueError
-            If a parameter does not fit the data; the message names it.
+            If a parameter cannot be used with the data; the message names the parameter.
         """
         X, y = validate_data(
             self, X, y, multi_output=True, **self._target_validation, **self._validation()
@@ -187,8 +187,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
             if best == 0 and truncated:
                 warnings.warn(
                     "The leave-one-out error is smallest at the smallest max_samples compared, "
-                    f"{grid[0]}; pass smaller ones as max_samples_grid (they need more neighbors "
-                    "and more time).",
+                    f"{grid[0]}. Pass smaller values as max_samples_grid to include them; they "
+                    "need more neighbors and more time.",
                     UserWarning,
                     stacklevel=3,
                 )

@@ -28,7 +28,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     """Bagged k-nearest-neighbour regression with infinitely many replications.
 
     The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
-    computed without drawing anything: the i-th nearest training row of a point has a weight that
+    computed without resampling: the i-th nearest training row of a point has a weight that
     depends on its rank only, given by
     :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`, so a prediction is one
     neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at
@@ -44,24 +44,24 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         Number s of rows that are drawn for each bagged fit.
 
         - int: s itself. At most the number of rows where `bootstrap` is not True.
-        - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
+        - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
         - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
           variance in the bound of [Bach, §10.1.2] up to a constant.
         - "loo": the size with the smallest leave-one-out error on a grid; see `loo_path_`.
 
-        With `bootstrap="bernoulli"` a float is the probability q of each row and the others stand
-        for q = s / n_samples.
+        With `bootstrap="bernoulli"` a float is the probability q of each row, and the other values
+        give q = s / n_samples.
 
     max_samples_grid : array-like of int or float, default=None
-        The sizes that `max_samples="loo"` compares, each read as `max_samples` is. None: about 32
-        in geometric progression up to n_samples, and that of "rate". They start at `n_neighbors`,
-        or, above 1,000 rows, at the size for which 1,000 neighbours carry the weight: smaller sizes
-        need more neighbours, all of them at s = 1.
+        The sizes that `max_samples="loo"` compares, with the meaning of `max_samples`. If None,
+        about 32 sizes in geometric progression up to n_samples, and the size of "rate". The
+        progression starts at `n_neighbors`, or, for more than 1,000 rows, at the size for which
+        1,000 neighbours have the weight, because smaller sizes need more neighbours.
 
     bootstrap : bool or "bernoulli", default=False
         How rows are drawn: False, without replacement, the scheme analysed in [Bach, §10.1.2];
         True, s draws with replacement, where a row drawn c times counts as c neighbours;
-        "bernoulli", each row by itself with probability q.
+        "bernoulli", each row independently with probability q.
 
     weight_tol : float, default=1e-12
         Neighbours beyond the rank after which the weights sum to at most this are not used; their
@@ -78,12 +78,12 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         Power of the Minkowski metric.
 
     metric : str or callable, default="minkowski"
-        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X holds
-        distances to the training rows, dense or as the sparse graph of a
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X contains
+        distances to the training rows, as a dense array or as the sparse graph of a
         :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
 
     metric_params : dict, default=None
-        Further arguments of the metric.
+        Additional keyword arguments of the metric.
 
     n_jobs : int, default=None
         Number of threads of the neighbour query. The predictions do not depend on it.
@@ -97,7 +97,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         Weight of the i-th nearest training row, never increasing with i.
 
     mean_weight_ : float
-        Weight of the overall mean: one less the sum of `weights_`.
+        Weight of the overall mean: one minus the sum of `weights_`.
 
     loo_path_ : dict of ndarray
         With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
@@ -116,8 +116,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     ------
     ValueError
         If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
-        distances are not finite; if a precomputed graph holds fewer neighbours than the weights
-        need.
+        distances are not finite; if a precomputed graph contains fewer neighbours than the
+        weights require.
 
     See Also
     --------
@@ -130,7 +130,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     *Ties.* Rows at equal distance share their weights, so a prediction does not depend on the order
     of the rows (up to rounding): it is the average over all orders of tied rows. Two neighbours
     are tied when their distances differ by less than 1e-10 of the larger. Equal rows of a dense X
-    are merged before the search, so many duplicates make it faster, not slower.
+    are merged before the search, so duplicates reduce the cost of the search.
 
     *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places are filled
     by the overall mean of y, with (1-q)^n of the weight for k = 1. In expectation that equals
@@ -139,8 +139,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
     s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
-    exact up to `weight_tol` and come from one query of the training rows among themselves. Where
-    sizes agree up to rounding the smallest is chosen.
+    exact up to `weight_tol` and come from one query of the training rows among themselves. If the
+    errors of several sizes agree up to rounding, the smallest size is selected.
 
     *Cost.* `fit` builds the search tree, O(d n log n). `predict` finds the R = `len(weights_)`
     nearest neighbours of each query, R log R each at best, plus R per output. "loo" finds the R
@@ -207,7 +207,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     """Bagged k-nearest-neighbour classification with infinitely many replications.
 
     The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
-    as the number of replications grows, computed without drawing anything: the i-th nearest
+    as the number of replications grows, computed without resampling: the i-th nearest
     training row of a point gives its class a weight that depends on its rank only, given by
     :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. For `n_neighbors=1` it is
     also the limit of the majority vote, and universally consistent where s/n -> 0 and s -> infinity
@@ -222,23 +222,23 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Number s of rows that are drawn for each bagged fit.
 
         - int: s itself. At most the number of rows where `bootstrap` is not True.
-        - float in (0, 1]: the share of the rows, s = max(1, int(share * n_samples)).
+        - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
         - "rate": s = int(n_samples ** (d / (d + 2))) for d features.
         - "loo": the size with the smallest leave-one-out Brier score on a grid; see `loo_path_`.
 
-        With `bootstrap="bernoulli"` a float is the probability q of each row and the others stand
-        for q = s / n_samples.
+        With `bootstrap="bernoulli"` a float is the probability q of each row, and the other values
+        give q = s / n_samples.
 
     max_samples_grid : array-like of int or float, default=None
-        The sizes that `max_samples="loo"` compares, each read as `max_samples` is. None: about 32
-        in geometric progression up to n_samples, and that of "rate". They start at `n_neighbors`,
-        or, above 1,000 rows, at the size for which 1,000 neighbours carry the weight: smaller sizes
-        need more neighbours, all of them at s = 1.
+        The sizes that `max_samples="loo"` compares, with the meaning of `max_samples`. If None,
+        about 32 sizes in geometric progression up to n_samples, and the size of "rate". The
+        progression starts at `n_neighbors`, or, for more than 1,000 rows, at the size for which
+        1,000 neighbours have the weight, because smaller sizes need more neighbours.
 
     bootstrap : bool or "bernoulli", default=False
         How rows are drawn: False, without replacement; True, s draws with replacement, where a row
-        drawn c times counts as c neighbours; "bernoulli", each row by itself with probability q,
-        the scheme of [Ghoshdastidar, theorem En.2].
+        drawn c times counts as c neighbours; "bernoulli", each row independently with probability
+        q, the scheme of [Ghoshdastidar, theorem En.2].
 
     weight_tol : float, default=1e-12
         Neighbours beyond the rank after which the weights sum to at most this are not used; their
@@ -255,12 +255,12 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Power of the Minkowski metric.
 
     metric : str or callable, default="minkowski"
-        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X holds
-        distances to the training rows, dense or as the sparse graph of a
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X contains
+        distances to the training rows, as a dense array or as the sparse graph of a
         :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
 
     metric_params : dict, default=None
-        Further arguments of the metric.
+        Additional keyword arguments of the metric.
 
     n_jobs : int, default=None
         Number of threads of the neighbour query. The predictions do not depend on it.
@@ -277,7 +277,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Weight of the i-th nearest training row, never increasing with i.
 
     mean_weight_ : float
-        Weight of the class frequencies: one less the sum of `weights_`.
+        Weight of the class frequencies: one minus the sum of `weights_`.
 
     loo_path_ : dict of ndarray
         With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
@@ -296,8 +296,8 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     ------
     ValueError
         If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
-        distances are not finite; if a precomputed graph holds fewer neighbours than the weights
-        need.
+        distances are not finite; if a precomputed graph contains fewer neighbours than the
+        weights require.
 
     See Also
     --------
@@ -367,7 +367,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         return EncodedTargets(np.array(targets, dtype=np.float64), 0, attributes)
 
     def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
-        """Weight of each class around each row.
+        """Predict the class probabilities, the weight of each class around each row.
 
         Parameters
         ----------
@@ -377,8 +377,8 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         Returns
         -------
         probabilities : ndarray of shape (n_queries, n_classes) or list of such
-            Class probabilities in the order of `classes_`; a list, one array an output, if y has
-            several columns.
+            Class probabilities in the order of `classes_`; if y has several columns, a list
+            with one array per output.
         """
         averages = self._average(X)
         single = not isinstance(self.classes_, list)

@@ -63,7 +63,7 @@ def grid_from_user(law: type[RankLaw], grid: ArrayLike, n: int, k: int) -> list[
     integral = grid.dtype.kind in "iu"
     if not (grid > 0).all() or (not integral and not (grid <= 1).all()):
         raise ValueError(
-            "max_samples_grid must hold ints of at least 1 or floats in (0, 1], "
+            "max_samples_grid must contain ints of at least 1 or floats in (0, 1], "
             f"got {grid.tolist()}."
         )
     try:

@@ -40,23 +40,23 @@ def bagged_nearest_neighbors_weights(
         - False: s rows without replacement, the scheme analysed in [Bach, §10.1.2].
         - True: s draws with replacement. A row drawn c times counts as c neighbours, as it does in
           a k-NN fit on the repeated rows.
-        - "bernoulli": every row by itself with probability q [Ghoshdastidar, theorem En.2].
+        - "bernoulli": every row independently with probability q [Ghoshdastidar, theorem En.2].
 
     weight_tol : float, default=1e-12
-        The weights end at the first rank beyond which all the others have at most this sum.
+        The weights are cut off at the first rank beyond which the others sum to at most this.
 
     Returns
     -------
     weights : ndarray of shape (n_ranks,)
         Positive weights of ranks 1 to `n_ranks`; about k (n/s) log(1/weight_tol) of them when s is
-        large. They sum to one, less what was cut (at most `weight_tol`) and, under Bernoulli
-        sampling, less the expected share of the k places that stay empty, E[(k - M)_+] / k with
+        large. They sum to one, minus what was cut off (at most `weight_tol`) and, with Bernoulli
+        sampling, minus the expected share of the k places that stay empty, E[(k - M)_+] / k with
         M ~ Bin(n, q); for k = 1 that is (1 - q)^n.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter has the wrong type or lies outside its range; the message names it.
+        If a parameter has the wrong type or is outside its range; the message names the parameter.
 
     Notes
     -----
@@ -107,13 +107,13 @@ def _check_arguments(
         if max_samples < 1:
             raise ValueError(f"max_samples must be at least 1, got {max_samples}.")
     elif not 0 < float(max_samples) <= 1:
-        raise ValueError(f"max_samples must lie in (0, 1] if it is a float, got {max_samples}.")
+        raise ValueError(f"max_samples must be in (0, 1] if it is a float, got {max_samples}.")
     if not isinstance(bootstrap, (bool, np.bool_, str)) or bootstrap not in RANK_LAWS:
         raise ValueError(f"bootstrap must be one of {tuple(RANK_LAWS)}, got {bootstrap!r}.")
     if not isinstance(weight_tol, numbers.Real):
         raise TypeError(f"weight_tol must be a float, got {weight_tol!r}.")
     if not 0 <= float(weight_tol) < 1:
-        raise ValueError(f"weight_tol must lie in [0, 1), got {weight_tol}.")
+        raise ValueError(f"weight_tol must be in [0, 1), got {weight_tol}.")
 
 
 def rank_weights(law: RankLaw, tol: float) -> np.ndarray:

@@ -61,9 +61,8 @@ def index_points(
 class MinkowskiTree:
     """SciPy's k-d tree with the interface of `NearestNeighbors`.
 
-    For hundreds of neighbours a query it needs two thirds of the time of scikit-learn's tree, for
-    features with many zeros a fifth. Splits are at sliding midpoints: medians are slow to find
-    among many equal values.
+    It is faster than scikit-learn's tree for hundreds of neighbours per query. Splits are at
+    sliding midpoints: medians are slow to find among many equal values.
     """
 
     metric = "minkowski"
@@ -125,9 +124,9 @@ class NeighborSearch:
         k = min(n_ranks + 1 + (own is not None), self.n_points)
         if limit < min(n_ranks + (own is not None), self.n_points):
             raise ValueError(
-                f"X holds only {limit} precomputed neighbors of some row, but the weights are "
-                f"positive for {n_ranks} neighbors: store more of them, or increase max_samples or "
-                "weight_tol."
+                f"X contains only {limit} precomputed neighbors of some row, but the weights are "
+                f"positive for {n_ranks} neighbors. Store more neighbors, or increase max_samples "
+                "or weight_tol."
             )
         yield from self._blocks(X, np.arange(X.shape[0]), min(k, limit), limit, n_ranks, own)
 

@@ -161,10 +161,10 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
                 name = type(estimator).__name__
                 raise ValueError(
                     f"estimator: algorithm={algorithm!r} with more than two classes (y has "
-                    f"{len(classes.labels)}) needs a weak learner with a weight for each row and "
-                    f"class, such as DecisionStumpClassifier; {name} has one weight for each row. "
-                    "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around this "
-                    "estimator."
+                    f"{len(classes.labels)}) requires a weak learner with a weight for each "
+                    f"row and class, such as DecisionStumpClassifier; {name} has one weight for "
+                    "each row. Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
+                    "this estimator."
                 )
         algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
         task = ClassTask(*classes, CRITERION_OF[algorithm])
@@ -214,12 +214,12 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             needed, fits = "classifier", is_classifier(estimator) or not is_regressor(estimator)
         if not fits:
             raise ValueError(
-                f"estimator: algorithm={self.algorithm!r} needs a {needed}; {name} is not a "
+                f"estimator: algorithm={self.algorithm!r} requires a {needed}; {name} is not a "
                 f"{needed}."
             )
         if self.algorithm == "real" and not hasattr(estimator, "predict_proba"):
             raise ValueError(
-                f"estimator: algorithm='real' needs predict_proba, which {name} does not have."
+                f"estimator: algorithm='real' requires predict_proba, which {name} does not have."
             )
 
     def _data_checks(self) -> dict:

@@ -15,7 +15,7 @@ class AdaBoostClassifier(BaseAdaBoost):
     replacement for :class:`sklearn.ensemble.AdaBoostClassifier`: parameters and attributes keep
     their meaning. Two defaults differ. The weak learner is the stump with the least weighted error
     instead of the tree of depth one with the least Gini index. With stumps and more than two
-    classes the algorithm is AdaBoost.MH; ``algorithm="discrete"`` is SAMME.
+    classes the algorithm is AdaBoost.MH; ``algorithm="discrete"`` gives SAMME.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ class AdaBoostClassifier(BaseAdaBoost):
         - ``"discrete"``: a weighted vote; the exact line search gives the coefficient
           alpha = log((1 - eps) / eps) [Ghoshdastidar, theorem En.4; Shah, §4.2; Bach, §10.3.4].
           For K > 2 classes this is SAMME, with coefficient alpha + log(K - 1).
-        - ``"mh"``: AdaBoost.MH, which tells each class from the others, with a weight for each row
-          and class (Schapire and Singer 1999). A stump has one threshold and votes for or against
-          each class on its left, and the opposite on its right (Kégl and Busa-Fekete 2009). For two
-          classes this is ``"discrete"``.
+        - ``"mh"``: AdaBoost.MH, which separates each class from the rest, with a weight for each
+          row and class (Schapire and Singer 1999). A stump has one threshold and votes for or
+          against each class on its left, and the opposite on its right (Kégl and Busa-Fekete 2009).
+          For two classes this is ``"discrete"``.
         - ``"real"``: a sum of confidences. Stumps minimise Z = 2 sum sqrt(W+ W-) and return half
           the log-odds of each side (Schapire and Singer 1999).
         - ``"gentle"``: a sum of least-squares fits to -1 and +1, which are Newton steps of the
-          exponential loss (Friedman, Hastie and Tibshirani 2000). This algorithm is the least
-          sensitive to wrong labels.
+          exponential loss (Friedman, Hastie and Tibshirani 2000). The outputs of stumps are in
+          [-1, 1], while half log-odds can be large.
         - ``"auto"``: ``"mh"`` for more than two classes if the weak learner is a decision stump,
           otherwise ``"discrete"``.
 
@@ -54,7 +54,7 @@ class AdaBoostClassifier(BaseAdaBoost):
         stumps return a value for each side and class.
 
     random_state : int, RandomState instance or None, default=None
-        Seeds the weak learners that have a `random_state`.
+        Seed of the weak learners that have a `random_state`.
 
     Attributes
     ----------

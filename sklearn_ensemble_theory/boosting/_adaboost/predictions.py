@@ -61,6 +61,7 @@ class VotesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
@@ -76,11 +77,12 @@ class VotesMixin:
             yield scores / norm
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """The score of each row; positive is the second class.
+        """Compute the score of each row; for two classes, positive predicts the second class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -107,10 +109,12 @@ class VotesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Predictions.
         """
         return self._decide(self.decision_function(X))
 
@@ -120,10 +124,12 @@ class VotesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
         y : ndarray of shape (n_samples,)
+            Predictions after the round.
         """
         for score in self.staged_decision_function(X):
             yield self._decide(score)
@@ -147,17 +153,19 @@ class VotesMixin:
 
         For ``"real"`` and ``"gentle"`` these are 1 / (1 + exp(-2 F)), the inverse link of the
         exponential loss. For ``"discrete"`` they are scikit-learn's softmax of the normalised
-        votes, which ranks rows as the decision function does and is not calibrated. For more than
-        two classes and any algorithm but ``"discrete"`` they are 1 / (1 + (K-1) exp(-2 F_k)), the
-        inverse link for each class, divided by their sum.
+        votes, which orders the rows as the decision function does and is not calibrated. For more
+        than two classes and any algorithm but ``"discrete"`` they are 1 / (1 + (K-1) exp(-2 F_k)),
+        the inverse link for each class, divided by their sum.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities, in the order of `classes_`.
         """
         return self._to_proba(self.decision_function(X), self._norms()[-1])
 
@@ -167,10 +175,12 @@ class VotesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
         proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities after the round, in the order of `classes_`.
         """
         for score, norm in zip(self.staged_decision_function(X), self._norms()):
             yield self._to_proba(score, norm)
@@ -181,10 +191,12 @@ class VotesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms of the class probabilities, in the order of `classes_`.
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
 
@@ -196,13 +208,16 @@ class VotesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows with known classes.
         y : array-like of shape (n_samples,)
             True classes.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
 
         Yields
         ------
         score : float
+            Accuracy after the round.
         """
         for prediction in self.staged_predict(X):
             yield accuracy_score(y, prediction, sample_weight=sample_weight)
@@ -210,20 +225,22 @@ class VotesMixin:
     def margins(self, X: Any, y: ArrayLike) -> np.ndarray:
         """The normalised margin of each row, in [-1, 1]; positive where it is classified correctly.
 
-        For two classes y f(x) over the sum of the coefficients (times the learners' largest
-        outputs, for confidences); for more classes the score of y less the largest score of another
-        class, over the largest possible difference: for ``"discrete"`` the share of votes for y
-        less the largest share of another class.
+        For two classes it is y f(x), divided by the sum of the coefficients (for confidences, times
+        the largest outputs of the learners). For more classes it is the score of y minus the
+        largest score of another class, divided by the largest possible difference; with
+        ``"discrete"`` this is the share of votes for y minus the largest share of another class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows with known classes.
         y : array-like of shape (n_samples,)
             True classes, among `classes_`.
 
         Returns
         -------
         margins : ndarray of shape (n_samples,)
+            Margins.
         """
         score = self.decision_function(X)
         y = np.asarray(y)

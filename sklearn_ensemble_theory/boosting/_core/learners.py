@@ -103,8 +103,8 @@ def clone_learner(
     """The same without the fast path: clones fitted in each round."""
     if task.kind not in CLONES:
         raise ValueError(
-            f"estimator: {type(estimator).__name__} has no search that minimises the risk over the "
-            "coefficient and the learner together."
+            f"estimator: {type(estimator).__name__} has no search that minimises the risk jointly "
+            "over the learner and its coefficient."
         )
     kind = CLONES[task.kind]
     if options.risk is not None and is_tree(estimator):

@@ -45,6 +45,7 @@ class ProbabilitiesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
@@ -61,9 +62,11 @@ class ProbabilitiesMixin:
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms of the class probabilities, in the order of `classes_`.
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))

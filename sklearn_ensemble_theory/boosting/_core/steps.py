@@ -1,7 +1,7 @@
 """Step rules: how far to go along the weak learner's outputs.
 
 A rule is a subclass of `Step`, with one line in `STEP_RULES` if users may choose it by name. It is
-called in each round with what is known then and returns a `StepResult`; it keeps no result of a
+called in each round and returns a `StepResult`; it keeps no result of a
 round in itself. Each coefficient is multiplied by `learning_rate`, a float or a callable of the
 round t = 0, 1, ...
 """
@@ -27,7 +27,7 @@ class StepResult(NamedTuple):
     coefficient : float or None
         b of u + b psi; None ends the loop, without a step.
     details : object
-        What else is known about the round, for whoever reads the records.
+        Further results of the round, which are stored in its record.
     """
 
     coefficient: float | None
@@ -71,7 +71,7 @@ class Step:
         return LeastSquaresTask()
 
     def prepare(self, learner: Any) -> None:
-        """Take what the rule needs to know of the weak learner, before the first round."""
+        """Get what the rule needs from the weak learner, before the first round."""
         return
 
     def rate(self, t: int) -> float:
@@ -141,7 +141,7 @@ class JointStep(FixedStep):
     def check(self, risk: Any, n_scores: int = 1) -> None:
         if n_scores > 1:
             raise ValueError(
-                f"step='joint' needs a loss with one score, {type(risk.loss).__name__} has "
+                f"step='joint' requires a loss with one score; {type(risk.loss).__name__} has "
                 f"{n_scores}; use OneVsRestClassifier around this estimator."
             )
 
@@ -157,7 +157,7 @@ class _QuadraticStep(Step):
     def check(self, risk: Any, n_scores: int = 1) -> None:
         if not np.isfinite(risk.loss.smoothness):
             raise ValueError(
-                f"step={self.name!r} needs a loss with a finite smoothness constant; "
+                f"step={self.name!r} requires a loss with a finite smoothness constant; "
                 f"{type(risk.loss).__name__} has none. Use step='line_search' or step='fixed'."
             )
 
@@ -207,8 +207,8 @@ class SmoothStep(_QuadraticStep):
             self.output_bound = getattr(learner, "outputs_bound", None)
         if self.output_bound is None:
             raise ValueError(
-                "step='smooth' needs output_bound, a bound on the root mean square of the outputs "
-                "of every weak learner. step='quadratic_bound' uses that of each round instead."
+                "step='smooth' requires output_bound, a bound on the root mean square of the "
+                "outputs of every weak learner. step='quadratic_bound' does not need it."
             )
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
@@ -216,8 +216,8 @@ class SmoothStep(_QuadraticStep):
         assert bound is not None  # see `prepare`
         if mean_square > bound**2 * (1 + OUTPUT_TOLERANCE):
             raise ValueError(
-                f"output_bound={bound:g}, but a weak learner's outputs have a root mean square of "
-                f"{np.sqrt(mean_square):g}."
+                f"output_bound={bound:g} is too small: the outputs of a weak learner have a root "
+                f"mean square of {np.sqrt(mean_square):g}."
             )
         return state.scale * gain / (risk.loss.smoothness * bound**2)
 

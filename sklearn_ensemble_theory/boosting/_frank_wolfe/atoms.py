@@ -50,7 +50,7 @@ class Atoms:
     def best(self, target, weight, scores=None):
         """The best atom and its outputs, of positive inner product with weight * target.
 
-        None if the learner has nothing to offer but outputs of 0.
+        None if the outputs of the learner are 0.
         """
         found = self.learner.best(target, weight, scores)
         if found is None:
@@ -61,8 +61,8 @@ class Atoms:
             return None
         if not largest < LARGEST_OUTPUT and not self.normalise:
             raise ValueError(
-                f"X: the outputs of a weak learner are as large as {largest:.1e}; scale the "
-                "features."
+                f"The outputs of a weak learner are as large as {largest:.1e}; scale the features "
+                "of X."
             )
         size = largest * np.sqrt(inner(weight, (outputs / largest) ** 2)) if self.normalise else 1.0
         sign = -1.0 if inner(weight * target, outputs / largest) < 0 else 1.0

@@ -84,8 +84,8 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out; the splits of `cv` refer to all rows
-            nevertheless, and an integer `cv` splits the rows that are left.
+            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
+            rows, while an integer `cv` splits the rows of positive weight.
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
@@ -141,23 +141,23 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         if names[0] != "fully_corrective":
             if self.estimator is not None:
                 raise ValueError(
-                    f"{names[0]} needs the finite dictionary of estimator=None; use "
+                    f"{names[0]}=True requires estimator=None, the columns of X; use "
                     "fully_corrective=True with weak learners."
                 )
             if self.step == "open_loop":
-                raise ValueError(f"{names[0]} needs step='line_search' or step='short'.")
+                raise ValueError(f"{names[0]}=True requires step='line_search' or step='short'.")
         return VARIANTS[names[0]]
 
     def _make_loss(self):
         loss = make_loss(self.loss, n_classes=2 if is_classifier(self) else 0)
         if not loss.differentiable:
             raise ValueError(
-                f"loss: {type(loss).__name__} is not differentiable; Frank-Wolfe needs a loss with "
-                "a gradient everywhere."
+                f"loss: {type(loss).__name__} is not differentiable; Frank-Wolfe requires a "
+                "differentiable loss."
             )
         if self.step == "short" and not np.isfinite(loss.smoothness):
             raise ValueError(
-                f"step='short' needs a loss with a finite smoothness constant; "
+                f"step='short' requires a loss with a finite smoothness constant; "
                 f"{type(loss).__name__} has none. Use step='line_search'."
             )
         return loss
@@ -171,7 +171,7 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         radii = self.radii
         radii = full.norm_of_one_atom() * RADII if radii is None else np.sort(np.ravel(radii))
         if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
-            raise ValueError("radii must hold positive numbers.")
+            raise ValueError("radii must contain positive numbers only.")
         # Squares of the targets themselves might overflow or vanish; powers of two are exact.
         unit = power_of_two(full.target.scale)
         risks = np.empty((len(radii), len(splits)))
@@ -216,7 +216,8 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        ReLUNetwork
+        network : ReLUNetwork
+            The network.
         """
         check_is_fitted(self)
         networks: list[Any] = [member.to_network() for member in self.estimators_]
@@ -236,7 +237,8 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
 
         Returns
         -------
-        MetadataRouter
+        routing : MetadataRouter
+            Routing information.
         """
         router = MetadataRouter(owner=self).add_self_request(self)
         if self.estimator is None:

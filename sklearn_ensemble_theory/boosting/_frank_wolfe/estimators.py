@@ -19,11 +19,11 @@ __all__ = ["FrankWolfeClassifier", "FrankWolfeRegressor"]
 class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss over functions of bounded variation norm.
 
-    The risk is minimised over all functions whose variation norm is at most `radius`: sums of
-    atoms, the outputs of a weak learner, whose absolute weights sum to at most `radius`. Each round
-    takes the atom psi along which the risk decreases fastest and moves towards radius * psi:
-    u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound, and an exact weak learner
-    gives an upper bound on the distance to the optimum, the dual gap.
+    The risk is minimised over all functions whose variation norm is at most `radius`. These are the
+    weighted sums of atoms, the outputs of a weak learner, with absolute weights that sum to at most
+    `radius`. Each round selects the atom psi along which the risk decreases fastest and moves
+    towards radius * psi: u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound. With an
+    exact weak learner, the dual gap is an upper bound on the difference to the minimum.
 
     Parameters
     ----------
@@ -42,43 +42,45 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         The negative of each atom is an atom, too.
     radius : float or "cv", default=1.0
         D, the bound on the variation norm: the sum of the absolute weights of the atoms, in units
-        of the score. "cv" takes the one with the least held-out risk from `radii`; each fold is
-        solved from the smallest to the largest, starting each time from the solution before.
+        of the score. "cv" selects the element of `radii` with the smallest held-out risk; in each
+        fold the radii are solved in increasing order, each from the solution of the previous one.
     loss : str or object, default="squared_error"
         "squared_error", "huber" (with ``delta=1``), "poisson", an instance of a differentiable loss
         of `boosting.losses`, or any object with the methods ``value(y, u)`` and
         ``gradient(y, u)`` of a convex smooth loss.
     n_estimators : int, default=100
-        Maximum number of rounds. With the columns of X more are often needed; a round is fast then.
+        Maximum number of rounds. With the columns of X, more rounds are often needed.
     step : {"line_search", "open_loop", "short"}, default="line_search"
-        eta in each round: the best in [0, 1]; 2/(t + 2) in round t; or the minimum of the quadratic
-        upper bound of the risk, which needs a loss with a finite smoothness constant.
+        Rule for eta: the minimiser of the risk in [0, 1]; 2/(t + 2) in round t; or the minimiser of
+        a quadratic upper bound of the risk, which requires a loss with a finite `smoothness`.
     away_steps : bool, default=False
-        Columns of X only: rounds move away from the worst active atom where the risk decreases
-        faster in that direction. This converges linearly where plain steps zigzag.
+        For the columns of X only: a round moves away from the worst active atom if the risk
+        decreases faster in that direction. Close to the solution this needs fewer rounds.
     pairwise : bool, default=False
-        Columns of X only: each round moves weight from the worst active atom to the best one.
+        For the columns of X only: each round moves weight from the worst active atom to the best
+        one.
     fully_corrective : bool, default=False
-        Minimise over the ball of all atoms found so far, after each new one. This gives the fewest
-        atoms; a round costs more, O(n t) for each inner step with weak learners.
+        Minimise the risk over the ball of all atoms found so far, after each new one. This usually
+        needs fewer atoms; a round costs more, O(n t) for each inner step with weak learners.
     tol : float, default=1e-4
         The rounds end when the dual gap is at most this share of the risk of the best constant.
     fit_intercept : bool, default=True
-        Fit an intercept that does not count in the norm; it is the best one in every round.
+        Whether to fit an intercept. It is not part of the norm and is optimised in every round.
     radii : array-like, default=None
-        The candidates for ``radius="cv"``. None is 16 values from 1/8 to 64 times the norm of the
+        The candidates for ``radius="cv"``. If None, 16 values from 1/8 to 64 times the norm of the
         best single atom.
     cv : int, cross-validation splitter or iterable, default=5
-        The splits for ``radius="cv"``. An integer is that many folds, not shuffled.
+        The splits for ``radius="cv"``. An integer specifies the number of folds, which are
+        not shuffled.
     random_state : int, RandomState instance or None, default=None
-        Seeds the weak learners.
+        Seed of the weak learners.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Coefficients of the columns of X, if `estimator` is None.
     estimators_ : list of fitted estimators
-        The members, otherwise.
+        The members, if `estimator` is not None.
     estimator_weights_ : ndarray of shape (n_members,)
         The score is the intercept plus the sum of these weights times the members' predictions.
     intercept_ : float
@@ -92,7 +94,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     variation_norm_ : float
         The sum of the absolute weights of the atoms, at most the radius.
     radius_ : float
-        The radius that was used.
+        The radius used.
     cv_radii_ : ndarray of shape (n_radii,)
         The candidates, with ``radius="cv"``.
     cv_risks_ : ndarray of shape (n_radii, n_folds)
@@ -188,10 +190,12 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,)
+            Predictions.
         """
         scores = self._scores(X)  # raises NotFittedError before a fit
         return self.loss_.inverse_link(scores)
@@ -206,11 +210,11 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
 class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
 
-    The risk is minimised over all functions whose variation norm is at most `radius`: sums of
-    atoms, the outputs of a weak learner, whose absolute weights sum to at most `radius`. Each round
-    takes the atom psi along which the risk decreases fastest and moves towards radius * psi:
-    u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound, and an exact weak learner
-    gives an upper bound on the distance to the optimum, the dual gap.
+    The risk is minimised over all functions whose variation norm is at most `radius`. These are the
+    weighted sums of atoms, the outputs of a weak learner, with absolute weights that sum to at most
+    `radius`. Each round selects the atom psi along which the risk decreases fastest and moves
+    towards radius * psi: u <- (1 - eta) u + eta radius psi. All iterates satisfy the bound. With an
+    exact weak learner, the dual gap is an upper bound on the difference to the minimum.
 
     Parameters
     ----------
@@ -229,43 +233,44 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         The negative of each atom is an atom, too.
     radius : float or "cv", default=1.0
         D, the bound on the variation norm: the sum of the absolute weights of the atoms, in units
-        of the score. "cv" takes the one with the least held-out risk from `radii`; each fold is
-        solved from the smallest to the largest, starting each time from the solution before.
+        of the score. "cv" selects the element of `radii` with the smallest held-out risk; in each
+        fold the radii are solved in increasing order, each from the solution of the previous one.
     loss : str or object, default="log_loss"
         "log_loss", "exponential", an instance of a differentiable loss of `boosting.losses`, or any
         object with the methods ``value(y, u)`` and ``gradient(y, u)`` of a convex smooth loss.
     n_estimators : int, default=100
-        Maximum number of rounds. With the columns of X more are often needed; a round is fast then.
+        Maximum number of rounds. With the columns of X, more rounds are often needed.
     step : {"line_search", "open_loop", "short"}, default="line_search"
-        eta in each round: the best in [0, 1]; 2/(t + 2) in round t; or the minimum of the quadratic
-        upper bound of the risk, which needs a loss with a finite smoothness constant.
+        Rule for eta: the minimiser of the risk in [0, 1]; 2/(t + 2) in round t; or the minimiser of
+        a quadratic upper bound of the risk, which requires a loss with a finite `smoothness`.
     away_steps : bool, default=False
-        Columns of X only: rounds move away from the worst active atom where the risk decreases
-        faster in that direction. This converges linearly where plain steps zigzag.
+        For the columns of X only: a round moves away from the worst active atom if the risk
+        decreases faster in that direction. Close to the solution this needs fewer rounds.
     pairwise : bool, default=False
-        Columns of X only: each round moves weight from the worst active atom to the best one.
+        For the columns of X only: each round moves weight from the worst active atom to the best
+        one.
     fully_corrective : bool, default=False
-        Minimise over the ball of all atoms found so far, after each new one. This gives the fewest
-        atoms; a round costs more, O(n t) for each inner step with weak learners.
+        Minimise the risk over the ball of all atoms found so far, after each new one. This usually
+        needs fewer atoms; a round costs more, O(n t) for each inner step with weak learners.
     tol : float, default=1e-4
         The rounds end when the dual gap is at most this share of the risk of the best constant.
     fit_intercept : bool, default=True
-        Fit an intercept that does not count in the norm; it is the best one in every round.
+        Whether to fit an intercept. It is not part of the norm and is optimised in every round.
     radii : array-like, default=None
-        The candidates for ``radius="cv"``. None is 16 values from 1/8 to 64 times the norm of the
+        The candidates for ``radius="cv"``. If None, 16 values from 1/8 to 64 times the norm of the
         best single atom.
     cv : int, cross-validation splitter or iterable, default=5
-        The splits for ``radius="cv"``. An integer is that many folds, not shuffled but stratified
-        by class.
+        The splits for ``radius="cv"``. An integer specifies the number of folds, which are
+        stratified by class and not shuffled.
     random_state : int, RandomState instance or None, default=None
-        Seeds the weak learners.
+        Seed of the weak learners.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Coefficients of the columns of X, if `estimator` is None.
     estimators_ : list of fitted estimators
-        The members, otherwise.
+        The members, if `estimator` is not None.
     estimator_weights_ : ndarray of shape (n_members,)
         The score is the intercept plus the sum of these weights times the members' predictions.
     intercept_ : float
@@ -279,7 +284,7 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
     variation_norm_ : float
         The sum of the absolute weights of the atoms, at most the radius.
     radius_ : float
-        The radius that was used.
+        The radius used.
     cv_radii_ : ndarray of shape (n_radii,)
         The candidates, with ``radius="cv"``.
     cv_risks_ : ndarray of shape (n_radii, n_folds)
@@ -383,15 +388,17 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         return np.where(y == classes[1], 1.0, -1.0), {"classes_": classes}
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Scores; above 0 is the second class.
+        """Compute the scores; a positive score predicts the second class.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        score : ndarray of shape (n_samples,)
+            Scores.
         """
         return self._scores(X)
 
@@ -401,10 +408,12 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
-        ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,)
+            Predictions.
         """
         second = self.decision_function(X) > 0
         return self.classes_[second.astype(int)]

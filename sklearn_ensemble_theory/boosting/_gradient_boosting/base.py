@@ -118,8 +118,8 @@ class BaseGradientBoosting(
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are left out.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
-            Validation rows. Their risk is recorded in `validation_scores_`, and decides when to
-            stop if `n_iter_no_change` is given; then no fraction of X is held out.
+            Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
+            is given, it determines when to stop, and no fraction of X is held out.
         sample_weight_val : array-like of shape (n_val,), default=None
             Weights of the validation rows.
         **fit_params : dict
@@ -142,7 +142,9 @@ class BaseGradientBoosting(
         estimator = self._base_learner()
         if is_classifier(estimator):
             name = type(estimator).__name__
-            raise ValueError(f"estimator: gradients are fitted by regressors, {name} is not one.")
+            raise ValueError(
+                f"estimator must be a regressor, as it is fitted to gradients; got {name}."
+            )
         continued = self.warm_start and self.__sklearn_is_fitted__()
         rows, description, loss = self._read(X, y, sample_weight, estimator, continued)
         rng = self._rng if continued else check_random_state(self.random_state)
@@ -190,7 +192,9 @@ class BaseGradientBoosting(
         X, y = self._validate(X, y, reset=not continued, y_numeric=not is_classifier(self))
         y, description = self._encode(y)
         if continued and not self._same_description(description):
-            raise ValueError("warm_start: y has other classes than in the fit that is continued.")
+            raise ValueError(
+                "With warm_start=True, y must not have other classes than in the previous fit."
+            )
         loss = make_loss(self.loss, _n_classes(description))
         if sample_weight is not None:
             check_takes_weights(estimator, "estimator")
@@ -219,7 +223,7 @@ class BaseGradientBoosting(
         check_consistent_length(X, y)
         y = self._encode_known(np.asarray(y), description)
         if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
-            raise ValueError("y_val must hold finite numbers.")
+            raise ValueError("y_val must contain finite numbers only.")
         if weight is not None:
             weight = check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
         return Rows(X, y, weight)
@@ -238,7 +242,7 @@ class BaseGradientBoosting(
         step = STEP_RULES[self.step].of(self)
         step.check(risk, risk.loss.n_scores(_n_classes(description)))
         if self.subsample < 1 and not step.fits_some_rows:
-            raise ValueError(f"step={self.step!r} needs subsample=1.0, got {self.subsample!r}.")
+            raise ValueError(f"step={self.step!r} requires subsample=1.0, got {self.subsample!r}.")
         return step
 
     def _begin(
@@ -253,7 +257,7 @@ class BaseGradientBoosting(
         if self.n_estimators < len(model.members):
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {len(model.members)} rounds "
-                "that warm_start continues."
+                "of the previous fit, which warm_start=True continues."
             )
         # The parameter `loss` may have changed since the rounds so far.
         model.loss = loss
@@ -346,8 +350,8 @@ class BaseGradientBoosting(
     def feature_importances_(self) -> np.ndarray:
         """Mean importance of each feature over the members, of sum 1.
 
-        Trees count by how much their splits reduce the squared error, as in scikit-learn; other
-        members that have importances count alike.
+        Trees are weighted by the reduction of the squared error by their splits, as in
+        scikit-learn. Other members with importances have equal weights.
         """
         check_is_fitted(self)
         total = np.zeros(self.n_features_in_)
@@ -359,8 +363,8 @@ class BaseGradientBoosting(
                     total += member.feature_importances_
         except AttributeError as error:
             raise AttributeError(
-                f"feature_importances_: {type(self.estimator_).__name__} has no "
-                "feature_importances_."
+                f"feature_importances_ is not available, because {type(self.estimator_).__name__} "
+                "does not have it."
             ) from error
         return total / total.sum() if total.any() else total
 
@@ -370,6 +374,7 @@ class BaseGradientBoosting(
         Returns
         -------
         routing : MetadataRouter
+            Routing information.
         """
         return (
             MetadataRouter(owner=self)

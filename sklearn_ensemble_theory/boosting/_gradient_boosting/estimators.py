@@ -1,17 +1,13 @@
 """The public gradient boosting estimators."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import ClassVar, Literal
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory._typing import LossLike, MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory.boosting._core.probabilities import (
-    ProbabilitiesMixin,
-    loss_gives_probabilities,
-)
+from sklearn_ensemble_theory._typing import LossLike, RandomStateLike
+from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._gradient_boosting.base import BaseGradientBoosting
 from sklearn_ensemble_theory.boosting._gradient_boosting.targets import ClassTargets, RealTargets
 from sklearn_ensemble_theory.boosting.losses.registry import loss_names
@@ -35,40 +31,42 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     n_estimators : int, default=100
         The largest number of rounds.
     learning_rate : float or callable, default=0.1
-        Factor of every step. A callable is given the round t = 0, 1, ...
+        Factor of every step. A callable is called with the round t = 0, 1, ...
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
-        The coefficient b of the round's outputs psi, before `learning_rate`.
+        Rule for the coefficient b of a round's outputs psi, before it is multiplied by
+        `learning_rate`.
 
         - "fixed": 1.
         - "line_search": minimises the risk along the outputs, exactly.
-        - "joint": b and the learner minimise the risk together: forward stagewise additive
-          modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. For base learners that have such
-          a search: `DecisionStumpRegressor`, with any loss that has one score. Use
-          ``learning_rate=1`` for the algorithm of the sources.
+        - "joint": minimises the risk jointly over b and the base learner: forward stagewise
+          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. It requires a base
+          learner with such a search, `DecisionStumpRegressor`, and a loss with one score. The
+          algorithm of the sources has ``learning_rate=1``.
         - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
-          b = -F'(u)'psi / (L |psi|²). For losses with a finite `smoothness`.
+          b = -F'(u)'psi / (L |psi|²). It requires a loss with a finite `smoothness`.
         - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
           [Bach, eq. (10.9)]; see `output_bound`. With ``init="zero"``, ``learning_rate=1`` and a
           base learner that maximises -F'(u)'psi over a fixed set of outputs, the risk and the
-          variation norm obey `bounds.greedy_boosting_bound` and
+          variation norm satisfy `bounds.greedy_boosting_bound` and
           `bounds.greedy_boosting_gauge_bound`.
 
     output_bound : float, default=None
         For ``step="smooth"``: R, a bound on the root mean square over the training rows of the
-        outputs of every base learner (any bound on their absolute values is one); C² is n R².
-        None uses what the base learner knows of its outputs, if it does.
+        outputs of every base learner; a bound on their absolute values can be used. C² is n R².
+        If None, the base learner must provide the bound, as
+        ``ReLUUnitRegressor("inner_product")`` does.
     reoptimize_leaves : bool, default=True
         Before a "fixed" or "line_search" step, re-optimise the leaf values of scikit-learn's trees
-        for the loss (Friedman 2001). False, and every other step, leaves the trees as they were
-        fitted to the negative gradient, as in [Shah, algorithm 3].
+        for the loss (Friedman 2001). With False, and with every other step, the trees keep the
+        values fitted to the negative gradient, as in [Shah, algorithm 3].
     init : estimator, "zero" or None, default=None
-        What the scores start from: the predictions of an estimator, which is fitted first, 0, or
-        the optimal constant (None).
+        Initial scores: the predictions of an estimator, which is fitted first; 0 with "zero"; the
+        optimal constant with None.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
     n_iter_no_change : int, default=None
-        Stop when the validation risk has not improved by more than `tol` for so many rounds. All
-        rounds are kept.
+        Stop when the validation risk has not improved by more than `tol` for this number of
+        rounds. All rounds are kept. If None, there is no early stopping.
     validation_fraction : float, default=0.1
         Share of the rows held out if `n_iter_no_change` is given and `X_val` is not.
     tol : float, default=1e-4
@@ -76,8 +74,8 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
     verbose : int, default=0
-        Progress on standard error: 1 now and then, 2 in every round. Callbacks of
-        `sklearn.callback` (1.9) are set by `set_callbacks`.
+        1 prints progress to standard error every few seconds, 2 in every round. Callbacks of
+        `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
         Seeds the base learners, the draws of `subsample` and the validation split.
 
@@ -86,7 +84,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     estimators_ : ndarray of shape (n_rounds, 1)
         The fitted base learners.
     steps_ : ndarray of shape (n_rounds,)
-        The coefficients b_t, learning rate included.
+        The coefficients b_t, including the learning rate.
     train_scores_ : ndarray of shape (n_rounds,)
         The risk F(u_t): the weighted mean of the loss on the training rows.
     validation_scores_ : ndarray of shape (n_rounds,)
@@ -94,15 +92,20 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
-        "weak learner": it found no member to add.
+        Why the rounds ended. "weak learner": the base learner found no member that reduces the
+        risk.
     init_ : float or fitted estimator
-        What the scores start from.
+        The initial scores, or the estimator that predicts them.
     loss_ : Loss
+        The loss.
     estimator_ : estimator
         The base learner that was cloned in each round.
     feature_importances_ : ndarray of shape (n_features,)
+        Mean importances of the base learners, where they have importances; of sum 1.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -111,8 +114,9 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
 
     Notes
     -----
-    One fit of the base learner in each round, and O(n) beside it; O(n) memory beside the data. A
-    base learner must support `sample_weight` if weights are given. Rows of weight 0 are left out.
+    A round consists of a fit of the base learner and O(n) further operations; the memory is O(n) in
+    addition to the data. The base learner must support `sample_weight` if weights are given. Rows
+    of weight 0 are left out.
 
     References
     ----------
@@ -174,34 +178,6 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         self.verbose = verbose
         self.random_state = random_state
 
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the target: the score through the loss's inverse link.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        u = self._raw(X)
-        return self.loss_.inverse_link(u)
-
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Predict the target after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-        """
-        for u in self._staged_raw(X):
-            yield np.array(self.loss_.inverse_link(u))
-
 
 class GradientBoostingClassifier(
     ProbabilitiesMixin, ClassTargets, ClassifierMixin, BaseGradientBoosting
@@ -210,8 +186,8 @@ class GradientBoostingClassifier(
 
     Each round fits the base learner to the negative gradient of the loss at the current scores by
     least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
-    Two classes are boosted in one score, with targets -1 and +1, +1 for the second of `classes_`;
-    more in one score for each class, with a base learner for each class and round.
+    Two classes have one score and the targets -1 and +1, where +1 is the second of `classes_`. More
+    than two classes have one score each, and a base learner is fitted for each class and round.
 
     Parameters
     ----------
@@ -225,40 +201,42 @@ class GradientBoostingClassifier(
     n_estimators : int, default=100
         The largest number of rounds.
     learning_rate : float or callable, default=0.1
-        Factor of every step. A callable is given the round t = 0, 1, ...
+        Factor of every step. A callable is called with the round t = 0, 1, ...
     step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
-        The coefficient b of the round's outputs psi, before `learning_rate`.
+        Rule for the coefficient b of a round's outputs psi, before it is multiplied by
+        `learning_rate`.
 
         - "fixed": 1.
         - "line_search": minimises the risk along the outputs, exactly.
-        - "joint": b and the learner minimise the risk together: forward stagewise additive
-          modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. For base learners that have such
-          a search: `DecisionStumpRegressor`, with any loss that has one score. Use
-          ``learning_rate=1`` for the algorithm of the sources.
+        - "joint": minimises the risk jointly over b and the base learner: forward stagewise
+          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. It requires a base
+          learner with such a search, `DecisionStumpRegressor`, and a loss with one score. The
+          algorithm of the sources has ``learning_rate=1``.
         - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
-          b = -F'(u)'psi / (L |psi|²). For losses with a finite `smoothness`.
+          b = -F'(u)'psi / (L |psi|²). It requires a loss with a finite `smoothness`.
         - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
           [Bach, eq. (10.9)]; see `output_bound`. With ``init="zero"``, ``learning_rate=1`` and a
           base learner that maximises -F'(u)'psi over a fixed set of outputs, the risk and the
-          variation norm obey `bounds.greedy_boosting_bound` and
+          variation norm satisfy `bounds.greedy_boosting_bound` and
           `bounds.greedy_boosting_gauge_bound`.
 
     output_bound : float, default=None
         For ``step="smooth"``: R, a bound on the root mean square over the training rows of the
-        outputs of every base learner (any bound on their absolute values is one); C² is n R².
-        None uses what the base learner knows of its outputs, if it does.
+        outputs of every base learner; a bound on their absolute values can be used. C² is n R².
+        If None, the base learner must provide the bound, as
+        ``ReLUUnitRegressor("inner_product")`` does.
     reoptimize_leaves : bool, default=True
         Before a "fixed" or "line_search" step, re-optimise the leaf values of scikit-learn's trees
-        for the loss (Friedman 2001). False, and every other step, leaves the trees as they were
-        fitted to the negative gradient, as in [Shah, algorithm 3].
+        for the loss (Friedman 2001). With False, and with every other step, the trees keep the
+        values fitted to the negative gradient, as in [Shah, algorithm 3].
     init : estimator, "zero" or None, default=None
-        What the scores start from: the probabilities of a classifier, which is fitted first, 0, or
-        the optimal constant (None).
+        Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
+        "zero"; the optimal constant with None.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
     n_iter_no_change : int, default=None
-        Stop when the validation risk has not improved by more than `tol` for so many rounds. All
-        rounds are kept.
+        Stop when the validation risk has not improved by more than `tol` for this number of
+        rounds. All rounds are kept. If None, there is no early stopping.
     validation_fraction : float, default=0.1
         Share of the rows of each class held out if `n_iter_no_change` is given and `X_val` is not.
     tol : float, default=1e-4
@@ -266,19 +244,21 @@ class GradientBoostingClassifier(
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
     verbose : int, default=0
-        Progress on standard error: 1 now and then, 2 in every round. Callbacks of
-        `sklearn.callback` (1.9) are set by `set_callbacks`.
+        1 prints progress to standard error every few seconds, 2 in every round. Callbacks of
+        `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
         Seeds the base learners, the draws of `subsample` and the validation split.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
     n_classes_ : int
+        Number of classes.
     estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_classes)
         The fitted base learners.
     steps_ : ndarray of shape (n_rounds,)
-        The coefficients b_t, learning rate included.
+        The coefficients b_t, including the learning rate.
     train_scores_ : ndarray of shape (n_rounds,)
         The risk F(u_t): the weighted mean of the loss on the training rows.
     validation_scores_ : ndarray of shape (n_rounds,)
@@ -286,15 +266,20 @@ class GradientBoostingClassifier(
     n_estimators_ : int
         Number of rounds.
     stop_reason_ : {"n_estimators", "early stopping", "callback", "weak learner"}
-        "weak learner": it found no member to add.
+        Why the rounds ended. "weak learner": the base learner found no member that reduces the
+        risk.
     init_ : float, ndarray of shape (n_classes,) or fitted estimator
-        What the scores start from.
+        The initial scores, or the estimator that predicts them.
     loss_ : Loss
+        The loss.
     estimator_ : estimator
         The base learner that was cloned in each round.
     feature_importances_ : ndarray of shape (n_features,)
+        Mean importances of the base learners, where they have importances; of sum 1.
     n_features_in_ : int
+        Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -303,9 +288,9 @@ class GradientBoostingClassifier(
 
     Notes
     -----
-    One fit of the base learner in each round (for each
-    of more than two classes), and O(n) beside it; O(n) memory beside the data. A
-    base learner must support `sample_weight` if weights are given. Rows of weight 0 are left out.
+    A round consists of a fit of the base learner, or one for each of more than two classes, and
+    O(n) further operations; the memory is O(n) in addition to the data. The base learner must
+    support `sample_weight` if weights are given. Rows of weight 0 are left out.
 
     References
     ----------
@@ -365,77 +350,3 @@ class GradientBoostingClassifier(
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state
-
-    def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Compute the scores.
-
-        A positive score stands for the second class, the largest of several for its class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return self._raw(X)
-
-    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Compute the scores after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        for u in self._staged_raw(X):
-            yield u.copy()
-
-    def _decide(self, u):
-        return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
-
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the class with the largest score; ties go to the first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return self._decide(self._raw(X))
-
-    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Predict the class after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-        """
-        for u in self._staged_raw(X):
-            yield self._decide(u)
-
-    @available_if(loss_gives_probabilities)
-    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """Class probabilities after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
-        Yields
-        ------
-        proba : ndarray of shape (n_samples, n_classes)
-        """
-        for u in self._staged_raw(X):
-            yield self.loss_.class_probabilities(u)

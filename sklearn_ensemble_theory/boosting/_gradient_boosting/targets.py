@@ -1,7 +1,13 @@
-"""Targets of gradient boosting as the loss takes them, and where their scores start."""
+"""Targets of gradient boosting: as the loss needs them, their initial scores and predictions."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
+
+from sklearn_ensemble_theory._typing import MatrixLike, available_if
+from sklearn_ensemble_theory.boosting._core.probabilities import loss_gives_probabilities
 
 # A larger target cannot be squared and summed.
 LARGEST_TARGET = 1e150
@@ -9,6 +15,10 @@ LARGEST_TARGET = 1e150
 
 class RealTargets:
     """Targets that are numbers."""
+
+    loss_: Any
+    _raw: Callable[[MatrixLike], np.ndarray]
+    _staged_raw: Callable[[MatrixLike], Iterator[np.ndarray]]
 
     def _encode(self, y):
         return self._encode_known(y, {}), {}
@@ -25,15 +35,52 @@ class RealTargets:
     def _predict_init(self, init, loss, X):
         return np.ravel(init.predict(X))
 
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the target, by the inverse link of the loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        u = self._raw(X)
+        return self.loss_.inverse_link(u)
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Predict the target after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """
+        for u in self._staged_raw(X):
+            yield np.array(self.loss_.inverse_link(u))
+
 
 class ClassTargets:
     """Classes: -1 and +1 where there are two, otherwise 0 ... K-1."""
+
+    classes_: np.ndarray
+    loss_: Any
+    _raw: Callable[[MatrixLike], np.ndarray]
+    _staged_raw: Callable[[MatrixLike], Iterator[np.ndarray]]
 
     def _encode(self, y):
         check_classification_targets(y)
         classes = np.unique(y)
         if len(classes) < 2:
-            raise ValueError(f"y has 1 class, {classes[0]}; at least 2 classes are needed.")
+            raise ValueError(f"y has 1 class, {classes[0]}; at least 2 classes are required.")
         description = {"classes_": classes, "n_classes_": len(classes)}
         return self._encode_known(y, description), description
 
@@ -41,7 +88,7 @@ class ClassTargets:
         classes = description["classes_"]
         codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
         if np.any(classes[codes] != y):
-            raise ValueError("y_val has classes that y does not have.")
+            raise ValueError("y_val has classes that are not in y.")
         return 2.0 * codes - 1.0 if len(classes) == 2 else codes
 
     def _decode(self, y, description):
@@ -50,11 +97,98 @@ class ClassTargets:
 
     def _predict_init(self, init, loss, X):
         if not hasattr(init, "predict_proba"):
-            raise ValueError(f"init: {type(init).__name__} has no predict_proba.")
+            raise ValueError(
+                f"init must have the method predict_proba; {type(init).__name__} does not."
+            )
         if not loss.probability:
             raise ValueError(
-                f"init: {type(loss).__name__} gives no probabilities, so it cannot start from "
-                f"those of {type(init).__name__}; use init=None or 'zero'."
+                f"init: {type(loss).__name__} gives no probabilities, so the scores cannot start "
+                f"from the probabilities of {type(init).__name__}; use init=None or 'zero'."
             )
         proba = init.predict_proba(X)
         return proba[:, 1] if proba.shape[1] == 2 else proba
+
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the scores.
+
+        For two classes a positive score predicts the second class; for more, the class with the
+        largest score is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
+        """
+        return self._raw(X)
+
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Compute the scores after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores after the round.
+        """
+        for u in self._staged_raw(X):
+            yield u.copy()
+
+    def _decide(self, u):
+        return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the class with the largest score; ties go to the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._decide(self._raw(X))
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Predict the class after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """
+        for u in self._staged_raw(X):
+            yield self._decide(u)
+
+    @available_if(loss_gives_probabilities)
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Class probabilities after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities after the round, in the order of `classes_`.
+        """
+        for u in self._staged_raw(X):
+            yield self.loss_.class_probabilities(u)

@@ -84,11 +84,13 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n_samples, n_features)
             Finite numbers.
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
-            Non-negative weights of the rows; None weighs all alike. Rows of weight 0 are left out.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
+            out.
 
         Returns
         -------
@@ -98,7 +100,7 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If `cv` does not hold out each row at most once, or if the sums over a single cut with
+            If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True)
@@ -139,11 +141,14 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), default=None
+        X : array-like of shape (n_samples, n_features)
+            Training rows of the chunk.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
         refit : bool, default=True
-            False adds the chunk to the sums and leaves the model as it is.
+            Whether to update the model. With False the chunk is only added to the sums.
 
         Returns
         -------
@@ -159,12 +164,13 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            After `fit`, which keeps no sums: the model is fitted to this chunk alone.
+            If called after `fit`, which does not store the sums: the model is then fitted to this
+            chunk alone.
         """
         known = getattr(self, "_chunks", None)
         if known is None and self.__sklearn_is_fitted__():
             warnings.warn(
-                "The rows of an earlier call of fit are not used: fit keeps no sums, so that "
+                "The rows of an earlier call of fit are not used: fit does not store the sums, so "
                 "partial_fit starts again with this chunk.",
                 UserWarning,
                 stacklevel=3,
@@ -186,7 +192,7 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
         n_groups = rows.n_splits + 1
         if known is not None and n_groups != len(known.sums.weight):
             raise ValueError(
-                "n_estimators and cv must make the same number of folds in every call of "
+                "n_estimators and cv must give the same number of folds in every call of "
                 "partial_fit."
             )
         offsets = cut_offsets(edges)
@@ -284,7 +290,9 @@ class BaseL2Boosting(RegressorMixin, BaseEstimator):
         paths = np.empty((n_rounds + 1, n_splits))
         for fold in range(n_splits):
             if not 0 < sums.weight[fold] < sums.weight.sum():
-                raise ValueError(f"Split {fold} of cv has no weight to train or to test on.")
+                raise ValueError(
+                    f"Split {fold} of cv has no weight in its training set or in its test set."
+                )
             cuts = NormalizedCuts(sums, gram, fold)
             progress = self._progress(n_rounds, f", fold {fold + 1} of {n_splits}")
             path = boost_on_gram(cuts, self.learning_rate, n_rounds, max_cuts, progress)

@@ -24,45 +24,45 @@ class L2BoostingRegressor(BaseL2Boosting):
     function per feature.
 
     The columns are binned, and the sums over rows that the stumps need are counted once for each
-    pair of features. After that, a round is two operations on vectors as long as there are cuts.
-    Learning rates such as 1e-4 with a million rounds are therefore feasible, and k-fold
+    pair of features. After that, a round consists of two operations on vectors with one element for
+    each cut. Small learning rates with many rounds are therefore feasible, and k-fold
     cross-validation of the whole path needs no further pass over the rows.
 
     Parameters
     ----------
     n_estimators : int or "cv", default=1000
-        Number of rounds. "cv" takes the number with the least mean squared error over held-out
-        folds, out of 0, 1, ..., `max_estimators`.
+        Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
+        squared error over the held-out folds.
 
     learning_rate : float, default=0.01
         Share of each stump that is added, in (0, 1]. The model depends mainly on
-        ``n_estimators * learning_rate``; smaller rates make smoother functions.
+        ``n_estimators * learning_rate``; smaller rates give smoother functions.
 
     max_bins : int, default=64
-        Bins per feature, of about the same weight each; a feature with no more distinct values has
-        a bin for each. Ignored if `bin_edges` is given.
+        Maximum number of bins per feature, of about the same weight each. A feature with at most
+        this number of distinct values has a bin for each value. Ignored if `bin_edges` is given.
 
     bin_edges : sequence of p sequences of float, default=None
         The thresholds that stumps may use, increasing, for each feature; a feature with an empty
         sequence is not used.
 
     cv : int, cross-validation generator or iterable, default=5
-        Used for ``n_estimators="cv"``. An integer is that many folds of consecutive rows, as in
-        :class:`~sklearn.model_selection.KFold`; pass ``KFold(shuffle=True, random_state=...)`` to
-        shuffle. Each split has to train on all rows that it does not test on, and no row may be
-        in more than one test set: `KFold`, `GroupKFold` or `PredefinedSplit`, for example, or a
-        list of their splits.
+        The splits of ``n_estimators="cv"``. An integer specifies the number of folds of consecutive
+        rows, as in :class:`~sklearn.model_selection.KFold`; pass ``KFold(shuffle=True,
+        random_state=...)`` to shuffle. Each split has to train on all rows that it does not test
+        on, and no row may be in more than one test set: `KFold`, `GroupKFold` or `PredefinedSplit`,
+        for example, or a list of their splits.
 
     max_estimators : int, default=10000
-        Length of the path for ``n_estimators="cv"``.
+        Largest number of rounds that ``n_estimators="cv"`` compares.
 
     max_memory : float, default=1024
-        Bound on the memory of the sums over pairs of cuts, in MiB. Where those of all cuts that are
-        ever chosen do not fit, some are counted more than once, which is slower and gives the same
+        Bound on the memory for the sums over pairs of cuts, in MiB. If the sums of all selected
+        cuts exceed it, some of them are computed more than once, which is slower and gives the same
         model.
 
     verbose : int, default=0
-        1 reports the progress of the fit on standard error every few seconds, 2 more often.
+        1 prints progress to standard error every few seconds, 2 more often.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class L2BoostingRegressor(BaseL2Boosting):
         The thresholds of each feature.
 
     n_estimators_ : int
-        Number of rounds. Less than `n_estimators` if the residuals became orthogonal to every
-        stump before, so that further rounds would add nothing.
+        Number of rounds. It is less than `n_estimators` if the residuals became orthogonal to every
+        stump, so that further rounds would not change the model.
 
     stump_features_, stump_cuts_ : ndarray of shape (n_estimators_,)
         Each round's feature j and the number of its threshold in ``bin_edges_[j]``.
@@ -101,7 +101,7 @@ class L2BoostingRegressor(BaseL2Boosting):
         Number of features seen during `fit`.
 
     feature_names_in_ : ndarray of shape (p,)
-        Only for X with feature names that are all strings.
+        Names of features seen during `fit`, where they are all strings.
 
     See Also
     --------
@@ -110,21 +110,21 @@ class L2BoostingRegressor(BaseL2Boosting):
 
     Notes
     -----
-    With p features of B bins, n rows and k folds: binning O(n p log n), the sums O(n p) for each
-    feature that is ever chosen, each round O(p B), prediction O(p) per row whatever the number of
-    rounds. Beside X there is one byte per value for the bins (two for more than 256), and
-    ``16 p^2 B^2`` bytes for the sums if every feature is chosen, ``8 (k + 2) p^2 B^2`` for "cv", at
-    most `max_memory`; and 24 bytes per round.
+    With p features of B bins, n rows and k folds, the cost is O(n p log n) for the bins, O(n p) for
+    the sums of each selected feature, O(p B) for each round, and O(p) for the prediction of a row,
+    independent of the number of rounds. The memory in addition to X is one byte per value for the
+    bins (two for more than 256 bins), ``16 p^2 B^2`` bytes for the sums if every feature is
+    selected, ``8 (k + 2) p^2 B^2`` for "cv", at most `max_memory`, and 24 bytes per round.
 
     The bins are those of all rows, also for the folds. With `bin_edges` given, `cv_path_` is what
     refits on each training fold would give.
 
-    Rows of weight 0 are left out; the splits of `cv` refer to all rows nevertheless, and an integer
-    `cv` splits the rows that are left. Otherwise integer weights are equivalent to repeating rows,
-    except for the folds of "cv".
+    Rows of weight 0 are left out: the splits of `cv` refer to all rows, while an integer `cv`
+    splits the rows of positive weight. Integer weights are equivalent to repeating rows, except for
+    the folds of "cv".
 
     With steps of `learning_rate` over normalised stumps, this is matching pursuit [Bach, §10.3.3];
-    it is also forward stagewise additive modeling (FSAM) with the squared loss and regression
+    it is also forward stagewise additive modelling with the squared loss and regression
     stumps [DS-GA 1003, lecture 8], and L2-boosting [Bühlmann and Yu 2003].
 
     References
@@ -172,30 +172,34 @@ class L2BoostingRegressor(BaseL2Boosting):
         self.verbose = verbose
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Predict by look-up: O(p) per row whatever the number of rounds.
+        """Predict the targets by table look-up, at a cost of O(p) per row.
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
-        ndarray of shape (n,)
+        y : ndarray of shape (n_samples,)
+            Predictions.
         """
         X = self._checked_X(X)
         tables = [values if values.any() else None for _, values in self.shape_functions_]
         return self.intercept_ + sum_of_tables(X, self.bin_edges_, tables)
 
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
-        """Return what each feature adds to the prediction, beside `intercept_`.
+        """Return the term of each feature; the prediction is their sum plus `intercept_`.
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
-        ndarray of shape (n, p)
+        terms : ndarray of shape (n_samples, n_features)
+            The terms, one column for each feature.
         """
         codes = bin_codes(self._checked_X(X), self.bin_edges_)
         terms = [v.take(c) for (_, v), c in zip(self.shape_functions_, codes.T)]
@@ -206,21 +210,24 @@ class L2BoostingRegressor(BaseL2Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
         n_estimators : array-like of int, of shape (m,)
             Numbers of rounds, in increasing order, from 0 to `n_estimators_`.
 
         Returns
         -------
-        ndarray of shape (m, n)
-            O(n p) for each number of rounds.
+        y : ndarray of shape (m, n_samples)
+            Predictions, one row for each number of rounds. The cost is O(n p) for each.
         """
         X = self._checked_X(X)
         rounds = np.asarray(n_estimators)
         if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or len(rounds) == 0:
-            raise ValueError("n_estimators must be a sequence of numbers of rounds.")
+            raise ValueError("n_estimators must be a non-empty one-dimensional sequence of ints.")
         if rounds[0] < 0 or rounds[-1] > self.n_estimators_ or (np.diff(rounds) < 0).any():
-            raise ValueError(f"n_estimators must increase from 0 to at most {self.n_estimators_}.")
+            raise ValueError(
+                f"n_estimators must be increasing numbers from 0 to {self.n_estimators_}."
+            )
         codes = bin_codes(X, self.bin_edges_)
         stumps = self.stump_features_, self.stump_cuts_, self.stump_left_, self.stump_right_
         return self.intercept_ + sums_of_stumps(codes, self.bin_edges_, stumps, rounds)
@@ -230,12 +237,13 @@ class L2BoostingRegressor(BaseL2Boosting):
 
         Parameters
         ----------
-        X : array-like of shape (n, p)
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
-        ndarray of shape (n,)
-            O(n) per round. `predict_path` is faster where not every round is needed.
+        y : ndarray of shape (n_samples,)
+            Predictions after the round. `predict_path` is faster if not every round is needed.
         """
         codes = bin_codes(self._checked_X(X), self.bin_edges_)
         current = np.full(len(codes), self.intercept_)

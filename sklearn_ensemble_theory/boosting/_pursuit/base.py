@@ -48,7 +48,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Choose columns, one in each round.
+        """Fit the model, one column in each round.
 
         Parameters
         ----------
@@ -57,8 +57,8 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Several targets are fitted one by one, with the same Gram matrix.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are left out; the splits of `cv` refer to all rows
-            nevertheless, and an integer `cv` splits the rows that are left.
+            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
+            rows, while an integer `cv` splits the rows of positive weight.
 
         Returns
         -------

@@ -24,9 +24,9 @@ __all__ = ["MatchingPursuitRegressor"]
 class MatchingPursuitRegressor(BaseMatchingPursuit):
     """Sparse linear regression by matching pursuit, which adds one column per round.
 
-    This is boosting of the columns of X with the squared loss. Each round takes the column that is
-    most correlated with the residuals and adds its least-squares fit to them. Stopped early, the
-    model is sparse and its coefficients have a small l1 norm.
+    This is boosting of the columns of X with the squared loss. Each round selects the column that
+    is most correlated with the residuals and adds its least-squares fit to them. If it is stopped
+    early, the model is sparse and its coefficients have a small l1 norm.
 
     Parameters
     ----------
@@ -42,27 +42,28 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
     learning_rate : float in (0, 1], default=1.0
         Share of each plain or weak step that is taken. It must be 1 for orthogonal pursuit.
     weakness : float in (0, 1], default=0.8
-        Used by `variant="weak"` only.
+        The share of the largest correlation for `variant="weak"`.
     tol : float, default=0.0
         The rounds end when the root mean square of the residuals is at most this share of its value
         at the start.
     early_stopping : bool or "cv", default=False
-        True keeps the rounds up to the least error on a fraction of the rows set aside. "cv" takes
-        the number of rounds with the least mean error over the splits of `cv`, each split's whole
-        path in one pass, and then fits to all the rows.
+        True keeps the rounds up to the smallest error on a held-out fraction of the rows. "cv"
+        selects the number of rounds with the smallest mean error over the splits of `cv`, for which
+        each split is fitted once, and then fits to all rows.
     validation_fraction : float in (0, 1), default=0.1
-        Share of the rows that `early_stopping=True` sets aside.
+        Share of the rows that `early_stopping=True` holds out.
     cv : int, cross-validation splitter or iterable, default=5
-        The splits of `early_stopping="cv"`. An integer is that many folds of consecutive rows.
+        The splits of `early_stopping="cv"`. An integer specifies the number of folds of
+        consecutive rows.
     fit_intercept : bool, default=True
-        Centre the columns and y at their weighted means.
+        Whether to centre the columns and y at their weighted means.
     random_state : int, RandomState instance or None, default=None
-        Draws the rows that `early_stopping=True` sets aside.
+        Seed of the draw of the rows that `early_stopping=True` holds out.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        In units of y over units of the column.
+        Coefficients of the columns, in units of y divided by units of the column.
     intercept_ : float or ndarray of shape (n_targets,)
         Independent term.
     n_iter_ : int or ndarray of shape (n_targets,)
@@ -101,11 +102,12 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
     the Gram matrix. Such a row is computed when its column is first chosen, together with those of
     the columns that are likely to be chosen next; after a quarter of the columns, all the others
     are computed at once. The products cost O(n d) for each distinct column, O(n d²) at most.
-    Round t of orthogonal pursuit costs O(d t). Memory beside X: the rows of the Gram matrix in use.
+    Round t of orthogonal pursuit costs O(d t). In addition to X, the rows of the Gram matrix in use
+    are stored.
 
     Columns that are constant (or zero, without intercept) are never chosen. Ties go to the first
-    column. Integer weights are equivalent to repeating rows, except for the folds and the rows set
-    aside.
+    column. Integer weights are equivalent to repeating rows, except for the folds and the held-out
+    rows.
 
     The method is due to Mallat and Zhang (1993). See [Bach, §10.3.3] for its analysis, [Bach,
     exercises 10.5 and 10.6] for the rates and [Bach, §10.3.7] for an experiment.
@@ -187,10 +189,12 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Predictions.
         """
         check_is_fitted(self)
         X = self._checked_X(X)
@@ -202,14 +206,18 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
 
         Yields
         ------
-        ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
         """
         check_is_fitted(self)
         if self.coef_.ndim > 1:
-            raise ValueError("staged_predict needs a single target y; fit one model for each.")
+            raise ValueError(
+                "staged_predict requires a single target y; fit one model for each target."
+            )
         X = self._checked_X(X)
         for coef in self.coef_path_[1:]:
             yield np.asarray(X @ coef) + (self._target_means[0] - coef @ self.column_offset_)
@@ -225,7 +233,7 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         X: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Bunch:
-        """Upper bounds of the theory on the mean squared residual after 0, 1, ... rounds.
+        """Compute the theoretical bounds on the mean squared residual after 0, 1, ... rounds.
 
         Parameters
         ----------
@@ -233,23 +241,25 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
             gamma(y): the l1 norm of some coefficients of the normalised columns (of mean square 1)
             with which they give the centred y exactly; in units of y.
         X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-            The training rows. With them the exponential rate is computed too.
+            The training rows. If given, the exponential rate is computed as well.
         sample_weight : array-like of shape (n_samples,), default=None
             The weights of the fit.
 
         Returns
         -------
         Bunch
-            `sublinear`, a number for each round and the start, bounds the mean squared residual:
+            `sublinear`, of shape (n_iter_ + 1,), bounds the mean squared residual:
             :func:`~sklearn_ensemble_theory.bounds.matching_pursuit_bound`, or
             :func:`~sklearn_ensemble_theory.bounds.orthogonal_matching_pursuit_bound`.
             `exponential`, of the same shape, is (1 - kappa²)^t times the mean square at the start
-            and bounds what is above least squares, with `kappa` of
+            and bounds the excess over least squares, with `kappa` from
             :func:`~sklearn_ensemble_theory.bounds.matching_pursuit_kappa`; both are None without X.
         """
         check_is_fitted(self)
         if self.coef_.ndim > 1:
-            raise ValueError("rate_bounds needs a single target y; fit one model for each.")
+            raise ValueError(
+                "rate_bounds requires a single target y; fit one model for each target."
+            )
         t, nu, theta = np.arange(self.n_iter_ + 1), self.learning_rate, self._weakness()
         if self.variant == "orthogonal":
             sublinear = orthogonal_matching_pursuit_bound(t, gauge_y)

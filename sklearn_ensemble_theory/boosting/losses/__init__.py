@@ -1,4 +1,4 @@
-"""Losses: one of the three parts of a boosting algorithm, beside the weak learner and the step.
+"""Losses: with the weak learner and the step rule, the three parts of a boosting algorithm.
 
 A loss l(y, u) compares a target with a score. All functions work row by row, on arrays of shape
 (n,), or (n, K) for the scores of the multinomial loss; the weighted mean over the rows is taken by
@@ -16,13 +16,13 @@ F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 """
 
 from sklearn_ensemble_theory.boosting.losses.base import Loss
-from sklearn_ensemble_theory.boosting.losses.base import as_loss as as_loss
 from sklearn_ensemble_theory.boosting.losses.classification import (
     ExponentialLoss,
     HingeLoss,
     LogisticLoss,
     MultinomialLoss,
 )
+from sklearn_ensemble_theory.boosting.losses.custom import as_loss as as_loss
 from sklearn_ensemble_theory.boosting.losses.regression import (
     AbsoluteLoss,
     HuberLoss,

@@ -1,8 +1,8 @@
-"""What a loss answers: the base class with numerical defaults, and losses of the user's own."""
+"""The base class of the losses, with numerical defaults."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,16 +23,8 @@ def bounded_exp(z: Array) -> Array:
     return np.exp(np.minimum(z, MAX_EXPONENT))
 
 
-class ValueAndGradient(Protocol):
-    """The least that a loss must have."""
-
-    def value(self, y: Array, u: Array) -> Array: ...
-
-    def gradient(self, y: Array, u: Array) -> Array: ...
-
-
 class Loss(BaseEstimator):
-    """Base class of the losses, with a numerical default for everything but value and gradient.
+    """Base class of the losses, with numerical defaults except for `value` and `gradient`.
 
     Subclassing `BaseEstimator` gives parameters by name (``loss__delta`` in a grid search),
     `clone` and a readable representation.
@@ -47,9 +39,9 @@ class Loss(BaseEstimator):
     margin : bool
         Whether the targets are -1 and +1, and the sign of the score is the decision.
     probability : bool
-        Whether `inverse_link` gives probabilities: P(y = +1), or those of all classes.
+        Whether `inverse_link` returns probabilities: P(y = +1), or those of all classes.
     differentiable : bool
-        Whether the gradient exists everywhere, as Frank-Wolfe needs.
+        Whether the gradient exists everywhere, as required by Frank-Wolfe.
     is_quadratic : bool
         Whether the loss is (y - u)²/2, so that the inner products of the columns determine the
         risk.
@@ -66,7 +58,7 @@ class Loss(BaseEstimator):
     link_domain: tuple[float, float] = (-np.inf, np.inf)
 
     def value(self, y: Array, u: Array) -> Array:
-        """The loss of each row.
+        """Return the loss of each row.
 
         Parameters
         ----------
@@ -77,36 +69,42 @@ class Loss(BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n,)
+        loss : ndarray of shape (n,)
+            The losses.
         """
-        raise NotImplementedError(f"{type(self).__name__} needs a method value(y, u).")
+        raise NotImplementedError(f"{type(self).__name__} must define the method value(y, u).")
 
     def gradient(self, y: Array, u: Array) -> Array:
-        """Derivative in u of the loss of each row.
+        """Return the derivative in u of the loss of each row.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         u : ndarray of shape (n,) or (n, K)
+            Scores.
 
         Returns
         -------
-        ndarray of the shape of u
+        gradient : ndarray of the shape of u
+            The derivatives.
         """
-        raise NotImplementedError(f"{type(self).__name__} needs a method gradient(y, u).")
+        raise NotImplementedError(f"{type(self).__name__} must define the method gradient(y, u).")
 
     def hessian(self, y: Array, u: Array) -> Array | None:
-        """Second derivative in u of the loss of each row.
+        """Return the second derivative in u of the loss of each row.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         u : ndarray of shape (n,) or (n, K)
+            Scores.
 
         Returns
         -------
         ndarray of the shape of u, or None
-            The diagonal for several scores; None where the loss has no second derivative.
+            For several scores the diagonal; None if the loss has no second derivative.
         """
         return None
 
@@ -116,11 +114,12 @@ class Loss(BaseEstimator):
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         """
         return
 
     def n_scores(self, n_classes: int) -> int:
-        """The number of scores of a row.
+        """Return the number of scores for each row.
 
         Parameters
         ----------
@@ -129,48 +128,54 @@ class Loss(BaseEstimator):
 
         Returns
         -------
-        int
+        n_scores : int
+            The number of scores.
         """
         return 1
 
     def inverse_link(self, u: Array) -> Array:
-        """The prediction that belongs to a score: a mean, or P(y = +1).
+        """Return the prediction for a score: a mean, or P(y = +1).
 
         Parameters
         ----------
         u : ndarray of shape (n,) or (n, K)
+            Scores.
 
         Returns
         -------
-        ndarray of the shape of u
+        prediction : ndarray of the shape of u
+            The predictions.
         """
         return u
 
     def link(self, mean: Array) -> Array:
-        """The score that belongs to a prediction: the inverse of `inverse_link`.
+        """Return the score for a prediction; the inverse of `inverse_link`.
 
         Parameters
         ----------
         mean : ndarray of shape (n,) or (n, K)
+            Predictions: means or probabilities.
 
         Returns
         -------
-        ndarray of the shape of `mean`
+        u : ndarray of the shape of `mean`
+            The scores.
         """
         return mean
 
     def scores_from(self, prediction: ArrayLike) -> Array:
-        """The scores that belong to the predictions of another estimator.
+        """Return the scores for the predictions of another estimator.
 
         Parameters
         ----------
         prediction : array-like of shape (n,) or (n, K)
-            What `inverse_link` would return: means, or probabilities. They are clipped to the
-            domain of the link: a mean of 0 has no logarithm.
+            Means or probabilities, as returned by `inverse_link`. They are clipped to
+            `link_domain`, because for instance a mean of 0 has no logarithm.
 
         Returns
         -------
-        ndarray of the shape of `prediction`
+        u : ndarray of the shape of `prediction`
+            The scores.
         """
         low, high = self.link_domain
         prediction = np.asarray(prediction, dtype=float)
@@ -179,31 +184,37 @@ class Loss(BaseEstimator):
         return np.array(self.link(prediction), dtype=float)
 
     def class_probabilities(self, u: Array) -> Array:
-        """The probabilities of all classes, for a loss with `probability`.
+        """Return the probabilities of all classes, for a loss with `probability=True`.
 
         Parameters
         ----------
         u : ndarray of shape (n,) or (n, K)
+            Scores.
 
         Returns
         -------
-        ndarray of shape (n, 2) or (n, K)
+        proba : ndarray of shape (n, 2) or (n, K)
+            Class probabilities, one column for each class.
         """
         p = self.inverse_link(u)
         return np.column_stack([1 - p, p]) if p.ndim == 1 else p
 
     def risk(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
-        """F(u): the weighted mean of the values.
+        """Return the risk F(u), the weighted mean of the losses.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         u : ndarray of shape (n,) or (n, K)
+            Scores.
         sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
 
         Returns
         -------
-        float
+        risk : float
+            The risk.
         """
         return float(np.average(self.value(y, u), weights=sample_weight))
 
@@ -216,22 +227,26 @@ class Loss(BaseEstimator):
         group: Array | None = None,
         n_groups: int = 1,
     ) -> Array:
-        """The b that minimises the sum of weight * l(y, u + b psi), in each group of rows.
+        """Minimise the sum of weight * l(y, u + b psi) over b, in each group of rows.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         u, psi : ndarrays of shape (n,) or (n, K)
+            Scores, and the outputs along which to search.
         weight : ndarray of shape (n,)
+            Weights of the rows.
         group : int ndarray of shape (n,), default=None
-            None is one group of all the rows.
+            The group of each row. If None, all rows are one group.
         n_groups : int, default=1
+            Number of groups.
 
         Returns
         -------
         b : ndarray of shape (n_groups,)
-            Where the infimum is at infinity, the point where the slope has fallen to 1e-8 of its
-            value at 0.
+            The minimiser in each group. If the infimum is at infinity, the point at which the slope
+            is 1e-8 of its value at 0.
         """
         direction = psi if psi.ndim == 1 else None
 
@@ -246,40 +261,46 @@ class Loss(BaseEstimator):
         size = np.max(np.abs(psi), initial=0.0)
         if size == 0:
             return np.zeros(n_groups)
-        # The first length that is tried moves the largest score by 1, or as far as the targets
-        # themselves reach, whichever is smaller: y of 1e-150 must not be searched from 1 down.
+        # The first length that is tried moves the largest score by 1 or by the largest gradient,
+        # whichever is smaller: for y of the order of 1e-150 a start at 1 would be too large.
         reach = np.max(np.abs(self.gradient(y, u)), initial=0.0)
         first = min(1.0, reach) / size if reach > 0 else 1.0 / size
         return root_of_increasing(slope, n_groups, first=first)
 
     def optimal_constant(self, y: Array, sample_weight: Array | None = None) -> Any:
-        """The constant score with the least risk.
+        """Return the constant score with the smallest risk.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
 
         Returns
         -------
-        float, or ndarray of shape (K,) for several scores
+        u : float, or ndarray of shape (K,) for several scores
+            The scores.
         """
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         return float(self.line_search(y, np.zeros(len(y)), np.ones(len(y)), weight)[0])
 
     def initial_scores(self, y: Array, sample_weight: Array | None, n_classes: int) -> Any:
-        """`optimal_constant`, for a target of which some classes may be absent.
+        """Return `optimal_constant`, also if some classes are absent from y.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         sample_weight : ndarray of shape (n,) or None
+            Weights of the rows; equal weights by default.
         n_classes : int
             0 for a real target.
 
         Returns
         -------
-        float, or ndarray of shape (K,) for several scores
+        u : float, or ndarray of shape (K,) for several scores
+            The scores.
         """
         return self.optimal_constant(y, sample_weight)
 
@@ -292,26 +313,31 @@ class Loss(BaseEstimator):
         n_leaves: int,
         score: int | None = None,
     ) -> Array:
-        """What to add to the scores of each leaf: one Newton step, or the exact minimum.
+        """Compute the step for the scores of each leaf: a Newton step, or the exact minimum.
 
-        One Newton step where there is a second derivative (Friedman 2001, TreeBoost): exact
-        minima of pure leaves are infinite for the logistic loss. The exact minimum in the leaf
-        otherwise.
+        If the loss has a second derivative, it is one Newton step (Friedman 2001, TreeBoost),
+        because the exact minimum in a pure leaf is infinite for the logistic loss. Otherwise it is
+        the exact minimum in the leaf.
 
         Parameters
         ----------
         y : ndarray of shape (n,)
+            Targets.
         u : ndarray of shape (n,) or (n, K)
+            Scores.
         weight : ndarray of shape (n,)
+            Weights of the rows.
         leaf : int ndarray of shape (n,)
             The leaf of each row.
         n_leaves : int
+            Number of leaves.
         score : int, default=None
-            The score that the leaves belong to, for a loss with several.
+            Index of the score to which the leaves belong, for a loss with several scores.
 
         Returns
         -------
-        ndarray of shape (n_leaves,)
+        steps : ndarray of shape (n_leaves,)
+            The steps.
         """
         column = ... if score is None else np.s_[:, score]
         second = self.hessian(y, u)
@@ -331,101 +357,3 @@ def newton_leaves(
     total = group_sums(weight, leaf, n_leaves)
     flat = second <= 1e-150 * total
     return np.where(flat, 0.0, -first / np.where(flat, 1.0, second))
-
-
-# What a `UserLoss` takes from the object as it is.
-FROM_THE_OBJECT = (
-    "check_target",
-    "class_probabilities",
-    "differentiable",
-    "initial_scores",
-    "is_quadratic",
-    "leaf_values",
-    "line_search",
-    "lipschitz",
-    "margin",
-    "n_scores",
-    "probability",
-    "risk",
-    "scores_from",
-    "smoothness",
-)
-
-
-class UserLoss(Loss):
-    """Any object with `value` and `gradient`, completed by the numerical defaults.
-
-    What else the object has under the names of `Loss` is used.
-
-    Parameters
-    ----------
-    loss : object with ``value(y, u)`` and ``gradient(y, u)``
-    """
-
-    def __init__(self, loss: ValueAndGradient) -> None:
-        self.loss = loss
-        for name in FROM_THE_OBJECT:
-            own = getattr(loss, name, None)
-            if own is not None:
-                setattr(self, name, own)
-
-    def _checked(self, name: str, y: Array, u: Array, shape: tuple[int, ...]) -> Array:
-        result = np.asarray(getattr(self.loss, name)(y, u), dtype=float)
-        if result.shape != shape:
-            raise ValueError(
-                f"loss: {type(self.loss).__name__}.{name}(y, u) must have shape "
-                f"{shape}, got {result.shape}."
-            )
-        return result
-
-    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return self._checked("value", y, u, (len(y),))
-
-    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
-        return self._checked("gradient", y, u, np.shape(u))
-
-    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray | None:
-        if getattr(self.loss, "hessian", None) is None:
-            return None
-        return self._checked("hessian", y, u, np.shape(u))
-
-    def optimal_constant(
-        self, y: np.ndarray, sample_weight: np.ndarray | None = None
-    ) -> float | np.ndarray:
-        own = getattr(self.loss, "optimal_constant", None) or super().optimal_constant
-        constant = own(y, sample_weight)
-        return float(constant) if np.ndim(constant) == 0 else np.asarray(constant, dtype=float)
-
-    def inverse_link(self, u: np.ndarray) -> np.ndarray:
-        own = getattr(self.loss, "inverse_link", None)
-        return u if own is None else np.asarray(own(u))
-
-    def link(self, mean: np.ndarray) -> np.ndarray:
-        own = getattr(self.loss, "link", None)
-        if own is None and getattr(self.loss, "inverse_link", None) is not None:
-            raise ValueError(
-                f"loss: {type(self.loss).__name__} needs a method link(mean), the inverse of its "
-                "inverse_link(u), to start from the predictions of an estimator."
-            )
-        return mean if own is None else own(mean)
-
-    @property
-    def link_domain(self) -> tuple[float, float]:  # type: ignore[override]
-        inside = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
-        own = getattr(self.loss, "link_domain", None)
-        return own or (inside if self.probability else Loss.link_domain)
-
-
-def as_loss(loss: Any) -> Loss:
-    """A `Loss`: itself, or any object with `value` and `gradient` completed to one."""
-    if not all(callable(getattr(loss, method, None)) for method in ("value", "gradient")):
-        raise TypeError(f"loss must have the methods value(y, u) and gradient(y, u), got {loss!r}.")
-    own_link = getattr(type(loss), "inverse_link", None) is not Loss.inverse_link
-    if getattr(loss, "probability", False) and not (
-        own_link and callable(getattr(loss, "inverse_link", None))
-    ):
-        raise TypeError(
-            f"loss: {type(loss).__name__} has probability=True and needs a method "
-            "inverse_link(u), which gives the probability of the second class."
-        )
-    return loss if isinstance(loss, Loss) else UserLoss(loss)

@@ -130,7 +130,7 @@ def exponential_step(weight: Array, margins: Array) -> float:
     """
     high, low = np.max(margins, initial=0.0), np.min(margins, initial=0.0)
     if high <= 0 or low >= 0:
-        # One sign only: the risk falls for ever, or there is nothing to choose.
+        # One sign only: the risk has no minimum, or does not depend on b.
         size = max(high, -low)
         return 0.0 if size == 0 else np.sign(high + low) * -np.log(1e-8) / size
     above = margins == high

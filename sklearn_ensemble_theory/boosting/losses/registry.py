@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from sklearn_ensemble_theory.boosting.losses.base import Loss, as_loss
+from sklearn_ensemble_theory.boosting.losses.base import Loss
 from sklearn_ensemble_theory.boosting.losses.classification import (
     ExponentialLoss,
     HingeLoss,
     LogisticLoss,
     MultinomialLoss,
 )
+from sklearn_ensemble_theory.boosting.losses.custom import as_loss
 from sklearn_ensemble_theory.boosting.losses.regression import (
     AbsoluteLoss,
     HuberLoss,
@@ -84,12 +85,12 @@ def make_loss(loss: Any, n_classes: int = 0) -> Loss:
         return found
     if n_classes > 2:
         raise ValueError(
-            f"loss={loss!r} is for two classes, y has {n_classes} classes; use loss='log_loss', "
-            "or OneVsRestClassifier around this estimator."
+            f"loss={loss!r} is for two classes, but y has {n_classes} classes; use "
+            "loss='log_loss', or OneVsRestClassifier around this estimator."
         )
     if found is None:
         raise ValueError(f"loss={loss!r} is not one of {sorted(loss_names(target))}.")
     raise ValueError(
-        f"loss: {type(found).__name__} has one score for each class; a target of {target} needs "
-        "a loss with one score."
+        f"loss: {type(found).__name__} has one score for each class; the target ({target}) "
+        "requires a loss with one score."
     )

@@ -126,7 +126,7 @@ class QuantileLoss(PiecewiseLinearLoss):
 
     def check_target(self, y: np.ndarray) -> None:
         if not (isinstance(self.quantile, Real) and 0 < self.quantile < 1):
-            raise ValueError(f"quantile must lie strictly between 0 and 1, got {self.quantile!r}.")
+            raise ValueError(f"quantile must be strictly between 0 and 1, got {self.quantile!r}.")
 
     @property
     def lipschitz(self) -> float:  # type: ignore[override]
@@ -174,7 +174,7 @@ class PoissonLoss(Loss):
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.sum(y) > 0:
-            raise ValueError("PoissonLoss needs targets y that are not negative and not all zero.")
+            raise ValueError("PoissonLoss requires non-negative targets y that are not all zero.")
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(u) - y * u

@@ -42,7 +42,7 @@ class ReLUNetwork(NamedTuple):
     output_bias: float
 
     def __call__(self, X: ArrayLike) -> np.ndarray:
-        """The network's output: array of shape (n_samples,)."""
+        """Return the output of the network, an array of shape (n_samples,)."""
         hidden = np.maximum(np.asarray(X) @ self.hidden_weights.T + self.hidden_biases, 0.0)
         return hidden @ self.output_weights + self.output_bias
 
@@ -53,11 +53,12 @@ class ReLUNetwork(NamedTuple):
         steps: ArrayLike | None = None,
         bias: float = 0.0,
     ) -> Self:
-        """The network of a weighted sum of fitted units, ``bias + sum steps[k] units[k](x)``.
+        """Return the network of ``bias + sum steps[k] units[k](x)`` for fitted units.
 
         Parameters
         ----------
         units : sequence of fitted `ReLUUnitRegressor`
+            The units to sum.
         steps : array-like of shape (n_units,), default=None
             The coefficients of the units. If None, each is 1.
         bias : float, default=0.0
@@ -65,7 +66,8 @@ class ReLUNetwork(NamedTuple):
 
         Returns
         -------
-        ReLUNetwork
+        network : ReLUNetwork
+            The network.
         """
         outputs = np.array([unit.output_weight_ for unit in units])
         return cls(
@@ -77,7 +79,7 @@ class ReLUNetwork(NamedTuple):
 
 
 class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
-    """The rectified linear unit a (±(x_j - c))+ that fits a target best.
+    """Rectified linear unit a (±(x_j - c))+ with the smallest squared error.
 
     The fit is the exact weighted least-squares fit over all features j, both signs, all knots c
     and all coefficients a. The constant is the unit with weights 0 and bias 1, and is chosen if no
@@ -100,21 +102,21 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     max_steps : int, default=30
         Maximum number of ascent steps from each start of the oblique search.
     random_state : int, RandomState instance or None, default=None
-        Controls the random starts of the oblique search.
+        Seed of the random starts of the oblique search.
 
     Attributes
     ----------
     hidden_weights_ : ndarray of shape (n_features,)
-        w of the unit a (w'x + b)+. For an axis unit, ±1 at one feature and 0 elsewhere; for a
-        constant, 0.
+        The weights w of the unit a (w'x + b)+. For an axis unit, ±1 at one feature and 0 elsewhere;
+        for a constant, 0.
     hidden_bias_ : float
-        b of the unit.
+        The bias b of the unit.
     output_weight_ : float
-        a of the unit, in units of y over units of the feature.
+        The coefficient a of the unit, in units of y over units of the feature.
     feature_ : int or None
         The feature of an axis unit; None for a constant and for an oblique unit.
     knot_ : float or None
-        The value of the feature from which on the unit is not 0; None where `feature_` is None.
+        The knot c, a value of the feature; None where `feature_` is None.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -122,7 +124,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    DecisionStumpRegressor : The step function that fits best.
+    DecisionStumpRegressor : The step function with the smallest squared error.
     FrankWolfeRegressor : With this as `estimator`, a network of bounded variation norm.
 
     Notes
@@ -131,8 +133,8 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     weight. A unit whose knot is the smallest value is a straight line on the data.
 
     Sorting takes O(n p log n) operations, and boosting does it once; a search takes O(n p): sums
-    over bins in one pass, then a search of the rows in the few bins that can contain the best
-    knot. The knot need not be a value of the data: between two neighbours the best one is known in
+    over bins in one pass, then a search of the rows in the few bins that can contain the best knot.
+    The knot need not be a value of the data: between two neighbouring values the best one has a
     closed form. Ties go to (x_j - c)+ before (c - x_j)+, then to the first feature.
 
     References
@@ -204,7 +206,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             The targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are ignored.
+            Non-negative weights. Rows of weight 0 are ignored.
 
         Returns
         -------
@@ -240,15 +242,17 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The output of the unit.
+        """Predict the output of the unit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Predictions.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
@@ -272,11 +276,12 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)
 
     def to_network(self) -> ReLUNetwork:
-        """The fitted unit as a network with one hidden unit.
+        """Return the fitted unit as a network with one hidden unit.
 
         Returns
         -------
-        ReLUNetwork
+        network : ReLUNetwork
+            The network.
         """
         check_is_fitted(self)
         return ReLUNetwork.of_units([self])

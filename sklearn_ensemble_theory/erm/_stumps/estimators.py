@@ -63,7 +63,7 @@ class _Stump(BaseEstimator):
 
 
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
-    """The stump with the least weighted 0-1 error over all features and thresholds.
+    """Decision stump with the smallest weighted 0-1 error over all features and thresholds.
 
     A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.
     A tree of depth one chooses the split with the largest decrease of the Gini index; the stump
@@ -86,7 +86,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     feature_ : int
         The feature of the threshold.
     threshold_ : float
-        Midpoint of two neighbouring values; inf for a constant stump.
+        The threshold, a midpoint of two neighbouring values; inf for a constant stump.
     left_class_, right_class_ : int
         Index in `classes_` of the prediction where the feature is at most the threshold, and where
         it is above.
@@ -165,10 +165,11 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training rows.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are ignored.
+            Non-negative weights. Rows of weight 0 are ignored.
 
         Returns
         -------
@@ -202,15 +203,17 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The class of each row.
+        """Predict the class of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Predictions.
         """
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
@@ -224,15 +227,17 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """The class shares on each row's side; the predicted class has the largest.
+        """Predict the class probabilities, the weighted shares of the classes on the row's side.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities, in the order of `classes_`.
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
@@ -244,7 +249,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
 
 
 class DecisionStumpRegressor(RegressorMixin, _Stump):
-    """The stump with the least weighted residual sum of squares.
+    """Decision stump with the smallest weighted residual sum of squares.
 
     A decision stump predicts one value where ``x[feature] <= threshold`` and another elsewhere.
     Among all features, thresholds and values, the fit is the one with the least weighted residual
@@ -262,7 +267,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     feature_ : int
         The feature of the threshold.
     threshold_ : float
-        Midpoint of two neighbouring values; inf for a constant stump.
+        The threshold, a midpoint of two neighbouring values; inf for a constant stump.
     left_value_, right_value_ : float
         Weighted means of the targets on the two sides, in units of y. Members of an
         `AdaBoostClassifier` for several classes have arrays of shape (n_classes,) here: one value
@@ -323,9 +328,11 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Training rows.
         y : array-like of shape (n_samples,)
+            Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Not negative. Rows of weight 0 are ignored.
+            Non-negative weights. Rows of weight 0 are ignored.
 
         Returns
         -------
@@ -343,15 +350,17 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """The value on each row's side of the threshold.
+        """Predict the value on the side of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to predict.
 
         Returns
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_classes) for one value for each class
+            Predictions.
         """
         return self._side_values(self._left(X))
 

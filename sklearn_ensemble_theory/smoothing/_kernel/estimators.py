@@ -47,11 +47,13 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     bandwidth : "scott", "loo", float or array-like of shape (n_features,), default="scott"
-        In the units of X. `"scott"`: n^(-1/(p+4)) standard deviations of each feature. `"loo"`:
-        Scott's bandwidths times the factor between 1/16 and 4 (in steps of 2^(1/4)) with the
-        smallest leave-one-out squared error, computed at 1,000 rows when there are more.
+        Bandwidth of each feature, in the units of X. `"scott"`: n^(-1/(p+4)) standard deviations of
+        each feature. `"loo"`: Scott's bandwidths times the factor between 1/16 and 4 (in steps of
+        2^(1/4)) with the smallest leave-one-out squared error, computed at 1,000 rows when there
+        are more.
     kernel : {"gaussian", "epanechnikov", "tricube", "uniform"}, default="gaussian"
-        As a function of the distance in bandwidths. The last three are zero beyond one bandwidth:
+        The kernel, as a function of the distance in bandwidths. All but the Gaussian kernel are
+        zero beyond one bandwidth:
         only neighbours within it are used, and the prediction at a point without neighbours is the
         mean over the training points nearest to it.
 
@@ -63,9 +65,9 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     degrees_of_freedom_ : float
         The trace of the smoother matrix, computed at the first access.
     loo_factors_ : ndarray of shape (n_factors,)
-        With `bandwidth="loo"`: the factors tried.
+        The factors compared; only with `bandwidth="loo"`.
     loo_errors_ : ndarray of shape (n_factors,)
-        With `bandwidth="loo"`: the mean squared leave-one-out error of each factor.
+        The mean squared leave-one-out error of each factor; only with `bandwidth="loo"`.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -80,12 +82,12 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
 
     See Also
     --------
-    SmoothingSplineRegressor : Faster on many rows, for one feature or an additive model.
+    SmoothingSplineRegressor : Smoothing splines, for one feature or an additive model.
     LinearL2BoostingRegressor : Boosts this estimator in closed form.
 
     Notes
     -----
-    Prediction costs O(n p) for each point with the Gaussian kernel; with the other kernels, a
+    The prediction of a point costs O(n p) with the Gaussian kernel. With the other kernels it is a
     query of a tree and a sum over the neighbours found.
 
     References
@@ -232,7 +234,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
-            Where to predict; the training rows by default.
+            Rows to predict; the training rows by default.
 
         Returns
         -------

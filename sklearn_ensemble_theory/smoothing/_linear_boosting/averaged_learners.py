@@ -61,7 +61,7 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, Any]) -> N
         zero, at_u, at_v, at_both = (L(y) for y in (np.zeros(len(X)), u, v, u + 1000.0 * v))
     size = max(np.abs(at_u).max(), np.abs(at_v).max(), 1e-3)
     if not all(np.isfinite(out).all() for out in (zero, at_u, at_v, at_both)):
-        raise ValueError(f"estimator={name} predicts numbers that are not finite.")
+        raise ValueError(f"estimator={name} returns predictions that are not finite.")
     if (
         np.abs(zero).max() > 1e-8 * size
         or np.abs(at_u + 1000.0 * at_v - at_both).max() > 1e-6 * 1000.0 * size

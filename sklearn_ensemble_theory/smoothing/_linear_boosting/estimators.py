@@ -63,17 +63,17 @@ class LinearL2BoostingRegressor(
         A regressor that is linear in y: the smoothers of this package, Ridge, KernelRidge,
         KNeighborsRegressor, a Gaussian process with a fixed kernel, or a Pipeline that ends in one.
         Trees, the lasso and estimators that choose their parameters from y are not linear; `fit`
-        checks it. `None` is ``SmoothingSplineRegressor(df=5)``.
+        raises an error for them. `None` is ``SmoothingSplineRegressor(df=5)``.
     learning_rate : float in [0, 1], default=0.0
         0 is the limit of small learning rates. Otherwise, floor(time / learning_rate) rounds.
     time : float or {"gcv", "loo", "aicc", "bic", "gmdl", "discrepancy", "cv"}, default="gcv"
-        When to stop; 0 is the initial constant. A criterion is evaluated at all of `times_` and
+        When to stop; 0 gives the initial constant. A criterion is evaluated at all `times_` and
         minimised. `"loo"`: mean squared deleted residual r_i / (1 - h_i), with h the diagonal of
         the boosting operator, exact for leaving a row out of that operator. `"discrepancy"`: the
         first time at which the mean squared residual is at most `noise_level` squared. `"cv"`:
         cross-validated squared error.
     init : {"mean", "zero"}, default="mean"
-        Start from the mean of y, or from zero.
+        Whether to start from the mean of y or from zero.
     subsample : float in (0, 1], default=1.0
         Share of the rows to which the learner is fitted in each round: floor(subsample * n) rows,
         drawn without replacement. With `learning_rate` = 0, the limit, in which the learner is the
@@ -88,9 +88,9 @@ class LinearL2BoostingRegressor(
     noise_level : float, default=None
         Standard deviation of the noise, for `time="discrepancy"`.
     times : array-like of shape (n_times,), default=None
-        The times that a criterion chooses among. By default 0 and 200 times from 0.01 to 1e6 in
-        geometric progression, in units of the inverse of S's largest eigenvalue; fewer when S is
-        unstable.
+        The times that a criterion compares. By default 0 and 200 times from 0.01 to 1e6 in
+        geometric progression, in units of the inverse of the largest eigenvalue of S; fewer when S
+        is unstable.
     cv : int, cross-validation generator or iterable, default=5
         The splits of `time="cv"`, as in :func:`sklearn.model_selection.check_cv`. Splits given as
         indices refer to the rows passed to `fit`, including those of weight zero.
@@ -106,14 +106,14 @@ class LinearL2BoostingRegressor(
     time_ : float
         The chosen time.
     n_rounds_ : int or None
-        `floor(time_ / learning_rate)`; None in the limit.
+        `floor(time_ / learning_rate)`; None if `learning_rate` is 0.
     times_ : ndarray of shape (n_times,)
-        The times tried; with a number as `time`, only that one.
+        The times compared; with a number as `time`, only that one.
     criterion_path_ : ndarray of shape (n_times,)
         The criterion at `times_`; NaN with a number as `time`.
     eigenvalues_ : ndarray of shape (n_eigenvalues,)
-        Of S, or of its average over the draws, in decreasing order of the real parts. For spline
-        learners only those that are not zero.
+        Eigenvalues of S, or of its average over the draws, in decreasing order of the real parts.
+        For spline learners only the nonzero ones.
     is_stable_ : bool
         Whether the fitted values stay bounded as time grows, for every y [Dombry and Esstafa,
         proposition 2.11]. Tolerances, relative to the largest eigenvalue: when S is not symmetric
@@ -123,7 +123,7 @@ class LinearL2BoostingRegressor(
     init_ : float
         The initial constant.
     estimator_ : regressor
-        An unfitted copy of the learner used.
+        An unfitted clone of the learner used.
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -139,7 +139,7 @@ class LinearL2BoostingRegressor(
     Warns
     -----
     UserWarning
-        If the learner is unstable; the message has the eigenvalue.
+        If the learner is unstable; the message states the eigenvalue.
 
     See Also
     --------
@@ -154,7 +154,7 @@ class LinearL2BoostingRegressor(
 
     Criteria count rows that are equal in all features as one observation, their weighted mean
     (where the learner supports weights). Integer weights are then equivalent to repeating rows, and
-    repeated rows are not taken for evidence that there is no noise. GMDL measures the total sum of
+    repeated rows are not mistaken for the absence of noise. GMDL measures the total sum of
     squares from `init`.
 
     With `learning_rate` > 0 and `subsample` < 1 or `coordinates="random"` the algorithm is run
@@ -166,7 +166,7 @@ class LinearL2BoostingRegressor(
     C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
     rate asymptotic".
 
-    P. Buhlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
+    P. Bühlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
     Journal of the American Statistical Association 98(462), 324-339.
 
     Examples
@@ -312,7 +312,7 @@ class LinearL2BoostingRegressor(
     def _check_parameters(self) -> np.ndarray | None:
         """The times to choose among; None for the default ones."""
         if self.time == "discrepancy" and self.noise_level is None:
-            raise ValueError("noise_level must be set for time='discrepancy'.")
+            raise ValueError("time='discrepancy' requires noise_level.")
         return None if self.times is None else np.unique(checked_times(self.times))
 
     def _weight_keyword(self, sample_weight: ArrayLike | None, w: np.ndarray) -> str | None:
@@ -355,7 +355,7 @@ class LinearL2BoostingRegressor(
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
         times : array-like of shape (n_times,)
-            Times; not limited by the chosen one, unless the rounds were run one by one.
+            Times. They may exceed `time_`, unless the rounds were run one by one.
 
         Returns
         -------

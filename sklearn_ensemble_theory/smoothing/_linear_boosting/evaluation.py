@@ -16,7 +16,7 @@ __all__ = ["PathEvaluationMixin", "checked_times"]
 def checked_times(times: ArrayLike) -> np.ndarray:
     times = np.atleast_1d(np.asarray(times, dtype=np.float64))
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (times < 0).any():
-        raise ValueError("times must be finite numbers that are not negative.")
+        raise ValueError("times must be finite, non-negative numbers.")
     return times
 
 
@@ -49,7 +49,7 @@ class PathEvaluationMixin:
         Parameters
         ----------
         times : array-like of shape (n_times,)
-            Times.
+            Times of boosting.
 
         Returns
         -------
@@ -65,7 +65,7 @@ class PathEvaluationMixin:
         Parameters
         ----------
         times : array-like of shape (n_times,)
-            Times.
+            Times of boosting.
 
         Returns
         -------
@@ -78,9 +78,10 @@ class PathEvaluationMixin:
             return rss / self._path.total_weight * self._scale * self._scale
 
     def component(self, j: int, x: ArrayLike) -> np.ndarray:
-        """Return the part of one feature: `init_` + the sum of all parts is `predict`.
+        """Return the term of one feature; `predict` is `init_` plus the sum of all terms.
 
-        With `init="zero"` and splines, the constant that boosting has fitted is in no part either.
+        With `init="zero"` and splines, `predict` also contains a fitted constant, which is not part
+        of any term.
 
         Parameters
         ----------
@@ -92,12 +93,13 @@ class PathEvaluationMixin:
         Returns
         -------
         values : ndarray of shape (n_samples,)
-            The part of the feature at x.
+            The term of the feature at x.
 
         Raises
         ------
         AttributeError
-            If the model is not additive: `coordinates="all"` with another learner than splines.
+            If the model is not additive, that is, with `coordinates="all"` and a learner other than
+            splines.
         """
         check_is_fitted(self)
         if not 0 <= j < self.n_features_in_:
@@ -129,7 +131,7 @@ class PathEvaluationMixin:
         sigma : float
             Standard deviation of the noise.
         times : array-like of shape (n_times,)
-            Times.
+            Times of boosting.
         X_new : array-like of shape (n_new, n_features), default=None
             A sample of new points; `f` must be callable.
 
@@ -145,12 +147,14 @@ class PathEvaluationMixin:
         values = np.asarray(f(X) if callable(f) else f, dtype=np.float64)
         if not callable(f):
             if values.shape != (self._n_samples,):
-                raise ValueError("f must be callable or have one value for each row passed to fit.")
+                raise ValueError(
+                    "f must be a callable or an array with one value for each row passed to fit."
+                )
             values = values[self._row_of]
         out = self._path.bias_variance(values, sigma, times)
         if X_new is not None:
             if not callable(f):
-                raise ValueError("f must be callable to be evaluated at X_new.")
+                raise ValueError("f must be a callable if X_new is given.")
             X_new = validate_data(self, X_new, dtype=np.float64, order="C", reset=False)
             f_new = np.asarray(f(X_new), dtype=np.float64)
             bias, variance = self._path.new_point_errors(X_new, values, f_new, times)

@@ -97,7 +97,7 @@ class MatrixPath(BoostingPath):
     def predictor(self, times: np.ndarray) -> AveragePredictor:
         weights = self.operator.weights(self.start, times) / self.root[:, None]
         if not np.isfinite(weights).all():
-            raise ValueError("The learner is unstable and its weights overflow at these times.")
+            raise ValueError("estimator is unstable, and its weights overflow at these times.")
         return AveragePredictor(self.learner.fit(weights), self.mean if self.at_mean else 0.0)
 
     def _constant_indices(self) -> np.ndarray:
@@ -306,7 +306,7 @@ class SquaringOperator:
         return self.S @ y
 
     def eigenvectors(self) -> np.ndarray:
-        raise ValueError("The learner's matrix has no well-conditioned basis of eigenvectors.")
+        raise ValueError("The matrix of estimator has no well-conditioned basis of eigenvectors.")
 
     def diagonal_product(self, q: np.ndarray) -> np.ndarray:
         return self.eigenvectors()

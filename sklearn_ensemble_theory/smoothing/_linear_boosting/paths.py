@@ -193,7 +193,8 @@ class SpectralPath(BoostingPath):
     def _kept_sample(self) -> Sample:
         if self._sample is None:
             raise ValueError(
-                f"This needs the training rows, which are stored for up to {_MAX_KEPT_ROWS} rows."
+                "This method needs the training rows, which are stored for at most "
+                f"{_MAX_KEPT_ROWS} rows."
             )
         return self._sample
 

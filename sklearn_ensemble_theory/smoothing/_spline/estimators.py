@@ -52,8 +52,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     degrees_of_freedom_ : float
         The trace of the smoother matrix.
     eigenvalues_ : ndarray of shape (n_eigenvalues,)
-        The eigenvalues of the smoother matrix that are not zero, in decreasing order. The first
-        one belongs to the constant.
+        The nonzero eigenvalues of the smoother matrix, in decreasing order. The first one belongs
+        to the constant.
     intercept_ : float or ndarray of shape (n_outputs,)
         The weighted mean of y; the f_j have mean zero over the training rows.
     n_features_in_ : int
@@ -74,8 +74,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    With K knots in all: O(n log n) to sort, O(n) products of r-th order B-splines, and O(K^3) for
-    one decomposition. No matrix has n rows and columns.
+    With K knots in total, the cost is O(n log n) to sort, O(n) for products of B-splines of order
+    r, and O(K^3) for one decomposition. No n x n matrix is built.
 
     References
     ----------
@@ -184,7 +184,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), default=None
-            Where to predict; the training rows by default.
+            Rows to predict; the training rows by default.
 
         Returns
         -------
