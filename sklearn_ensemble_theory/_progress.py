@@ -1,13 +1,12 @@
-"""Progress of a long fit, for `verbose`: a line now and then on standard error."""
+"""Progress of a long fit, for `verbose`: printed to standard output, as by scikit-learn."""
 
-import sys
 import time
 
 __all__ = ["Progress"]
 
 
 class Progress:
-    """Counts the finished parts of a fit and reports them on standard error.
+    """Counts the finished parts of a fit and prints them.
 
     Parameters
     ----------
@@ -62,4 +61,4 @@ class Progress:
         self._print(f"{self.done}/{self.total} {self.unit}, {times}{note}")
 
     def _print(self, text):
-        print(f"{self.name}: {text}", file=sys.stderr, flush=True)
+        print(f"{self.name}: {text}", flush=True)

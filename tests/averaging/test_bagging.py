@@ -405,14 +405,14 @@ def test_metadata_is_routed_to_the_members(regression):
         BaggingRegressor(Routed()).fit(X, y, group=np.arange(len(y)))
 
 
-def test_progress_is_reported_on_standard_error(regression, capsys):
+def test_progress_is_printed(regression, capsys):
     X, y = regression
     BaggingRegressor(n_estimators=3, verbose=2, random_state=0).fit(X, y)
-    lines = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert "BaggingRegressor: 3/3 members" in lines[-1]
     BaggingRegressor(n_estimators=3, random_state=0).fit(X, y)
-    assert capsys.readouterr().err == ""
+    assert capsys.readouterr().out == ""
 
 
 @needs_callbacks

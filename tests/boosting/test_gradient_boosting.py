@@ -583,12 +583,12 @@ def test_metadata_is_routed_to_the_learner(regression):
 def test_verbose_and_callbacks(regression, capsys):
     X, y, *_ = regression
     GradientBoostingRegressor(n_estimators=3, verbose=2).fit(X, y)
-    lines = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3
     assert "3/3 rounds" in lines[-1]
     assert "risk" in lines[-1]
     GradientBoostingRegressor(n_iter_no_change=1, tol=1e9, verbose=1, random_state=0).fit(X, y)
-    assert capsys.readouterr().err.splitlines()[-1].endswith("early stopping")
+    assert capsys.readouterr().out.splitlines()[-1].endswith("early stopping")
     if parse_version("1.9") > SKLEARN_VERSION:
         return
 

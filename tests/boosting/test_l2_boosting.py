@@ -632,16 +632,16 @@ def test_memory_beside_X():
         assert peak < 0.8 * X.nbytes
 
 
-def test_verbose_reports_progress_on_standard_error(capsys):
+def test_verbose_prints_progress(capsys):
     X, y = additive_data(n=60)
     model = L2BoostingRegressor("cv", max_estimators=20, cv=2)
     model.fit(X, y)
     assert capsys.readouterr() == ("", "")
     model.set_params(verbose=1).fit(X, y)
     out, err = capsys.readouterr()
-    assert out == ""  # standard output belongs to the user's program
-    assert "L2BoostingRegressor, fold 2 of 2: 20/20 rounds" in err
-    assert "rounds have the least mean error over the folds" in err
+    assert err == ""  # scikit-learn prints to standard output
+    assert "L2BoostingRegressor, fold 2 of 2: 20/20 rounds" in out
+    assert "rounds have the least mean error over the folds" in out
     X = np.arange(6.0)[:, None]
     L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
-    assert "1/50 rounds" in capsys.readouterr().err
+    assert "1/50 rounds" in capsys.readouterr().out

@@ -83,7 +83,7 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         Seed of the draws of rows and features and of the members' own randomness.
 
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 after every member.
+        1 prints progress every few seconds, 2 after every member.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -257,7 +257,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         Seed of the draws of rows and features and of the members' own randomness.
 
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 after every member.
+        1 prints progress every few seconds, 2 after every member.
 
     voting : {"soft", "hard"}, default="soft"
         `"soft"` averages the members' probabilities (a member without `predict_proba` votes);

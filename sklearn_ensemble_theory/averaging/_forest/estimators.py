@@ -74,7 +74,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         Seed of the draws of rows and of features.
 
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 after every tree.
+        1 prints progress every few seconds, 2 after every tree.
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
@@ -262,7 +262,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         Seed of the draws of rows and of features.
 
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 after every tree.
+        1 prints progress every few seconds, 2 after every tree.
 
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.

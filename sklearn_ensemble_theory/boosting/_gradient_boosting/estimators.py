@@ -74,7 +74,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 in every round. Callbacks of
+        1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
         Seeds the base learners, the draws of `subsample` and the validation split.
@@ -244,7 +244,7 @@ class GradientBoostingClassifier(
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 in every round. Callbacks of
+        1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
         Seeds the base learners, the draws of `subsample` and the validation split.

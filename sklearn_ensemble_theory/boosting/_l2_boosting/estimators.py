@@ -62,7 +62,7 @@ class L2BoostingRegressor(BaseL2Boosting):
         model.
 
     verbose : int, default=0
-        1 prints progress to standard error every few seconds, 2 more often.
+        1 prints progress every few seconds, 2 more often.
 
     Attributes
     ----------
