@@ -20,8 +20,8 @@ RUNTIME = {"numpy", "scipy", "sklearn", "joblib", NAME}
 # Imports go one way: a module imports from its own folder and from the lines above its own.
 TOP = "the private modules at the top"
 LAYERS = (
-    (TOP, "_numerics", "bounds", "datasets", "smoothing._smoothers"),
-    ("erm", "smoothing._kernel", "smoothing._spline"),
+    (TOP, "_hot_loops", "_numerics", "bounds", "datasets", "smoothing._smoothers"),
+    ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned"),
     ("averaging._bagging", "averaging._neighbors", "boosting.losses", "smoothing._linear_boosting"),
     ("averaging._forest", "boosting._core"),
     (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
-from sklearn_ensemble_theory._numerics.hot_loops import inner
+from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._weak_learners import ClassTask, HammingTask
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk, RiskState
 from sklearn_ensemble_theory.boosting._core.steps import LearningRate, Step, StepResult

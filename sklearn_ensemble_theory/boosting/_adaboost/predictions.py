@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklearn_ensemble_theory._numerics.hot_loops import two_valued
+from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
 from sklearn_ensemble_theory._weak_learners import has_fast_path, predict_codes, predict_validated
 from sklearn_ensemble_theory.boosting._core.learners import probability_score
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from sklearn_ensemble_theory._numerics.hot_loops import inner
+from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from sklearn_ensemble_theory._numerics.hot_loops import inner
+from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, SignTask
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner
 from sklearn_ensemble_theory.boosting._core.loop import WeakLearner

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.hot_loops import inner
+from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
 from sklearn_ensemble_theory.boosting._core.steps import Step, StepResult
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.hot_loops import inner
+from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
 
 NEWTON_STEPS = 30

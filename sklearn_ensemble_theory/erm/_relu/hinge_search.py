@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.hot_loops import bin_masses, pack_columns
+from sklearn_ensemble_theory._hot_loops.array_loops import bin_masses, pack_columns
 
 # With so few rows every value is an edge, and no bin has an inside.
 ALL_EDGES = 1024

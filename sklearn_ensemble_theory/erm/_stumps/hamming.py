@@ -35,7 +35,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._numerics.hot_loops import ranges
+from sklearn_ensemble_theory._hot_loops.array_loops import ranges
 from sklearn_ensemble_theory._weak_learners import HammingTask, half_log_odds
 from sklearn_ensemble_theory.erm._stumps.split_criteria import moment_squares
 from sklearn_ensemble_theory.erm._stumps.split_search import (

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.hot_loops import inner, two_valued
+from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
 from sklearn_ensemble_theory._numerics.scaling import CONSTANT_TO_ROUNDING
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,

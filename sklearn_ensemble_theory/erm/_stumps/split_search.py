@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
-from sklearn_ensemble_theory._numerics.hot_loops import (
+from sklearn_ensemble_theory._hot_loops.array_loops import (
     bin_masses,
     has_signed_sums,
     pack_columns,
     ranges,
     signed_sums,
 )
+from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
 
 # Below this many rows a histogram costs more than it saves.
 PLAIN_ROWS = 2048

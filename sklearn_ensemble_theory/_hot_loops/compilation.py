@@ -1,0 +1,74 @@
+"""Whether the loops are compiled, and their compilation.
+
+The modules of loops are imported when a fit first needs them, inside a function, and only where
+`uses_numba()` is true::
+
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops import tree_loops
+
+Importing the package therefore costs nothing more where numba is installed. Without numba a loop
+is a plain Python function, which only tests call: every caller has another route.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+__all__ = ["NUMBA_VARIABLE", "jit", "numba_disabled", "numba_version", "uses_numba"]
+
+NUMBA_VARIABLE = "SKLEARN_ENSEMBLE_THEORY_NUMBA"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_disabled = 0
+
+
+@cache
+def _numba() -> Any:
+    """The module numba; None where it is not installed, fails to import or is switched off."""
+    if os.environ.get(NUMBA_VARIABLE, "1").strip().lower() in ("0", "false", "no", "off"):
+        return None
+    try:
+        import numba
+    except Exception:  # a numba that is too old for this NumPy raises other errors than ImportError
+        return None
+    return numba
+
+
+def uses_numba() -> bool:
+    """Whether the loops run compiled in this process. The first call imports numba."""
+    return not _disabled and _numba() is not None
+
+
+def numba_version() -> str | None:
+    """The version of the numba that compiles the loops, or None."""
+    return _numba().__version__ if uses_numba() else None
+
+
+@contextmanager
+def numba_disabled() -> Iterator[None]:
+    """A context in which the routes without numba run; for tests, which compare both."""
+    global _disabled
+    _disabled += 1
+    try:
+        yield
+    finally:
+        _disabled -= 1
+
+
+def jit(function: Function) -> Function:
+    """Compile a function for the types of its first call, without the interpreter lock.
+
+    The machine code is kept on disk, beside the source or in the user's cache folder, where one of
+    them can be written. Divisions by zero give inf and nan, as in NumPy.
+    """
+    numba = _numba()
+    if numba is None:
+        return function
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder can be written
+        return numba.njit(**options)(function)

@@ -1,0 +1,1 @@
+"""Decision trees that are grown on binned columns."""

@@ -1,0 +1,93 @@
+"""The nodes of a grown tree as arrays, and the scikit-learn tree made of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeRegressor
+
+__all__ = ["LEAF", "TreeArrays"]
+
+# scikit-learn's marks of a leaf: no children, no feature.
+LEAF, NO_FEATURE = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class TreeArrays:
+    """The m nodes of a tree; node 0 is the root, a child comes after its parent.
+
+    Attributes
+    ----------
+    left, right : int32 arrays of shape (m,)
+        Children; -1 in leaves.
+    feature : int32 array of shape (m,)
+        -2 in leaves.
+    code : int16 array of shape (m,)
+        A row goes to the left where its code is at most this. -1 where only missing values do.
+    threshold : float64 array of shape (m,)
+        The same in units of X: a row goes to the left where its value is at most this. -2 in
+        leaves; -inf and inf where missing values are parted from all others.
+    missing_left : uint8 array of shape (m,)
+        1 where missing values go to the left.
+    impurity : float64 array of shape (m,)
+    n_rows : int64 array of shape (m,)
+    weight : float64 array of shape (m,)
+    value : float64 array of shape (m, K)
+        The mean of the target (K = 1), or the shares of the K classes.
+    depth : int
+        Of the deepest leaf; the root has 0.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    code: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    impurity: np.ndarray
+    n_rows: np.ndarray
+    weight: np.ndarray
+    value: np.ndarray
+    depth: int
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def is_leaf(self) -> np.ndarray:
+        return self.left == LEAF
+
+    def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
+        """The same tree as scikit-learn's `Tree`, through its pickling protocol. O(m).
+
+        Parameters
+        ----------
+        n_features : int
+        n_classes : int, default=1
+            1 for regression.
+        """
+        # A fitted tree shows the class of `Tree` and the layout of its nodes in this release.
+        pattern = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
+        state = pattern.__getstate__()
+        nodes = np.zeros(len(self), dtype=state["nodes"].dtype)
+        for name, values in [
+            ("left_child", self.left),
+            ("right_child", self.right),
+            ("feature", self.feature),
+            ("threshold", self.threshold),
+            ("impurity", self.impurity),
+            ("n_node_samples", self.n_rows),
+            ("weighted_n_node_samples", self.weight),
+            ("missing_go_to_left", self.missing_left),
+        ]:
+            nodes[name] = values
+        tree = type(pattern)(n_features, np.array([n_classes], dtype=np.intp), 1)
+        tree.__setstate__(
+            {
+                "max_depth": self.depth,
+                "node_count": len(self),
+                "nodes": nodes,
+                "values": np.ascontiguousarray(self.value[:, None, :], dtype=np.float64),
+            }
+        )
+        return tree
