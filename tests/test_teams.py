@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, n_chunks, shares
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks, shares
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -84,5 +84,8 @@ def test_shares_cover_everything_once(n, n_parts):
     assert len(parts) <= n_parts
     assert np.concatenate([np.arange(*part) for part in parts]).tolist() == list(range(n))
     assert max(np.diff(parts)) - min(np.diff(parts)) <= 1
-    assert n_chunks(0) == 1
-    assert n_chunks(2**14 + 1) == 2
+
+
+def test_chunks_have_a_fixed_size():
+    assert row_chunks(0) == []
+    assert row_chunks(2**14 + 1) == [(0, 2**14), (2**14, 2**14 + 1)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-__all__ = ["ThreadTeam", "n_chunks", "shares"]
+__all__ = ["ThreadTeam", "row_chunks", "shares"]
 
 # So many rows make a chunk. Sums are taken inside chunks and then over the chunks in order, which
 # makes them independent of the number of threads.
@@ -139,9 +139,9 @@ class ThreadTeam:
         return job.results
 
 
-def n_chunks(n_rows: int) -> int:
-    """Number of chunks of `CHUNK_ROWS` rows; the last is shorter."""
-    return max(1, -(-n_rows // CHUNK_ROWS))
+def row_chunks(n_rows: int) -> list[tuple[int, int]]:
+    """(start, stop) of the chunks of the rows; the last is shorter."""
+    return [(start, min(start + CHUNK_ROWS, n_rows)) for start in range(0, n_rows, CHUNK_ROWS)]
 
 
 def shares(n: int, n_parts: int) -> list[tuple[int, int]]:
