@@ -18,10 +18,10 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     """Regression tree whose columns are cut into at most 255 bins before it is grown.
 
     The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeRegressor`
-    and is grown in the same way, but it considers only the edges of the bins as thresholds. Where
-    every column has at most `max_bins` distinct values, these are all thresholds. For large data it
-    is several times as fast, above all as the weak learner of an ensemble, which cuts the columns
-    into bins once for all its members.
+    and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
+    of the bins as thresholds. Where every column has at most `max_bins` distinct values, these are
+    all thresholds. For large data it is several times as fast, above all as the weak learner of an
+    ensemble, which cuts the columns into bins once for all its members.
 
     Parameters
     ----------
@@ -100,6 +100,8 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
     References
     ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
     L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
     Trees*. Wadsworth.
 
@@ -203,10 +205,10 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     """Classification tree whose columns are cut into at most 255 bins before it is grown.
 
     The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeClassifier`
-    and is grown in the same way, but it considers only the edges of the bins as thresholds. Where
-    every column has at most `max_bins` distinct values, these are all thresholds. For large data it
-    is several times as fast, above all as the weak learner of an ensemble, which cuts the columns
-    into bins once for all its members.
+    and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
+    of the bins as thresholds. Where every column has at most `max_bins` distinct values, these are
+    all thresholds. For large data it is several times as fast, above all as the weak learner of an
+    ensemble, which cuts the columns into bins once for all its members.
 
     Parameters
     ----------
@@ -289,6 +291,8 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
     References
     ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
     L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
     Trees*. Wadsworth.
 
