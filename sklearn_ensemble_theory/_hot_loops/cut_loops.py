@@ -22,6 +22,8 @@ PACKED, WIDE, CLASSES = 0, 1, 2
 SQUARED_ERROR, POISSON, GINI, LOG_LOSS = 0, 1, 2, 3
 MISSING = 255
 CONSTANT, NO_CUT, CUT = -1, 0, 1
+# Where the node has no missing value: they would go where most of its rows go.
+UNKNOWN = 2
 # A key of a small node is its code times this plus the row's place in the node.
 SMALL = 64
 
@@ -99,6 +101,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
     code : int
         Rows with at most this code go to the left.
     missing_left : int
+        1, 0 or UNKNOWN.
     """
     found, at, to_left = NO_CUT, 0, 0
     missing_q, missing_r = h[MISSING], g[MISSING]
@@ -119,7 +122,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
                 score = cut_score(s, w, n, total, rules, constraint)
                 if score > best:
                     best, found, at = score, CUT, (before + c) // 2
-                    to_left = search if has_missing else (1 if 2 * n > total[2] else 0)
+                    to_left = search if has_missing else UNKNOWN
             before = c
             q += h[c]
             if form != PACKED:
@@ -186,7 +189,7 @@ def cut_of_keys(keys, size, q, r, start, form, bits, total, rules, constraint, b
             if score > best:
                 best, found = score, CUT
                 at = MISSING - 1 if after == MISSING else (code + after) // 2
-                to_left = search if has_missing else (1 if 2 * n > total[2] else 0)
+                to_left = search if has_missing else UNKNOWN
     return found, best, at, to_left
 
 
@@ -270,10 +273,7 @@ def cut_of_classes(order, codes, label, r, bits, total, masses, rules, best):
             if score > best:
                 best, found = score, CUT
                 at = MISSING - 1 if last else (int(codes[place]) + int(codes[place + 1])) // 2
-                if has_missing:
-                    to_left = search
-                else:
-                    to_left = 1 if 2 * (sum_r & low) > total[2] else 0
+                to_left = search if has_missing else UNKNOWN
     return found, best, at, to_left
 
 
@@ -323,10 +323,7 @@ def cut_of_class_histogram(h, bits, total, masses, rules, best):
                 if score > best:
                     best, found = score, CUT
                     at = MISSING - 1 if c == MISSING else (before + c) // 2
-                    if has_missing:
-                        to_left = search
-                    else:
-                        to_left = 1 if 2 * (sum_r & low) > total[2] else 0
+                    to_left = search if has_missing else UNKNOWN
             if c == MISSING:
                 break
             n_bins += 1

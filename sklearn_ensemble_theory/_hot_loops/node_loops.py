@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     PACKED,
     POISSON,
     SMALL,
+    UNKNOWN,
     WIDE,
     class_score,
     cut_of_class_histogram,
@@ -130,7 +131,7 @@ def node_totals(part, targets, start, stop, form, bits, criterion, masses):
         if form == WIDE:
             sum_r += r[k]
     total = unpack(form, bits, sum_q, sum_r)
-    if criterion == GINI or criterion == LOG_LOSS:
+    if criterion in (GINI, LOG_LOSS):
         share = total[0] / total[1]
         if criterion == GINI:
             return total, share, 2.0 * share * (1.0 - share)
@@ -196,7 +197,7 @@ def random_cut(column, start, stop, part, plan, total, masses, rules, constraint
         s, w, counted = unpack(form, bits, sum_q, sum_r)
         score = cut_score(s, w, counted, total, rules, constraint)
     if n_missing == 0:
-        to_left = 1 if 2 * n > stop - start else 0
+        to_left = UNKNOWN
     return CUT if score > best else NO_CUT, max(score, best), cut, to_left
 
 

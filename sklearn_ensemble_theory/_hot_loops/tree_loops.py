@@ -11,6 +11,7 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     CLASSES,
     CUT,
     GINI,
+    UNKNOWN,
     moved,
     node_score,
     x_log_x,
@@ -71,7 +72,7 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     if node == 0:
         root_impurity[0] = impurity
     links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
-    stats[node, 0], stats[node, 1], stats[node, 2] = impurity, total[2], total[1] * units[1]
+    stats[node, 0], stats[node, 1], stats[node, 2] = impurity, stop - start, total[1] * units[1]
     two_classes = form != CLASSES and values.shape[1] == 2
     if form == CLASSES:
         for k in range(masses.size):
@@ -110,6 +111,8 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     if decrease + EPSILON < units[3] or (rules[1] > 0 and decrease <= 0):
         return nothing
     place = split_rows(data[1][j], code, to_left, start, stop, part, spare)
+    if to_left == UNKNOWN:
+        to_left = 1 if 2 * place > start + stop else 0
     middle = 0.0
     if constraints[j] != 0:
         s, w = node_totals(part, targets, start, place, form, bits, criterion, masses)[0][:2]
