@@ -87,7 +87,7 @@ def brute_force(codes, t, w, options):
     nodes = [root]
     if options.max_leaf_nodes:
         seen = []
-        for n_leaves in range(1, options.max_leaf_nodes):
+        for _ in range(1, options.max_leaf_nodes):
             seen += [(node, best_cut(data, node)) for node in nodes[len(seen) :]]
             open_ones = [
                 (cut.gain, -i, node, cut)
@@ -307,7 +307,7 @@ def test_constant_targets_and_columns_give_one_leaf():
 
 def test_monotonic_constraints_hold():
     for seed in range(5):
-        X, y, rng = rows_of(seed, missing=0.1)
+        X, y, _ = rows_of(seed, missing=0.1)
         cst = np.array([1, -1, 0, 1])
         options = GrowthOptions(criterion="squared_error", max_depth=6, monotonic_cst=cst)
         columns = BinnedColumns.of(X, 255)
