@@ -6,10 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-__all__ = ["LEAF", "TreeArrays"]
+from sklearn_ensemble_theory.trees._binned.columns import MISSING
+
+__all__ = ["LEAF", "NO_FEATURE", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
+# In trees of more nodes than this, rows are listed and not masked.
+MOST_MASKS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,46 @@ class TreeArrays:
     def is_leaf(self) -> np.ndarray:
         return self.left == LEAF
 
+    def leaves(self, codes: np.ndarray) -> np.ndarray:
+        """The leaf of each row, in the smallest integer type that holds it.
+
+        O(n) for each level of the tree; for trees with few nodes, O(n) fast steps for each node.
+
+        Parameters
+        ----------
+        codes : uint8 array of shape (n, p), Fortran order
+        """
+        n, m = len(codes), len(self)
+        node = np.zeros(n, dtype=np.min_scalar_type(m - 1))
+        if m == 1:
+            return node
+        stack: list[tuple[int, Any]] = [(0, None)]
+        while stack:
+            i, rows = stack.pop()
+            if self.left[i] == LEAF:
+                if rows.dtype == bool:
+                    node += rows * node.dtype.type(i)
+                else:
+                    node[rows] = i
+                continue
+            column = codes[:, self.feature[i]]
+            listed = rows is not None and rows.dtype != bool
+            if listed:
+                column = column.take(rows)
+            goes = column <= self.code[i]
+            if self.missing_left[i]:
+                goes |= column == MISSING
+            if rows is None:
+                parts = goes, ~goes
+            elif listed:
+                parts = rows[goes], rows[~goes]
+            else:
+                parts = rows & goes, rows > goes
+                if m > MOST_MASKS:
+                    parts = np.flatnonzero(parts[0]), np.flatnonzero(parts[1])
+            stack += ((int(self.left[i]), parts[0]), (int(self.right[i]), parts[1]))
+        return node
+
     def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
         """The same tree as scikit-learn's `Tree`, through its pickling protocol. O(m).
 
@@ -91,3 +135,36 @@ class TreeArrays:
             }
         )
         return tree
+
+
+class GrownTree:
+    """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
+
+    Its owner may change the values of scikit-learn's tree, so only one of the two is kept.
+
+    Parameters
+    ----------
+    arrays : TreeArrays
+    n_features : int
+    n_classes : int
+        1 for regression.
+    """
+
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+        self.arrays: TreeArrays | None = arrays
+        self.n_features, self.n_classes = n_features, n_classes
+        self._tree: Any = None
+
+    @property
+    def tree(self) -> Any:
+        """The tree as scikit-learn's."""
+        arrays = self.arrays
+        if arrays is not None and self._tree is None:
+            self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
+        return self._tree
+
+    @tree.setter
+    def tree(self, tree: Any) -> None:
+        # In this order: another thread that finds no arrays finds the tree.
+        self._tree = tree
+        self.arrays = None
