@@ -40,6 +40,7 @@ from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
 from sklearn_ensemble_theory.boosting.losses import Loss
 from sklearn_ensemble_theory.boosting.losses.registry import make_loss
+from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 
 class Rows(NamedTuple):
@@ -329,6 +330,7 @@ class BaseGradientBoosting(
         self.estimators_ = np.empty((len(model.members), model.n_scores), dtype=object)
         for row, members in zip(self.estimators_, model.members):
             row[:] = members
+        self._packed = PackedCache()
 
     # --- after the fit ----------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """The nodes of a grown tree as arrays, and the scikit-learn tree made of them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
@@ -41,6 +41,9 @@ class TreeArrays:
     depth : int
         Of the deepest leaf; the root has 0.
     """
+
+    # Predictions from these arrays need no scikit-learn tree.
+    is_built: ClassVar[bool] = False
 
     left: np.ndarray
     right: np.ndarray
