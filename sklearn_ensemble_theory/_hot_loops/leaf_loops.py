@@ -120,20 +120,18 @@ def kink_leaves(y, u, weight, leaf, options, steps):
     n, n_leaves = y.size, steps.size
     same = weight.size == 1  # then every row weighs 1, and the sums are exact
     low, high = np.full(n_leaves, np.inf), np.full(n_leaves, -np.inf)
-    above, below = np.zeros(n_leaves), np.zeros(n_leaves)
+    sums = np.zeros((n_leaves, 2))  # weights of the rows with y <= 0 and y > 0
     n_rows = np.zeros(n_leaves)
     for i in range(n):
         w = 1.0 if same else weight[i]
         k = leaf[i]
-        if y[i] > 0:
-            above[k] += w
-        else:
-            below[k] += w
+        sums[k, int(y[i] > 0)] += w
         n_rows[k] += 1
         if w > 0:
             r = y[i] - u[i]
             low[k] = min(low[k], r)
             high[k] = max(high[k], r)
+    below, above = sums[:, 0], sums[:, 1]
     start = above * above_left + below * below_left
     total = above * (above_right - above_left) + below * (below_right - below_left)
     bound = (JUMP_TOLERANCE + ROUNDING * n_rows) * (total + np.abs(start))
@@ -181,7 +179,7 @@ def kink_leaves(y, u, weight, leaf, options, steps):
         if w > 0:
             r = y[i] - u[i]
             j = _interval(r, low[k], scale[k], n_intervals)
-            if chosen[k] <= j <= last[k]:
+            if (chosen[k] <= j) & (j <= last[k]):  # one branch, which is rarely taken
                 position[filled[k]], jumps[filled[k]] = r, w * jump
                 filled[k] += 1
 

@@ -35,6 +35,7 @@ LOG_2_HIGH, LOG_2_LOW = 0.693145751953125, 1.42860682030941723212e-6
 # A double beside this number has no fraction, and its integer stands in the lowest bits.
 ROUNDER = 6755399441055744.0
 EXPONENT_BIAS = 1023
+BLOCK = 256
 SMALLEST_EXPONENT = -708.0
 LARGEST_EXPONENT = 700.0  # as MAX_EXPONENT of the losses
 
@@ -224,23 +225,36 @@ def exponential_rows(y, u, weight, target, rows, options):
 @jit
 def multinomial_rows(y, u, weight, target, rows, options):
     start, stop = rows
-    known, scores, to = y[start:stop], u[start:stop], target[start:stop]
-    values = np.empty(stop - start)
     n_classes = u.shape[1]
-    for i in range(values.size):
-        top = scores[i, 0]
+    values = np.empty(stop - start)
+    # A few rows at a time with the classes outside, so that the inner loops are over rows.
+    shares, top, total = np.empty((n_classes, BLOCK)), np.empty(BLOCK), np.empty(BLOCK)
+    for first in range(start, stop, BLOCK):
+        n = min(BLOCK, stop - first)
+        known = y[first : first + n]
+        scores, to = u[first : first + n], target[first : first + n]
+        for i in range(n):
+            top[i] = scores[i, 0]
+            total[i] = 0.0
         for k in range(1, n_classes):
-            top = max(top, scores[i, k])
-        total = 0.0
+            for i in range(n):
+                top[i] = max(top[i], scores[i, k])
         for k in range(n_classes):
-            e = vector_exp(scores[i, k] - top)
-            to[i, k] = e
-            total += e
+            share = shares[k]
+            for i in range(n):
+                share[i] = scores[i, k] - top[i]
+            for i in range(n):
+                share[i] = vector_exp(share[i])
+            for i in range(n):
+                total[i] += share[i]
         for k in range(n_classes):
-            to[i, k] = -to[i, k] / total
-        own = known[i]
-        to[i, own] += 1.0
-        values[i] = math.log(total) - (scores[i, own] - top)
+            share = shares[k]
+            for i in range(n):
+                to[i, k] = -(share[i] / total[i])
+        for i in range(n):
+            own = known[i]
+            to[i, own] += 1.0
+            values[first - start + i] = math.log(total[i]) - (scores[i, own] - top[i])
     return _weighted_sum(values, weight, start)
 
 

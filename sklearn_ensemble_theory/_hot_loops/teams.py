@@ -112,8 +112,8 @@ class ThreadTeam:
 
     @classmethod
     def of(cls, n_jobs: int | None) -> "ThreadTeam":
-        """The team of an estimator's parameter `n_jobs`."""
-        return cls(1 if n_jobs is None else effective_n_jobs(n_jobs))
+        """The team of an estimator's parameter `n_jobs`, with scikit-learn's meaning."""
+        return cls(effective_n_jobs(n_jobs))
 
     def run(self, function: Callable[..., Any], argument_tuples: Sequence[tuple]) -> list[Any]:
         """The results of ``function(*arguments)`` in the order of the arguments.

@@ -68,6 +68,13 @@ class AdditiveModel:
         model.packed = getattr(estimator, "_packed", model.packed)
         return model
 
+    def last_risks(self) -> str:
+        """The risks after the last round, for messages."""
+        note = f"risk {self.train_scores[-1]:.4g}"
+        if self.validation_scores:
+            note += f", validation {self.validation_scores[-1]:.4g}"
+        return note
+
     def initial_scores(self, X: Any) -> np.ndarray:
         """u_0, an array to add to."""
         if hasattr(self.init, "predict"):
