@@ -179,7 +179,8 @@ def kink_leaves(y, u, weight, leaf, options, steps):
         if w > 0:
             r = y[i] - u[i]
             j = _interval(r, low[k], scale[k], n_intervals)
-            if (chosen[k] <= j) & (j <= last[k]):  # one branch, which is rarely taken
+            # chosen <= j <= last by one comparison, which the processor predicts: rarely true.
+            if np.uint32(j - chosen[k]) <= np.uint32(last[k] - chosen[k]):
                 position[filled[k]], jumps[filled[k]] = r, w * jump
                 filled[k] += 1
 
