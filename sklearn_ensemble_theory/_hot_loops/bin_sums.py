@@ -11,6 +11,7 @@ __all__ = ["BinSums", "GridTargets", "GridWeights"]
 _BUILDER_ROWS = 2**13
 # bincount over all columns at once takes 8 bytes for each code.
 _JOINT_CODES = 2**20
+_BLOCK = 2**13
 # Sums stay below 2^52, where doubles hold every integer.
 _SUM_BITS = 52
 # Two single precision numbers hold integers up to this size.
@@ -22,13 +23,16 @@ _LARGEST_EXPONENT = 1000
 _SAME = 2.0**-36
 
 
+def _blocks(n):
+    """Slices of n rows whose temporary arrays stay in the processor's cache."""
+    return (slice(first, min(first + _BLOCK, n)) for first in range(0, n, _BLOCK))
+
+
 class GridWeights:
     """Weights as multiples of a power of two whose sums are exact.
 
     Attributes
     ----------
-    values : float array of shape (n,)
-        Integers, ``weight * 2**exponent`` rounded.
     exponent : int
     whole : bool
         Whether a row of weight w shall be exactly the same as w equal rows.
@@ -36,10 +40,14 @@ class GridWeights:
 
     def __init__(self, weight):
         self.weight = weight
-        total = float(weight.sum())
-        self.exponent = _exponent(total)
-        self.values = np.rint(weight * 2.0**self.exponent)
-        self.whole = total <= _WHOLE_SUM and bool(np.all(weight == np.rint(weight)))
+        self.sum = float(weight.sum())
+        self.exponent = _exponent(self.sum)
+        self.whole = self.sum <= _WHOLE_SUM and bool(np.all(weight == np.rint(weight)))
+
+    def integers(self, part):
+        """``weight * 2**exponent`` of some rows, rounded."""
+        values = self.weight[part] * 2.0**self.exponent
+        return np.rint(values, out=values)
 
 
 class GridTargets:
@@ -51,29 +59,33 @@ class GridTargets:
 
     Attributes
     ----------
-    values : float array of shape (n,)
-        Integers, ``weight * target * 2**exponent`` rounded.
     exponent : int
     mean_size : float
         The mean of the targets' absolute values.
     """
 
     def __init__(self, target, grid_weights=None):
-        size = np.abs(target)
-        weight = None if grid_weights is None else grid_weights.weight
-        total = float(size.sum()) if weight is None else inner(size, weight)
+        self.target, self.weight, self.whole = target, None, False
+        if grid_weights is not None:
+            self.weight, self.whole = grid_weights.weight, grid_weights.whole
+        n = len(target)
+        total = 0.0
+        for part in _blocks(n):
+            size = np.abs(target[part])
+            total += float(size.sum()) if self.weight is None else inner(size, self.weight[part])
         self.exponent = _exponent(total)
-        self.target, self.weight = target, weight
-        self.mean_size = total / (len(target) if weight is None else float(weight.sum()))
-        values = np.multiply(target, 2.0**self.exponent, out=size)
-        if weight is None:
-            self.values = np.rint(values, out=values)
-        elif grid_weights.whole:
+        self.mean_size = total / (n if grid_weights is None else grid_weights.sum)
+
+    def integers(self, part):
+        """``weight * target * 2**exponent`` of some rows, rounded."""
+        values = self.target[part] * 2.0**self.exponent
+        if self.weight is None:
+            return np.rint(values, out=values)
+        if self.whole:
             values = np.rint(values, out=values)
-            self.values = np.multiply(values, weight, out=values)
-        else:
-            values = np.multiply(values, weight, out=values)
-            self.values = np.rint(values, out=values)
+            return np.multiply(values, self.weight[part], out=values)
+        values *= self.weight[part]
+        return np.rint(values, out=values)
 
     def all_equal(self, rows):
         """Whether the target is the same in all these rows, up to rounding."""
@@ -82,11 +94,15 @@ class GridTargets:
 
     def squared_errors(self, node, mean):
         """The weighted sum of (target - mean)² in each node, given the node of each row."""
-        error = self.target - mean.take(node)
-        error *= error
-        if self.weight is not None:
-            error *= self.weight
-        return np.bincount(node, error, len(mean))
+        total = np.zeros(len(mean))
+        for part in _blocks(len(node)):
+            nodes = node[part].astype(np.intp)
+            error = self.target[part] - mean.take(nodes)
+            error *= error
+            if self.weight is not None:
+                error *= self.weight[part]
+            total += np.bincount(nodes, error, len(mean))
+        return total
 
 
 def _exponent(total):
@@ -119,7 +135,7 @@ class BinSums:
         self.codes, self.n_threads = codes, n_threads
         self.n, self.p = codes.shape
         self.n_bins, self.width = n_bins, n_bins + has_missing
-        self.joint = None
+        self.joint = self.all_rows = self.weights = None
         if self.n * self.p <= _JOINT_CODES and not self._takes_builder(self.n):
             columns = np.minimum(codes, n_bins) if has_missing else codes
             first = self.width * np.arange(self.p)
@@ -131,29 +147,50 @@ class BinSums:
 
     def set_values(self, targets, weights):
         """The values to sum: `GridTargets` and `GridWeights` (None: weights of 1)."""
-        kinds = [targets.values] if weights is None else [targets.values, weights.values]
-        self.kinds = kinds
-        self.builders = None
-        if self._takes_builder(self.n) and all(_fits_pair(values) for values in kinds):
-            self.all_rows = getattr(self, "all_rows", None)
-            if self.all_rows is None:
-                self.all_rows = np.arange(self.n, dtype=np.uint32)
-            self.builders = [self._builder(values) for values in kinds]
+        kinds = [targets] if weights is None else [targets, weights]
+        self.values = self.builders = None
+        if self._takes_builder(self.n):
+            self._set_builders(kinds)
+        if self.builders is None:
+            self.values = [kind.integers(slice(None)) for kind in kinds]
+            self.totals = [float(values.sum()) for values in self.values]
 
-    def _builder(self, values):
-        # scikit-learn sums two single precision numbers in double precision: the value rounded,
-        # and what the rounding lost.
-        high = values.astype(np.float32)
-        low = (values - high).astype(np.float32)
-        return HistogramBuilder(self.codes, _BUILDER_BINS, high, low, False, self.n_threads)
+    def _set_builders(self, kinds):
+        if self.all_rows is None:
+            self.all_rows = np.arange(self.n, dtype=np.uint32)
+        if self.weights is not None and self.weights[0] is kinds[-1]:
+            found = [self._builder(kinds[0]), self.weights[1]]
+        else:
+            found = [self._builder(kind) for kind in kinds]
+            # The weights stay the same from round to round.
+            self.weights = (kinds[-1], found[-1]) if len(kinds) > 1 else None
+        if all(one is not None for one in found):
+            self.builders = [builder for builder, _ in found]
+            self.totals = [total for _, total in found]
+
+    def _builder(self, kind):
+        """scikit-learn's builder and the sum of all values; None for values that are too large.
+
+        The builder sums two single precision numbers in double precision: it is given the value
+        rounded, and what the rounding lost.
+        """
+        high, low = np.empty((2, self.n), np.float32)
+        total = 0.0
+        for part in _blocks(self.n):
+            values = kind.integers(part)
+            total += float(values.sum())
+            some = high[part]
+            some[:] = values
+            if some.max() > _PAIR or some.min() < -_PAIR:
+                return None
+            values -= some
+            low[part] = values
+        builder = HistogramBuilder(self.codes, _BUILDER_BINS, high, low, False, self.n_threads)
+        return builder, total
 
     def total(self):
         """Sums over all rows: target, number of rows, and weight where there are weights."""
-        return [
-            float(self.kinds[0].sum()),
-            float(self.n),
-            *(float(w.sum()) for w in self.kinds[1:]),
-        ]
+        return [self.totals[0], float(self.n), *self.totals[1:]]
 
     def of(self, rows, out):
         """Write the sums over some rows to `out`.
@@ -180,7 +217,7 @@ class BinSums:
         size = n_columns * self.width
         shape = (n_columns, self.width)
         out[1] = np.bincount(codes, minlength=size).reshape(shape)
-        for values, place in zip(self.kinds, (0, 2)):
+        for values, place in zip(self.values, (0, 2)):
             values = values if rows is None else values.take(rows)
             if n_columns > 1:
                 values = values.repeat(n_columns)
@@ -199,7 +236,3 @@ class BinSums:
                 np.add(cells["sum_gradients"], cells["sum_hessians"], out=out[place, :, goal])
                 if place == 0:
                     out[1, :, goal] = cells["count"]
-
-
-def _fits_pair(values):
-    return bool(values.min() >= -_PAIR and values.max() <= _PAIR)

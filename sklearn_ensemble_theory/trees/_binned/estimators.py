@@ -1,7 +1,7 @@
 """Decision trees that are grown on binned columns."""
 
 from numbers import Real
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.trees._binned.base import BaseBinnedTree
+from sklearn_ensemble_theory.trees._binned.tree_rounds import BinnedTreeRounds
 
 __all__ = ["BinnedTreeClassifier", "BinnedTreeRegressor"]
 
@@ -196,6 +197,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
+
+    def _prepare_rounds(self, X: Any, weight: np.ndarray | None, task: Any) -> Any:
+        return BinnedTreeRounds.of(self, X, weight, task)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]

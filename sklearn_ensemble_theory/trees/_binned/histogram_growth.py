@@ -55,9 +55,14 @@ class NumpyHistogramGrower:
         self._sums: BinSums | None = None
 
     def grow(
-        self, gradient: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
+        self.seed = self.options.seed if seed is None else seed
         if rows is not None:
             columns = self.columns.take_rows(rows)
             weights = None if weight is None else GridWeights(weight[rows])
@@ -129,7 +134,7 @@ class _Growth:
         self.parents: list[int] = []
         self.draws: FeatureDraws | None = None
         if options.max_features:
-            self.draws = FeatureDraws(options.seed, options.max_features, columns.n_features)
+            self.draws = FeatureDraws(grower.seed, options.max_features, columns.n_features)
 
     # --- the tree -------------------------------------------------------------------------
 
