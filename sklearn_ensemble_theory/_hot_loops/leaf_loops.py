@@ -4,7 +4,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["huber_slopes", "kink_leaves", "residual_ranges"]
+__all__ = ["add_leaf_values", "huber_slopes", "kink_leaves", "residual_ranges"]
 
 # Rows of a leaf are counted in so many intervals; only those of one interval are looked at closely.
 N_INTERVALS = 512
@@ -12,6 +12,13 @@ N_INTERVALS = 512
 MAX_INTERVALS = 2**17
 # One kink more or less by rounding would move the minimum by a whole gap. As in `root_of_jumps`.
 JUMP_TOLERANCE, ROUNDING = 1e-12, 2.3e-16
+
+
+@jit
+def add_leaf_values(u, values, leaf):
+    """u += values[leaf]."""
+    for i in range(u.size):
+        u[i] += values[leaf[i]]
 
 
 @jit

@@ -17,7 +17,6 @@ __all__ = [
     "exponential_rows",
     "huber_rows",
     "kink_rows",
-    "leaf_outputs",
     "logistic_curvatures",
     "logistic_rows",
     "multinomial_curvatures",
@@ -26,7 +25,6 @@ __all__ = [
     "poisson_rows",
     "squared_rows",
     "unit_curvatures",
-    "weighted_inner",
 ]
 
 LOG2_E = 1.4426950408889634
@@ -112,26 +110,6 @@ def _weighted_sum(values, weight, start):
     for i in range(whole, n):
         a += w[i] * values[i]
     return (a + b) + (c + d)
-
-
-@jit
-def weighted_inner(weight, target, psi, rows):
-    """sum_i w_i t_i psi_i over a chunk."""
-    start, stop = rows
-    t, outputs = target[start:stop], psi[start:stop]
-    products = np.empty(stop - start)
-    for i in range(products.size):
-        products[i] = t[i] * outputs[i]
-    return _weighted_sum(products, weight, start)
-
-
-@jit
-def leaf_outputs(values, leaf, rows, out):
-    """out[i] = values[leaf[i]] over a chunk."""
-    start, stop = rows
-    which, to = leaf[start:stop], out[start:stop]
-    for i in range(to.size):
-        to[i] = values[which[i]]
 
 
 # Value and negative gradient ----------------------------------------------------------------------
@@ -260,7 +238,8 @@ def multinomial_rows(y, u, weight, target, rows, options):
 
 # Sums in the leaves -------------------------------------------------------------------------------
 # Each adds the sums of a chunk to `sums`, of shape (n_leaves, 3): weight times the first of two
-# numbers of a row, weight times the second, and the weight.
+# numbers of a row, weight times the second, and the weight. `target` is the negative gradient in
+# the score that the leaves belong to.
 
 
 @jit
@@ -321,7 +300,7 @@ def multinomial_curvatures(y, u, weight, target, leaf, rows, options, sums):
     column = options[0]
     first, second = np.empty(stop - start), np.empty(stop - start)
     for i in range(second.size):
-        t = target[start + i, column]
+        t = target[start + i]
         p = 1.0 - t if y[start + i] == column else -t
         if t > 0.99:
             # The difference from 1 has lost its digits.

@@ -263,7 +263,7 @@ def test_missing_values_are_accepted_where_the_base_learner_accepts_them():
 @pytest.mark.parametrize("estimator", [None, EXACT])
 def test_values_beyond_single_precision_are_refused(estimator):
     X, y = np.array([[1.0, 2], [3, np.nan], [1e39, 4]]), np.arange(3.0)
-    with pytest.raises(ValueError, match="X .*(too large|float32|single precision)"):
+    with pytest.raises(ValueError, match=r"too large|float32|single precision"):
         GradientBoostingRegressor(estimator).fit(X, y)
     model = GradientBoostingRegressor(estimator).fit(X[:2], y[:2])
     with pytest.raises(ValueError, match="too large"):

@@ -47,12 +47,17 @@ def both_risks(loss, y, weight=None):
     return plain, risk
 
 
+def column(target, score=1):
+    return target if target.ndim == 1 else target[:, score]
+
+
 def compare_leaves(loss, y, u, weight, leaf, rows=None, n_leaves=None, **close):
     plain, risk = both_risks(loss, y, weight)
     score = 1 if u.ndim == 2 else None
     n_leaves = leaf.max() + 1 if n_leaves is None else n_leaves
     expected, found = (
-        one.leaf_values(u, one.at(u).target, leaf, n_leaves, rows, score) for one in (plain, risk)
+        one.leaf_values(u, column(one.at(u).target), leaf, n_leaves, rows, score)
+        for one in (plain, risk)
     )
     close = {"rtol": 1e-10, "atol": 1e-13, **close}
     np.testing.assert_allclose(found, expected, **close)
@@ -187,7 +192,7 @@ def test_the_number_of_threads_changes_no_bit(loss, kind):
         risk = EmpiricalRisk(loss, y, weight, n_threads)
         state = risk.at(u)
         score = 0 if u.ndim == 2 else None
-        steps = risk.leaf_values(u, state.target, leaf, 8, score=score)
+        steps = risk.leaf_values(u, column(state.target, 0), leaf, 8, score=score)
         found.append((state.value, state.target, steps))
     for other in found[1:]:
         for one, two in zip(found[0], other, strict=True):

@@ -118,8 +118,10 @@ class EmpiricalRisk:
 
         Parameters
         ----------
-        u, target : arrays of shape (n,) or (n, K)
-            Scores, and the negative gradient there.
+        u : array of shape (n,) or (n, K)
+            Scores.
+        target : array of shape (n,)
+            The negative gradient there, in the score that the tree belongs to.
         leaf : int array of shape (n,)
             The leaf of each row.
         n_leaves : int

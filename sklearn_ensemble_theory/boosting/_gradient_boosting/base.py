@@ -172,6 +172,7 @@ class BaseGradientBoosting(
             n_scores=model.n_scores,
             risk=risk,
             reoptimise_leaves=self.reoptimize_leaves and step.reoptimizes_leaves,
+            n_threads=n_threads,
         )
         learner = weak_learner(estimator, train.X, train.weight, step.task(risk), options)
         step.prepare(learner)

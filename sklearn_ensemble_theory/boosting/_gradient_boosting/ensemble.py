@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from sklearn_ensemble_theory._trees import is_tree
 from sklearn_ensemble_theory._weak_learners import predict_validated
@@ -162,4 +163,6 @@ def _is_dense(X: Any) -> bool:
 def _predict(member: Any, X: Any) -> Any:
     if is_tree(member) and isinstance(X, np.ndarray):
         return member.predict(X, check_input=False)  # X is what a tree stores
+    if sp.issparse(X) and getattr(member, "_reads_single_precision", False):
+        return member.tree_.predict(X)  # a binned tree, which is fitted to dense data only
     return predict_validated(member, X)
