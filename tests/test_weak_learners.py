@@ -54,8 +54,10 @@ class Column(RegressorMixin, BaseEstimator):
         return self.coef_ * np.asarray(X)[:, self.j_]
 
     def _prepare_rounds(self, X, weight, task):
+        if task.kind != "least_squares":
+            return None
         type(self).prepared += 1
-        return ColumnRounds(X) if task.kind == "least_squares" else None
+        return ColumnRounds(X)
 
 
 class ColumnRounds:
