@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-__all__ = ["LEAF", "TreeArrays"]
+__all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
@@ -53,6 +53,9 @@ class TreeArrays:
     value: np.ndarray
     depth: int
 
+    # Whether scikit-learn's tree of these nodes is there already.
+    is_built: ClassVar[bool] = False
+
     def __len__(self) -> int:
         return len(self.left)
 
@@ -94,3 +97,67 @@ class TreeArrays:
             }
         )
         return tree
+
+
+class FittedArrays(TreeArrays):
+    """The nodes of a tree of scikit-learn's, without codes; views, not copies."""
+
+    is_built: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, tree: Any) -> "FittedArrays":
+        """The nodes of scikit-learn's `Tree`."""
+        state = tree.__getstate__()
+        nodes = state["nodes"]
+        return cls(
+            left=nodes["left_child"],
+            right=nodes["right_child"],
+            feature=nodes["feature"],
+            code=np.empty(0, dtype=np.int16),
+            threshold=nodes["threshold"],
+            missing_left=nodes["missing_go_to_left"],
+            impurity=nodes["impurity"],
+            n_rows=nodes["n_node_samples"],
+            weight=nodes["weighted_n_node_samples"],
+            value=state["values"][:, 0, :],
+            depth=int(state["max_depth"]),
+        )
+
+
+class GrownTree:
+    """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
+
+    Its owner may change the values of scikit-learn's tree, so only one of the two is kept.
+
+    Parameters
+    ----------
+    arrays : TreeArrays
+    n_features : int
+    n_classes : int
+        1 for regression.
+    """
+
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+        self.arrays: TreeArrays | None = arrays
+        self.n_features, self.n_classes = n_features, n_classes
+        self._tree: Any = None
+
+    @property
+    def tree(self) -> Any:
+        """The tree as scikit-learn's."""
+        arrays = self.arrays
+        if arrays is not None and self._tree is None:
+            self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
+        return self._tree
+
+    @tree.setter
+    def tree(self, tree: Any) -> None:
+        # In this order: another thread that finds no arrays finds the tree.
+        self._tree = tree
+        self.arrays = None
+
+    @property
+    def nodes(self) -> TreeArrays:
+        """The nodes, without making scikit-learn's tree."""
+        arrays = self.arrays
+        return FittedArrays.of(self._tree) if arrays is None else arrays
