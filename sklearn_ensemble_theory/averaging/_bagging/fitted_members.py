@@ -137,14 +137,14 @@ class FittedMembersMixin:
         ValueError
             From a member that refuses missing or infinite values.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             if np.isfinite(np.sum(X, dtype=np.float32)):
                 return True
-        first = self.estimators_[0]
-        if not self._member_spec.all_features or not hasattr(first, "apply"):
-            return False
-        first.apply(X)
-        return True
+            first = self.estimators_[0]
+            if not self._member_spec.all_features or not hasattr(first, "apply"):
+                return False
+            first.apply(X)
+            return True
 
     def _features_or_all(self) -> Sequence[np.ndarray | None]:
         """The columns of X that each member takes; None for all of them."""

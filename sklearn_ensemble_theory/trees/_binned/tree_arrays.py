@@ -38,9 +38,6 @@ class TreeArrays:
         Of the deepest leaf; the root has 0.
     """
 
-    # Predictions from these arrays need no scikit-learn tree.
-    is_built: ClassVar[bool] = False
-
     left: np.ndarray
     right: np.ndarray
     feature: np.ndarray
