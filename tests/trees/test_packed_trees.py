@@ -381,20 +381,47 @@ def test_several_threads_lay_out_once():
     assert cache.get("a", members[:3], 10, build) is not found[0]
 
 
-def test_adaboost_of_trees(route):
+@pytest.mark.parametrize("tree", [DecisionTreeClassifier, BinnedTreeClassifier])
+@pytest.mark.parametrize("depth", [2, 5])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_adaboost_of_trees(tree, depth, n_classes, route):
     X, y = data()
     rows = data(n=200, seed=1)[0]
-    for n_classes in (2, 3):
-        labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
-        model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=6)
-        model.fit(X, labels)
-        total = np.zeros((200, n_classes))
-        for member, alpha in zip(model.estimators_, model.estimator_weights_):
-            vote = member.predict(rows)[:, None] == np.arange(n_classes)
-            total += np.where(vote, alpha, -alpha / (n_classes - 1))
-        if n_classes == 2:
-            total = total[:, 1] * 2
-        scores = total / model.estimator_weights_.sum()
-        np.testing.assert_allclose(model.decision_function(rows), scores, rtol=1e-12)
-        *_, last = model.staged_decision_function(rows)
-        np.testing.assert_array_equal(last, model.decision_function(rows))
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    labels = np.array(["x", "v", "w"])[labels]
+    model = AdaBoostClassifier(tree(max_depth=depth, random_state=0), n_estimators=6)
+    model.fit(X, labels)
+    K = n_classes
+    total = np.zeros((200, K))
+    stages = []
+    for member, alpha in zip(model.estimators_, model.estimator_weights_):
+        vote = member.predict(rows)[:, None] == model.classes_
+        total += np.where(vote, alpha, -alpha / (K - 1))
+        stages.append(total.copy())
+    norms = np.cumsum(model.estimator_weights_)
+    for stage, scores, norm in zip(stages, model.staged_decision_function(rows), norms):
+        stage = stage[:, 1] * 2 if K == 2 else stage
+        np.testing.assert_allclose(scores, stage / norm, rtol=1e-12, atol=1e-14)
+    for _ in range(3):
+        np.testing.assert_array_equal(model.decision_function(rows), scores)
+        np.testing.assert_array_equal(model.decision_function(rows[:2]), scores[:2])
+
+
+@pytest.mark.parametrize("algorithm", ["real", "gentle"])
+@pytest.mark.parametrize("depth", [2, 5])
+def test_adaboost_of_trees_by_confidences(algorithm, depth, route):
+    X, y = data()
+    rows = data(n=200, seed=1)[0]
+    kind = DecisionTreeClassifier if algorithm == "real" else DecisionTreeRegressor
+    tree = kind(max_depth=depth, min_samples_leaf=5, random_state=0)
+    model = AdaBoostClassifier(tree, n_estimators=6, algorithm=algorithm).fit(X, y > 0)
+    total = 0.0
+    for member, alpha in zip(model.estimators_, model.estimator_weights_):
+        if algorithm == "gentle":
+            total = total + alpha * member.predict(rows)
+        else:
+            share = np.clip(member.predict_proba(rows)[:, 1], 1e-4, 1 - 1e-4)
+            total = total + alpha * 0.5 * np.log(share / (1 - share))
+    np.testing.assert_allclose(model.decision_function(rows), total, rtol=1e-12, atol=1e-12)
+    *_, last = model.staged_decision_function(rows)
+    np.testing.assert_array_equal(last, model.decision_function(rows))
