@@ -42,7 +42,7 @@ from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
 from sklearn_ensemble_theory.boosting.losses import Loss
 from sklearn_ensemble_theory.boosting.losses.registry import make_loss
-from sklearn_ensemble_theory.trees._binned.estimators import BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._estimators.estimators import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 

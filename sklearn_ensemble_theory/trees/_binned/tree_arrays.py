@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory.trees._binned.columns import MISSING
 
-__all__ = ["LEAF", "NO_FEATURE", "GrownTree", "TreeArrays"]
+__all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
@@ -42,9 +42,6 @@ class TreeArrays:
         Of the deepest leaf; the root has 0.
     """
 
-    # Predictions from these arrays need no scikit-learn tree.
-    is_built: ClassVar[bool] = False
-
     left: np.ndarray
     right: np.ndarray
     feature: np.ndarray
@@ -56,6 +53,9 @@ class TreeArrays:
     weight: np.ndarray
     value: np.ndarray
     depth: int
+
+    # Whether scikit-learn's tree of these nodes is there already.
+    is_built: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return len(self.left)
@@ -140,6 +140,31 @@ class TreeArrays:
         return tree
 
 
+class FittedArrays(TreeArrays):
+    """The nodes of a tree of scikit-learn's, without codes; views, not copies."""
+
+    is_built: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, tree: Any) -> "FittedArrays":
+        """The nodes of scikit-learn's `Tree`."""
+        state = tree.__getstate__()
+        nodes = state["nodes"]
+        return cls(
+            left=nodes["left_child"],
+            right=nodes["right_child"],
+            feature=nodes["feature"],
+            code=np.empty(0, dtype=np.int16),
+            threshold=nodes["threshold"],
+            missing_left=nodes["missing_go_to_left"],
+            impurity=nodes["impurity"],
+            n_rows=nodes["n_node_samples"],
+            weight=nodes["weighted_n_node_samples"],
+            value=state["values"][:, 0, :],
+            depth=int(state["max_depth"]),
+        )
+
+
 class GrownTree:
     """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
 
@@ -171,3 +196,9 @@ class GrownTree:
         # In this order: another thread that finds no arrays finds the tree.
         self._tree = tree
         self.arrays = None
+
+    @property
+    def nodes(self) -> TreeArrays:
+        """The nodes, without making scikit-learn's tree."""
+        arrays = self.arrays
+        return FittedArrays.of(self._tree) if arrays is None else arrays

@@ -100,10 +100,11 @@ class DeepTrees:
             self._add(np.ascontiguousarray(X[rows], dtype=np.float32), out[rows], 0, len(self))
 
     def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
-        """The same, `width` trees at a time; `out` after each of these rounds."""
+        """The same; `out` after each round: `width` trees, or one that adds vectors."""
         X = np.ascontiguousarray(X, dtype=np.float32)
-        for t in range(0, len(self), self.width):
-            self._add(X, out, t, t + self.width)
+        step = self.width if self.table is None else 1
+        for t in range(0, len(self), step):
+            self._add(X, out, t, t + step)
             yield out
 
     def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:

@@ -73,9 +73,9 @@ def single_precision_cuts(threshold: np.ndarray) -> np.ndarray:
 
     X is read in single precision, so x <= threshold holds exactly where x <= this.
     """
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", under="ignore"):
         cuts = threshold.astype(np.float32)
-    above = cuts > threshold
-    if above.any():
-        cuts[above] = np.nextafter(cuts[above], np.float32(-np.inf))
+        above = cuts > threshold
+        if above.any():
+            cuts[above] = np.nextafter(cuts[above], np.float32(-np.inf))
     return cuts

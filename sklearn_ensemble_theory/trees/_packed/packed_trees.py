@@ -15,7 +15,6 @@ from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.trees._packed import shallow_trees
 from sklearn_ensemble_theory.trees._packed.deep_trees import (
     CHUNK_SIZE,
     DeepTrees,
@@ -24,7 +23,7 @@ from sklearn_ensemble_theory.trees._packed.deep_trees import (
     fits_in_words,
 )
 from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
-from sklearn_ensemble_theory.trees._packed.shallow_trees import ShallowTrees
+from sklearn_ensemble_theory.trees._packed.shallow_trees import MAX_DEPTH, ShallowTrees
 
 __all__ = ["PackedCache", "TreeSums", "add_in_threads", "packed_trees"]
 
@@ -89,7 +88,7 @@ class LooseTrees:
         X = np.ascontiguousarray(X, dtype=np.float32)
         for t in range(len(self)):
             self._add_tree(t, X, out)
-            if (t + 1) % self.width == 0:
+            if self.leaf_outputs is not None or (t + 1) % self.width == 0:
                 yield out
 
     def _add_tree(self, t: int, X: np.ndarray, out: np.ndarray) -> None:
@@ -142,8 +141,8 @@ def packed_trees(
     if features is None:
         features = [None] * len(trees)
     depth = max(tree.depth for tree in trees)
-    if leaf_outputs is None and depth <= shallow_trees.MAX_DEPTH:
-        return ShallowTrees(trees, features, scale, width)
+    if depth <= MAX_DEPTH and (leaf_outputs is None or width == 1):
+        return ShallowTrees(trees, features, scale, width, leaf_outputs)
     if uses_numba() and fits_in_words(trees, features) and _pays(trees, n_rows):
         return DeepTrees(trees, features, scale, width, leaf_outputs)
     return LooseTrees(members, features, scale, width, leaf_outputs)

@@ -1,6 +1,6 @@
 """Trees of depth at most 3: the outcomes of all nodes are the bits of an index into a table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +46,8 @@ class ShallowTrees:
         Factors of the values.
     width : int
         Tree t adds to column t mod `width` of the sums.
+    leaf_outputs : callable, default=None
+        ``leaf_outputs(t, value)``: what tree t adds, instead of its values; for `width` 1.
     """
 
     is_kept: ClassVar[bool] = True
@@ -56,14 +58,19 @@ class ShallowTrees:
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
+        leaf_outputs: Callable[[int, np.ndarray], np.ndarray] | None = None,
     ) -> None:
         T = len(trees)
         sizes = np.array([len(tree) for tree in trees])
         first = np.cumsum(sizes) - sizes
-        left, right, feature, threshold, missing_left, value = (
+        left, right, feature, threshold, missing_left = (
             np.concatenate([getattr(tree, name) for tree in trees])
-            for name in ("left", "right", "feature", "threshold", "missing_left", "value")
+            for name in ("left", "right", "feature", "threshold", "missing_left")
         )
+        values = [tree.value for tree in trees]
+        if leaf_outputs is not None:
+            values = [leaf_outputs(t, value) for t, value in enumerate(values)]
+        value = np.concatenate(values)
         if any(columns is not None for columns in features):
             feature = np.concatenate(
                 [
