@@ -166,6 +166,17 @@ def test_the_median_of_many_equal_weights_is_exact():
     assert root_of_jumps(y, 2 * one, np.array([-one.sum()]), None, 1) == np.median(y)
 
 
+@each_loss
+@pytest.mark.parametrize("weighted", [False, True])
+def test_optimal_constants(loss, kind, weighted):
+    rng = np.random.default_rng(9)
+    y, _ = problem(kind, 101, rng)
+    weight = rng.integers(1, 3, 101).astype(float) if weighted else None
+    found = loss.optimal_constant(y, weight)
+    with numba_disabled():
+        np.testing.assert_allclose(found, loss.optimal_constant(y, weight), rtol=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_means_of_huber_lie_where_the_derivative_is_zero(seed):
     rng = np.random.default_rng(seed)

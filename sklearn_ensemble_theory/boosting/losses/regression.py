@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_jumps
 from sklearn_ensemble_theory.boosting.losses.base import (
     Array,
@@ -17,6 +18,7 @@ from sklearn_ensemble_theory.boosting.losses.base import (
 from sklearn_ensemble_theory.boosting.losses.compiled import (
     FLAT_TOLERANCE,
     CompiledLoss,
+    compiled_loss,
     huber_loops,
     kink_loops,
     middle_of_flat,
@@ -118,6 +120,19 @@ class PiecewiseLinearLoss(Loss):
         # At b = -inf a row with psi > 0 is left of its kink, one with psi < 0 right of it.
         start = group_sums(weight * psi * np.where(psi > 0, left, right), group, n_groups)
         return root_of_jumps(position, jump, start, group, n_groups)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        loops = compiled_loss(self)
+        known = None if loops is None else loops.known_targets(y)
+        if loops is None or known is None:
+            return super().optimal_constant(y, sample_weight)
+        # All rows are one leaf: without the sort of all rows.
+        weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        arrays = (known, np.zeros(len(y)), np.ascontiguousarray(weight), known)
+        leaf = np.zeros(len(y), dtype=np.uint16)
+        return float(loops.leaf_values(arrays, leaf, 1, None, ThreadTeam(1))[0])
 
 
 class AbsoluteLoss(PiecewiseLinearLoss):
