@@ -17,7 +17,11 @@ class HistogramGrower(Protocol):
     """Grows trees for boosting, on the same columns in every round."""
 
     def grow(
-        self, gradient: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree fitted to the targets `gradient`.
 
@@ -27,6 +31,8 @@ class HistogramGrower(Protocol):
         weight : float64 array of shape (n,) or None
         rows : int array, increasing, or None
             The rows that the tree is grown on; None for all.
+        seed : int, default=None
+            Of the draws of features, 0 to 2**31 - 2; None takes that of the options.
 
         Returns
         -------
