@@ -1,7 +1,7 @@
 """The growth of trees over binned columns, by the route that this process has."""
 
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -63,22 +63,14 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    # One class needs no search: scikit-learn's tree is a leaf.
-    if uses_numba() and options.n_classes != 1:
-        compiled = _compiled_growth()
-        if compiled is not None:
-            return compiled(columns, target, weight, rows, options)
+    # One class or row needs no search: scikit-learn's tree is a leaf.
+    if uses_numba() and options.n_classes != 1 and len(target) > 1:
+        from sklearn_ensemble_theory.trees._binned import compiled_growth
+
+        return compiled_growth.grow(columns, target, weight, rows, options)
     if code_trees.supports(columns, options):
         return code_trees.grow_on_codes(columns, target, weight, rows, options)
     return _grow_by_histograms(columns, target, weight, rows, options)
-
-
-def _compiled_growth() -> Any:
-    try:
-        from sklearn_ensemble_theory.trees._binned import compiled_growth
-    except ImportError:
-        return None
-    return compiled_growth.grow
 
 
 def _grow_by_histograms(columns, target, weight, rows, options):
