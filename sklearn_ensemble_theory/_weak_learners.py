@@ -67,15 +67,44 @@ class Task(Protocol):
     def kind(self) -> str: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LeastSquaresTask:
     """Fit real targets under weights, as ``estimator.fit(X, target, weight)`` does.
 
     The usual criterion is weighted least squares. Gradient boosting sets it, and Frank-Wolfe with
     regressors.
+
+    Only learners that fit some of the rows recognise the task with `subsample` below 1, which has
+    another `kind`. A learner need not use `risk`; the other fields are for those that need them.
+
+    Parameters
+    ----------
+    risk : EmpiricalRisk, default=None
+        The risk that the scores are to lower, where trees may change the values of their leaves
+        for it, by ``risk.loss.leaf_values``. The outputs may then be `LeafOutputs`.
+    reoptimise_leaves : bool, default=True
+        False leaves the values of leaves as the least squares set them.
+    subsample : float, default=1.0
+        Share of the rows that each round is fitted to, drawn without replacement.
+    random_state : RandomState, default=None
+        Draws rows and the seeds of members.
+    n_threads : int, default=1
+        Threads of a round; the result does not depend on it.
     """
 
-    kind: ClassVar[str] = "least_squares"
+    risk: Any = None
+    reoptimise_leaves: bool = True
+    subsample: float = 1.0
+    random_state: Any = None
+    n_threads: int = 1
+
+    @property
+    def kind(self) -> str:
+        return "least_squares" if self.subsample == 1 else "drawn_least_squares"
+
+    def n_drawn(self, n: int) -> int:
+        """How many of n rows a round is fitted to."""
+        return n if self.subsample == 1 else max(1, int(self.subsample * n))
 
 
 @dataclass(frozen=True)
@@ -225,7 +254,9 @@ class PreparedRounds(Protocol):
         them by their root mean square.
 
     An object with a scale may also have the attribute `outputs_bound`, a number that no root mean
-    square of outputs exceeds: the constant R of [Bach, §10.3.1].
+    square of outputs exceeds: the constant R of [Bach, §10.3.1]. An object with a true attribute
+    `takes_columns` takes targets of shape (n, K) and returns a list of K members and outputs of
+    that shape; for others `best` is called for each column.
     """
 
     is_exact: bool

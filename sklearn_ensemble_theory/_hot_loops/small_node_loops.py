@@ -170,7 +170,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
     features, constants, state, root_impurity = drawing
     p, n_values = constraints.size, values.shape[1]
     max_depth, min_split, min_leaf, min_weight = limits[0], limits[2], rules[2], rules[3]
-    least_impurity = EPSILON * root_impurity[0]
+    least_impurity = EPSILON * root_impurity[0] if n_nodes > 0 else 0.0
     two_classes = form != CLASSES and n_values == 2
     unit = 1.0 if two_classes else units[0] / units[1]
     constrained = False
@@ -269,6 +269,8 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
                 values[node, 0], values[node, 1] = 1.0 - mean, mean
             else:
                 values[node, 0] = mean
+        if node == 0:
+            least_impurity = EPSILON * impurity
         n_all = int(w_all) if form == PACKED else size
         links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
         stats[node, 0], stats[node, 1], stats[node, 2] = impurity, size, w_all * units[1]

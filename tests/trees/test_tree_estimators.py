@@ -133,18 +133,25 @@ def test_monotonic_constraints(route):
             BinnedTreeRegressor(monotonic_cst=wrong).fit(X, numbers)
 
 
-def test_monotonic_constraints_with_missing_values():
-    X, _, numbers = few_values(missing=0.2)
+def test_monotonic_constraints_with_missing_values(route):
+    X, classes, numbers = few_values(missing=0.2)
     grid = np.repeat(X[:20], 50, axis=0)
     grid[:, 0] = np.tile(np.linspace(-1, 10, 50), 20)
     tree = BinnedTreeRegressor(monotonic_cst=[-1, 0, 0, 0, 0], max_depth=4).fit(X, numbers)
     assert (np.diff(tree.predict(grid).reshape(20, 50), axis=1) <= 1e-12).all()
+    classifier = BinnedTreeClassifier(monotonic_cst=[-1, 0, 0, 0, 0], max_depth=4)
+    classifier.fit(X, classes > 0)
+    proba = classifier.predict_proba(grid)[:, 1].reshape(20, 50)
+    assert (np.diff(proba, axis=1) <= 1e-12).all()
+    assert classifier.score(X, classes > 0) > 0.7
+    with pytest.raises(ValueError, match="splitter"):
+        clone(tree).set_params(splitter="random").fit(X, numbers)
     tree.set_params(criterion="poisson")
     with pytest.raises(ValueError, match="without missing values"):
         tree.fit(X, numbers)
 
 
-def test_regularised_values_shrink_to_the_mean():
+def test_regularised_values_shrink_to_the_mean(route):
     X, _, y = few_values()
     y = y + 100
     weight = np.random.default_rng(3).integers(1, 3, len(y)).astype(float)
@@ -161,6 +168,8 @@ def test_regularised_values_shrink_to_the_mean():
     assert np.ptp(plain.predict(X)) > np.ptp(shrunk.predict(X)) > 0
     with pytest.raises(ValueError, match="l2_regularization"):
         BinnedTreeRegressor(criterion="poisson", l2_regularization=1.0).fit(X, y)
+    with pytest.raises(ValueError, match="splitter"):
+        BinnedTreeRegressor(splitter="random", l2_regularization=1.0).fit(X, y)
 
 
 @pytest.mark.parametrize("size", [1e-150, 1e-9, 1e120])

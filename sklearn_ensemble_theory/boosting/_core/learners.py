@@ -15,8 +15,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._trees import is_tree, on_grid
+from sklearn_ensemble_theory._trees import is_tree, on_grid, single_precision
 from sklearn_ensemble_theory._weak_learners import (
+    LeastSquaresTask,
     PreparedRounds,
     Task,
     half_log_odds,
@@ -34,10 +35,9 @@ class CloneOptions:
     random_state : int, RandomState or None, default=None
         Seeds the clones and draws the rows of `subsample`.
     fit_params : dict, default={}
-        Passed to every `fit`.
+        Passed to every `fit`; clones are used where there are any.
     subsample : float, default=1.0
-        Share of the rows that each round is fitted to, drawn without replacement. Clones are used
-        where it is below 1.
+        Share of the rows that each round is fitted to, drawn without replacement.
     n_scores : int, default=1
         Number of scores of a row; for more than one, the target has as many columns, and each is
         fitted by a member of its own.
@@ -47,6 +47,8 @@ class CloneOptions:
         trees are fitted as any regressor.
     reoptimise_leaves : bool, default=True
         False leaves the leaf values as the trees' own criterion set them.
+    n_threads : int, default=1
+        Threads of a round, where the fast path has more than one.
     """
 
     random_state: Any = None
@@ -55,6 +57,7 @@ class CloneOptions:
     n_scores: int = 1
     risk: Any = None
     reoptimise_leaves: bool = True
+    n_threads: int = 1
 
 
 def weak_learner(
@@ -87,10 +90,20 @@ def weak_learner(
     ValueError
         If the estimator has no fast path for a task for which there are no clones.
     """
-    rounds = prepare_rounds(estimator, X, sample_weight, task) if options.subsample == 1 else None
-    if rounds is not None:
-        return rounds if options.n_scores == 1 else MemberPerScore(rounds)
-    return clone_learner(estimator, X, sample_weight, task, options)
+    if task.kind == "least_squares":
+        task = LeastSquaresTask(
+            risk=options.risk,
+            reoptimise_leaves=options.reoptimise_leaves,
+            subsample=options.subsample,
+            random_state=options.random_state,
+            n_threads=options.n_threads,
+        )
+    rounds = None if options.fit_params else prepare_rounds(estimator, X, sample_weight, task)
+    if rounds is None:
+        return clone_learner(estimator, X, sample_weight, task, options)
+    if options.n_scores == 1 or getattr(rounds, "takes_columns", False):
+        return rounds
+    return MemberPerScore(rounds)
 
 
 def clone_learner(
@@ -107,9 +120,14 @@ def clone_learner(
             "over the learner and its coefficient."
         )
     kind = CLONES[task.kind]
-    if options.risk is not None and is_tree(estimator):
+    if options.risk is not None and (is_tree(estimator) or _reads_single_precision(estimator)):
         kind = TreeClones
     return kind(estimator, X, sample_weight, task, options)
+
+
+def _reads_single_precision(estimator: Any) -> bool:
+    """Whether it is a tree of ours, with the methods of scikit-learn's."""
+    return bool(getattr(estimator, "_reads_single_precision", False))
 
 
 class MemberPerScore:
@@ -173,8 +191,7 @@ class RegressorClones(Clones):
 
     def prepare(self, task: Any, options: CloneOptions) -> None:
         self.n = self.X.shape[0]
-        share = options.subsample
-        self.n_drawn = self.n if share == 1 else max(1, int(share * self.n))
+        self.n_drawn = task.n_drawn(self.n)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
@@ -212,10 +229,11 @@ class RegressorClones(Clones):
 
 
 class TreeClones(RegressorClones):
-    """scikit-learn's trees, whose leaf values are re-optimised for the risk (Friedman 2001)."""
+    """Trees, whose leaf values are re-optimised for the risk (Friedman 2001)."""
 
     def prepare(self, task: Any, options: CloneOptions) -> None:
         super().prepare(task, options)
+        self.X = single_precision(self.X)
         self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
 
     def fit_one(
@@ -311,6 +329,7 @@ class MeanClones(Clones):
 
 CLONES: dict[str, Callable[[Any, Any, np.ndarray | None, Any, CloneOptions], PreparedRounds]] = {
     "least_squares": RegressorClones,
+    "drawn_least_squares": RegressorClones,
     "signs": SignClones,
     "class_error": LabelClones,
     "class_log_odds": ProbabilityClones,

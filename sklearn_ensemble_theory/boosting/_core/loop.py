@@ -18,6 +18,7 @@ The loop depends on no algorithm: AdaBoost, gradient boosting and matching pursu
 the risk, the learner and the step rule.
 """
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -59,8 +60,9 @@ class Round(NamedTuple):
     first_order_gain : float
         -F'(u_{t-1})' psi(w_t) over the risk's scale. With an exact weak learner over a symmetric
         dictionary it is the polar gauge gamma*(F'(u_{t-1})), which bounds the distance to the
-        optimum [Bach, eq. (10.11)]; for AdaBoost it is e_t = 2 gamma_t, twice the edge.
-    outputs : ndarray
+        optimum [Bach, eq. (10.11)]; for AdaBoost it is e_t = 2 gamma_t, twice the edge. nan where
+        the step does not need it (`Step.needs_outputs`).
+    outputs : ndarray, or LeafOutputs where the step does not need them as an array
         psi(w_t) on the training rows.
     details : object
         The step's `StepResult.details`.
@@ -71,7 +73,7 @@ class Round(NamedTuple):
     step: float
     risk: float
     first_order_gain: float
-    outputs: np.ndarray
+    outputs: Any
     details: Any = None
 
 
@@ -111,7 +113,10 @@ class BoostingRounds:
             self._ended = True
             raise StopIteration
         predictor, psi = found
-        gain = state.first_order_gain(psi)
+        gain = math.nan
+        if getattr(self.step, "needs_outputs", True):
+            psi = np.asarray(psi)
+            gain = state.first_order_gain(psi)
         b, details = self.step(self.index, risk, u, psi, state, gain)
         if b is None:
             self._ended, self.stop_details = True, details

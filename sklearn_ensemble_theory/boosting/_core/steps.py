@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops.leaf_outputs import add_multiple
 from sklearn_ensemble_theory._weak_learners import JointTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
 
@@ -49,10 +50,14 @@ class Step:
         Whether the leaf values of trees may be changed before the step, to lower the risk itself.
     fits_some_rows : bool
         Whether the weak learner may be fitted to a part of the rows.
+    needs_outputs : bool
+        Whether `length` reads the outputs of the weak learner or their first-order gain, which
+        takes a pass over the rows. Otherwise the outputs may be `LeafOutputs` and the gain is nan.
     """
 
     reoptimizes_leaves = False
     fits_some_rows = True
+    needs_outputs = True
 
     def __init__(self, learning_rate: LearningRate = 1.0) -> None:
         self.learning_rate = learning_rate
@@ -107,13 +112,14 @@ class Step:
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
         """Change u in place: u <- u + b psi [Bach, eq. (10.5)]."""
-        u += b * psi
+        add_multiple(u, psi, b)
 
 
 class FixedStep(Step):
     """b = learning_rate: plain gradient boosting [Shah, algorithm 3]."""
 
     reoptimizes_leaves = True
+    needs_outputs = False
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         return 1.0

@@ -1,6 +1,7 @@
 """The growth of trees over binned columns, by the route that this process has."""
 
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -17,7 +18,11 @@ class HistogramGrower(Protocol):
     """Grows trees for boosting, on the same columns in every round."""
 
     def grow(
-        self, gradient: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree fitted to the targets `gradient`.
 
@@ -27,6 +32,8 @@ class HistogramGrower(Protocol):
         weight : float64 array of shape (n,) or None
         rows : int array, increasing, or None
             The rows that the tree is grown on; None for all.
+        seed : int, default=None
+            Of the draws of features, 0 to 2**31 - 2; None takes that of the options.
 
         Returns
         -------
@@ -56,29 +63,31 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    # One class needs no search: scikit-learn's tree is a leaf.
-    if uses_numba() and options.n_classes != 1:
-        compiled = _compiled_growth()
-        if compiled is not None:
-            return compiled(columns, target, weight, rows, options)
+    # One class or row needs no search: scikit-learn's tree is a leaf.
+    if uses_numba() and options.n_classes != 1 and len(target) > 1:
+        from sklearn_ensemble_theory.trees._binned import compiled_growth
+
+        return compiled_growth.grow(columns, target, weight, rows, options)
     if code_trees.supports(columns, options):
         return code_trees.grow_on_codes(columns, target, weight, rows, options)
     return _grow_by_histograms(columns, target, weight, rows, options)
 
 
-def _compiled_growth() -> Any:
-    try:
-        from sklearn_ensemble_theory.trees._binned import compiled_growth
-    except ImportError:
-        return None
-    return compiled_growth.grow
-
-
 def _grow_by_histograms(columns, target, weight, rows, options):
+    """A tree by least squares, for what scikit-learn's trees do not have.
+
+    The Gini index of two classes is twice the variance of the codes 0 and 1.
+    """
     if rows is not None:
         columns = columns.take_rows(rows)
     target = np.asarray(target, dtype=np.float64)
-    return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
+    if not options.n_classes:
+        return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
+    half = 0.5 * options.min_impurity_decrease
+    options = replace(options, criterion="squared_error", n_classes=0, min_impurity_decrease=half)
+    tree, _ = histogram_grower(columns, options, 1).grow(target, weight, None)
+    shares = np.column_stack([1.0 - tree.value, tree.value])
+    return replace(tree, value=shares, impurity=2.0 * tree.impurity)
 
 
 def histogram_grower(

@@ -7,10 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
+from sklearn_ensemble_theory.trees._binned.columns import MISSING
+
 __all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
+# In trees of more nodes than this, rows are listed and not masked.
+MOST_MASKS = 64
 
 
 @cache
@@ -67,6 +71,46 @@ class TreeArrays:
     @property
     def is_leaf(self) -> np.ndarray:
         return self.left == LEAF
+
+    def leaves(self, codes: np.ndarray) -> np.ndarray:
+        """The leaf of each row, in the smallest integer type that holds it.
+
+        O(n) for each level of the tree; for trees with few nodes, O(n) fast steps for each node.
+
+        Parameters
+        ----------
+        codes : uint8 array of shape (n, p), Fortran order
+        """
+        n, m = len(codes), len(self)
+        node = np.zeros(n, dtype=np.min_scalar_type(m - 1))
+        if m == 1:
+            return node
+        stack: list[tuple[int, Any]] = [(0, None)]
+        while stack:
+            i, rows = stack.pop()
+            if self.left[i] == LEAF:
+                if rows.dtype == bool:
+                    node += rows * node.dtype.type(i)
+                else:
+                    node[rows] = i
+                continue
+            column = codes[:, self.feature[i]]
+            listed = rows is not None and rows.dtype != bool
+            if listed:
+                column = column.take(rows)
+            goes = column <= self.code[i]
+            if self.missing_left[i]:
+                goes |= column == MISSING
+            if rows is None:
+                parts = goes, ~goes
+            elif listed:
+                parts = rows[goes], rows[~goes]
+            else:
+                parts = rows & goes, rows > goes
+                if m > MOST_MASKS:
+                    parts = np.flatnonzero(parts[0]), np.flatnonzero(parts[1])
+            stack += ((int(self.left[i]), parts[0]), (int(self.right[i]), parts[1]))
+        return node
 
     def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
         """The same tree as scikit-learn's `Tree`, through its pickling protocol. O(m).

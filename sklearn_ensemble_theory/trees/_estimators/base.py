@@ -20,15 +20,15 @@ from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import GrownTree, TreeArrays
 
-__all__ = ["BaseBinnedTree", "grown_arrays", "growth_options"]
+__all__ = ["MAX_SEED", "BaseBinnedTree", "TreeShape", "grown_arrays", "growth_options"]
 
 # Targets whose largest absolute value is outside this range are multiplied by a power of 2: their
 # squares would overflow, or be so small that the tree takes every node as pure.
 _USUAL_SIZES = (1e-3, 1e100)
-_MAX_SEED = 2**31 - 1
+MAX_SEED = 2**31 - 1
 
 
-class _Shape(NamedTuple):
+class TreeShape(NamedTuple):
     """What the parameters of a tree are relative to."""
 
     n_rows: int
@@ -119,13 +119,13 @@ class BaseBinnedTree:
     ) -> None:
         """Grow the tree on rows of columns in bins, and set the fitted attributes."""
         total = float(len(target) if weight is None else weight.sum())
-        shape = _Shape(len(target), total, columns.n_features, n_classes)
+        shape = TreeShape(len(target), total, columns.n_features, n_classes)
         options = growth_options(self, shape, bool(columns.has_missing.any()))
         if not n_classes:
             _check_regression_target(target, options.criterion)
         self._set_fitted(grown_arrays(columns, target, weight, rows, options), shape, classes)
 
-    def _set_fitted(self, arrays: TreeArrays, shape: _Shape, classes: np.ndarray | None) -> None:
+    def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:
         self.n_features_in_ = shape.n_features
         self.n_outputs_ = 1
         self.max_features_ = _n_features_drawn(self.max_features, shape.n_features)
@@ -148,7 +148,7 @@ class BaseBinnedTree:
         return tags
 
 
-def growth_options(tree: Any, shape: _Shape, has_missing: bool) -> GrowthOptions:
+def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOptions:
     """The parameters of a tree as numbers, for data of this shape.
 
     Raises
@@ -174,16 +174,21 @@ def growth_options(tree: Any, shape: _Shape, has_missing: bool) -> GrowthOptions
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
-    n_drawn = _n_features_drawn(tree.max_features, p)
     is_random = tree.splitter == "random"
+    if is_random and (l2 or (constraints is not None and has_missing)):
+        raise ValueError(
+            "splitter='random' requires l2_regularization=0, and X without missing values with "
+            "monotonic_cst."
+        )
+    n_drawn = _n_features_drawn(tree.max_features, p)
     seed = 0  # where nothing is drawn, the tree does not depend on it
     if is_random or n_drawn < p:
         # As scikit-learn's splitter draws the seed of its own generator.
-        seed = int(check_random_state(tree.random_state).randint(0, _MAX_SEED))
+        seed = int(check_random_state(tree.random_state).randint(0, MAX_SEED))
     return GrowthOptions(
         criterion=criterion,
         n_classes=shape.n_classes,
-        max_depth=_MAX_SEED if tree.max_depth is None else int(tree.max_depth),
+        max_depth=MAX_SEED if tree.max_depth is None else int(tree.max_depth),
         max_leaf_nodes=0 if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
         min_samples_split=int(max(min_split, 2 * min_leaf)),
         min_samples_leaf=int(min_leaf),

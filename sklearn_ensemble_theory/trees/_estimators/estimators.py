@@ -12,6 +12,7 @@ from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory._weak_learners import PreparedRounds, Task
 from sklearn_ensemble_theory.trees._estimators.base import BaseBinnedTree
 from sklearn_ensemble_theory.trees._estimators.class_rounds import class_rounds
+from sklearn_ensemble_theory.trees._estimators.tree_rounds import BinnedTreeRounds
 
 __all__ = ["BinnedTreeClassifier", "BinnedTreeRegressor"]
 
@@ -208,6 +209,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         from sklearn_ensemble_theory.trees._estimators.binned_members import BinnedMembers
 
         return BinnedMembers(self, X, sample_weight)
+
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> PreparedRounds | None:
+        return BinnedTreeRounds.of(self, X, weight, task)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]

@@ -1,0 +1,72 @@
+"""Features drawn at the nodes of a tree, as scikit-learn draws them."""
+
+import numpy as np
+
+
+class FeatureDraws:
+    """The features drawn at each node, by the generator and in the order of scikit-learn's trees.
+
+    scikit-learn does not count features that are constant in the node, and remembers which are for
+    the nodes below.
+
+    Parameters
+    ----------
+    seed : int
+        0 to 2**31 - 2.
+    max_features, n_features : int
+    """
+
+    def __init__(self, seed, max_features, n_features):
+        self.max_features = max_features
+        self.state = seed or 1
+        self.order = list(range(n_features))
+        self.constant = [0] * n_features
+        self.n_constant = {}
+
+    def between(self, low, high):
+        s = self.state
+        s ^= (s << 13) & 0xFFFFFFFF
+        s ^= s >> 17
+        s ^= (s << 5) & 0xFFFFFFFF
+        self.state = s
+        return low + (s & 0x7FFFFFFF) % (high - low)
+
+    def features(self, i, parent, n_values, has_missing):
+        """A mask of the features to search in node i.
+
+        Parameters
+        ----------
+        i, parent : int
+            Any names of the nodes; a parent's features are drawn before its children's.
+        n_values : int array of shape (p,)
+            Numbers of distinct values in the node.
+        has_missing : bool array of shape (p,)
+        """
+        is_constant = (n_values == 0) | ((n_values == 1) & ~has_missing)
+        order = self.order
+        allowed = np.zeros(len(order), dtype=bool)
+        n_known = n_constant = self.n_constant.get(parent, 0)
+        n_found = n_drawn = n_visited = 0
+        end = len(order)
+        while end > n_constant and (
+            n_visited < self.max_features or n_visited <= n_found + n_drawn
+        ):
+            n_visited += 1
+            at = self.between(n_drawn, end - n_found)
+            if at < n_known:
+                order[n_drawn], order[at] = order[at], order[n_drawn]
+                n_drawn += 1
+                continue
+            at += n_found
+            if is_constant[order[at]]:
+                order[at], order[n_constant] = order[n_constant], order[at]
+                n_found += 1
+                n_constant += 1
+                continue
+            end -= 1
+            order[end], order[at] = order[at], order[end]
+            allowed[order[end]] = True
+        order[:n_known] = self.constant[:n_known]
+        self.constant[n_known:n_constant] = order[n_known:n_constant]
+        self.n_constant[i] = n_constant
+        return allowed

@@ -1,0 +1,449 @@
+"""Growth of regression trees by histograms, with NumPy and scikit-learn's histogram builder.
+
+The route of `growth.histogram_grower` without numba. The sums of targets and weights are exact
+(`_hot_loops.bin_sums`), so that another route that computes the same gains,
+
+    S_left² / (W_left + l2) + S_right² / (W_right + l2),
+
+finds the same splits. Ties go to the lowest feature, then to missing values on the right, then to
+the lowest code; among the leaves to be split next, to the one that is older.
+"""
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.bin_sums import BinSums, GridTargets, GridWeights
+from sklearn_ensemble_theory._numerics.feature_draws import FeatureDraws
+from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
+
+__all__ = ["NumpyHistogramGrower", "grower"]
+
+# Cuts above this code leave only missing values on the right.
+_ALL_VALUES = MISSING - 1
+# So many nodes are searched together: fewer calls, and not much memory.
+_GROUP = 16
+# A gain is the difference of sums with this relative error.
+_ROUNDING = 1e-15
+# Only a gain below this share of the sums can be one between equal targets.
+_SUSPICIOUS = 1e-11
+# The rows of a node are a mask over all rows while they are at least this share of them.
+_MASK_SHARE = 1 / 32
+
+
+class NumpyHistogramGrower:
+    """Grows trees on the same columns again and again (see `growth.HistogramGrower`).
+
+    Parameters
+    ----------
+    columns : BinnedColumns
+    options : GrowthOptions
+        With the squared error.
+    n_threads : int, default=1
+        For the histograms.
+    """
+
+    def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
+        self.columns, self.options, self.n_threads = columns, options, n_threads
+        self.constraints = options.constraints(columns.n_features)
+        self.constrained = bool(self.constraints.any())
+        self._weights: GridWeights | None = None
+        self._sums: BinSums | None = None
+
+    def grow(
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """A tree and the leaf of every row; O(n p) for each level of the tree."""
+        self.seed = self.options.seed if seed is None else seed
+        if rows is not None:
+            columns = self.columns.take_rows(rows)
+            weights = None if weight is None else GridWeights(weight[rows])
+            sums = _sums_of(columns, self.n_threads)
+            tree, _ = self._grown(columns, sums, gradient[rows], weights)
+            return tree, tree.leaves(self.columns.codes)
+        if self._sums is None:
+            self._sums = _sums_of(self.columns, self.n_threads)
+        if weight is None:
+            self._weights = None
+        elif self._weights is None or self._weights.weight is not weight:
+            self._weights = GridWeights(weight)
+        return self._grown(self.columns, self._sums, gradient, self._weights)
+
+    def _grown(self, columns, sums, gradient, weights):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return _Growth(self, columns, sums, GridTargets(gradient, weights), weights).result()
+
+
+# What `growth.histogram_grower` calls.
+grower = NumpyHistogramGrower
+
+
+def _sums_of(columns: BinnedColumns, n_threads: int) -> BinSums:
+    n_bins, has_missing = int(columns.n_bins.max()), bool(columns.has_missing.any())
+    return BinSums(columns.codes, n_bins, has_missing, n_threads)
+
+
+class _Split(NamedTuple):
+    gain: float  # what the split gains, above 0 up to rounding
+    feature: int
+    code: int
+    missing_left: bool
+    left: list[float]  # sums of the target, rows and weights on the left
+
+
+class _Growth:
+    """One tree while it grows; its sums are in units of the grids of targets and weights."""
+
+    def __init__(
+        self,
+        grower: NumpyHistogramGrower,
+        columns: BinnedColumns,
+        sums: BinSums,
+        targets: GridTargets,
+        weights: GridWeights | None,
+    ) -> None:
+        self.options, self.columns, self.sums = grower.options, columns, sums
+        self.targets, self.weights = targets, weights
+        self.constraints = grower.constraints if grower.constrained else None
+        sums.set_values(targets, weights)
+        weight_unit = 1.0 if weights is None else 2.0**-weights.exponent
+        self.weight_unit = weight_unit
+        self.value_unit = 2.0**-targets.exponent / weight_unit
+        options = self.options
+        self.l2 = options.l2_regularization / weight_unit
+        # On the grid a weight can vanish.
+        least = 0.0 if weights is None else 1.0
+        self.least_weight = max(options.min_weight_leaf / weight_unit * (1 - _ROUNDING), least)
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.feature: list[int] = []
+        self.code: list[int] = []
+        self.missing_left: list[bool] = []
+        self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
+        self.depth: list[int] = []
+        self.bounds: list[tuple[float, float]] = []
+        self.rows: dict[int, Any] = {}  # of the leaves
+        self.parents: list[int] = []
+        self.draws: FeatureDraws | None = None
+        if options.max_features:
+            self.draws = FeatureDraws(grower.seed, options.max_features, columns.n_features)
+
+    # --- the tree -------------------------------------------------------------------------
+
+    def result(self) -> tuple[TreeArrays, np.ndarray]:
+        root = self.add(self.sums.total(), LEAF, (-np.inf, np.inf))
+        self.rows[root] = None
+        if self.may_split(root):
+            grow = self.best_first if self.options.max_leaf_nodes else self.depth_first
+            grow(self.histograms([root], [None]))
+        order = np.arange(len(self.left)) if self.options.max_leaf_nodes else self.preorder()
+        return self.arrays(order)
+
+    def add(self, totals: list[float], parent: int, bounds: tuple[float, float]) -> int:
+        self.left.append(LEAF)
+        self.right.append(LEAF)
+        self.feature.append(NO_FEATURE)
+        self.code.append(NO_FEATURE)
+        self.missing_left.append(False)
+        self.totals.append(totals)
+        self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
+        self.parents.append(parent)
+        self.bounds.append(bounds)
+        return len(self.left) - 1
+
+    def may_split(self, i: int) -> bool:
+        options, n_rows = self.options, self.totals[i][1]
+        return (
+            self.depth[i] < options.max_depth
+            and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
+            and self.totals[i][-1] >= 2 * self.least_weight
+        )
+
+    def depth_first(self, sums: np.ndarray) -> None:
+        size = _GROUP if self.draws is None else 1
+        stack = [([0], sums)]
+        while stack:
+            ids, sums = stack.pop()
+            found = self.search(ids, sums)
+            children, parents = [], []
+            for i, split, table in zip(ids, found, sums):
+                if split is not None:
+                    children.append(self.split(i, split))
+                    parents.append(table)
+            stack.extend(reversed(list(self.open_groups(children, parents, size))))
+
+    def best_first(self, sums: np.ndarray) -> None:
+        n_leaves, waiting = 1, [([0], sums)]
+        heap: list[tuple[float, int, _Split, np.ndarray]] = []
+        while True:
+            for ids, tables in waiting:
+                for i, split, table in zip(ids, self.search(ids, tables), tables):
+                    if split is not None:
+                        heappush(heap, (-split.gain, i, split, table))
+            if not heap:
+                return
+            _, i, split, table = heappop(heap)
+            pair = self.split(i, split)
+            n_leaves += 1
+            if n_leaves == self.options.max_leaf_nodes:
+                return
+            waiting = list(self.open_groups([pair], [table], 2 if self.draws is None else 1))
+
+    def open_groups(
+        self, pairs: list[tuple[int, int]], parents: list[np.ndarray], size: int
+    ) -> Iterator[tuple[list[int], np.ndarray]]:
+        """The children that may be split, in groups, with their histograms."""
+        ids: list[int] = []
+        above: list[Any] = []
+        for pair, parent in zip(pairs, parents):
+            for i, sibling in (pair, pair[::-1]):
+                if self.may_split(i):
+                    ids.append(i)
+                    above.append((sibling, parent))
+        if ids:
+            sums = self.histograms(ids, above)
+            for first in range(0, len(ids), size):
+                part = slice(first, first + size)
+                # A part of an array would keep all of it.
+                yield ids[part], sums if len(ids) <= size else sums[part].copy()
+
+    def histograms(self, ids: list[int], above: list[Any]) -> np.ndarray:
+        """The sums in all bins for each of these nodes, of shape (nodes, 2 or 3, p, bins).
+
+        Of two siblings the smaller is summed, the other is what remains of their parent.
+        """
+        n_kinds = 2 if self.weights is None else 3
+        out = np.empty((len(ids), n_kinds, self.sums.p, self.sums.width))
+        place = {i: at for at, i in enumerate(ids)}
+        remaining = []
+        for at, (i, family) in enumerate(zip(ids, above)):
+            if family is None or self.is_smaller(i, family[0]):
+                self.sums.of(self.indices(i), out[at])
+            else:
+                remaining.append((at, *family))
+        for at, sibling, parent in remaining:
+            if sibling in place:
+                np.subtract(parent, out[place[sibling]], out=out[at])
+            else:
+                self.sums.of(self.indices(sibling), out[at])
+                np.subtract(parent, out[at], out=out[at])
+        return out
+
+    def is_smaller(self, i: int, sibling: int) -> bool:
+        return (self.totals[i][1], i) < (self.totals[sibling][1], sibling)
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def indices(self, i: int) -> Any:
+        """The rows of a node; None for all."""
+        rows = self.rows[i]
+        return rows if rows is None or rows.dtype != bool else np.flatnonzero(rows)
+
+    def split(self, i: int, split: _Split) -> tuple[int, int]:
+        """Make two children of a leaf, and divide its rows."""
+        totals = self.totals[i]
+        left_totals = split.left
+        right_totals = [a - b for a, b in zip(totals, left_totals)]
+        left_bounds = right_bounds = low, high = self.bounds[i]
+        if self.constraints is not None and self.constraints[split.feature]:
+            middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
+            left_bounds, right_bounds = (low, middle), (middle, high)
+            if self.constraints[split.feature] < 0:
+                left_bounds, right_bounds = right_bounds, left_bounds
+        left = self.add(left_totals, i, left_bounds)
+        right = self.add(right_totals, i, right_bounds)
+        self.left[i], self.right[i] = left, right
+        self.feature[i], self.code[i] = split.feature, split.code
+        self.missing_left[i] = split.missing_left
+        self.divide(i, left, right)
+        return left, right
+
+    def divide(self, i: int, left: int, right: int) -> None:
+        rows = self.rows.pop(i)
+        column = self.columns.codes[:, self.feature[i]]
+        if rows is not None and rows.dtype != bool:
+            column = column.take(rows)
+        goes = column <= self.code[i]
+        if self.missing_left[i] and self.columns.has_missing[self.feature[i]]:
+            goes |= column == MISSING
+        if rows is None:
+            self.rows[left], self.rows[right] = goes, ~goes
+        elif rows.dtype != bool:
+            self.rows[left], self.rows[right] = rows[goes], rows[~goes]
+        else:
+            self.rows[left], self.rows[right] = rows & goes, rows > goes
+        for child in (left, right):
+            few = self.totals[child][1] < _MASK_SHARE * len(goes)
+            if few and rows is not None and rows.dtype == bool and self.may_split(child):
+                self.rows[child] = np.flatnonzero(self.rows[child])
+
+    # --- search ---------------------------------------------------------------------------
+
+    def search(self, ids: list[int], sums: np.ndarray) -> list[_Split | None]:
+        """The best split of each node, None where there is none."""
+        allowed = None
+        if self.draws is not None:
+            (i,) = ids
+            if self.targets.all_equal(self.indices(i)):
+                return [None]
+            # scikit-learn forgets where it grows best first.
+            parent = LEAF if self.options.max_leaf_nodes else self.parents[i]
+            allowed = self.draws.features(i, parent, *self.occupied(sums[0, 1]))
+        n_bins = self.sums.n_bins
+        # Axes: node, kind of sum, feature, direction of the missing values, bin.
+        left = np.cumsum(sums[..., :n_bins], axis=-1)[:, :, :, None]
+        if self.sums.width > n_bins:
+            left = np.concatenate([left, left + sums[..., None, n_bins:]], axis=3)
+        total = np.array([self.totals[i] for i in ids])
+        right = total[:, :, None, None, None] - left
+        gain = self.gains(ids, left, right)
+        if allowed is not None:
+            gain[0, ~allowed] = -np.inf
+        flat = gain.reshape(len(ids), -1)
+        best = flat.argmax(axis=1)
+        gain_of = flat[np.arange(len(ids)), best]
+        feature, direction, cell = np.unravel_index(best, gain.shape[1:])
+        left = left[np.arange(len(ids)), :, feature, direction, cell]
+        parent = total[:, 0] ** 2 / (total[:, -1] + self.l2)
+        found: list[_Split | None] = []
+        for at, i in enumerate(ids):
+            place = int(feature[at]), int(direction[at]), int(cell[at])
+            size = float(gain_of[at])
+            if not self.is_worth(i, size, float(parent[at])):
+                found.append(None)
+                continue
+            split_gain = size - float(parent[at])
+            counts = sums[at, 1, place[0]]
+            found.append(self.described(split_gain, place, counts, left[at].tolist()))
+        return found
+
+    def occupied(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """In how many bins each feature has values, and whether it has missing ones."""
+        n_bins = self.sums.n_bins
+        return np.count_nonzero(counts[:, :n_bins], axis=1), counts[:, n_bins:].any(axis=1)
+
+    def gains(self, ids: list[int], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """S_left²/(W_left + l2) + S_right²/(W_right + l2); -inf for cuts that are not allowed."""
+        means = []
+        gain = 0.0
+        n_rows = self.options.min_samples_leaf
+        forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
+        if self.least_weight > 0:
+            forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
+        for side in (left, right):
+            mean = side[:, 0] / (side[:, -1] + self.l2 if self.l2 else side[:, -1])
+            gain = gain + mean * side[:, 0]
+            means.append(mean)
+        if self.constraints is not None:
+            below, above = means
+            low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
+            forbidden |= (below - above) * self.constraints[:, None, None] > 0
+            for mean in means:
+                forbidden |= (mean < low) | (mean > high)
+            # Missing values alone are on the right.
+            forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
+        gain[forbidden] = -np.inf
+        return gain
+
+    def is_worth(self, i: int, size: float, parent: float) -> bool:
+        """Whether the node is split, by the sums after and before."""
+        if size == -np.inf:
+            return False
+        units = self.value_unit**2 * self.weight_unit
+        least = self.options.min_impurity_decrease * self.totals[0][-1] * self.weight_unit
+        if (size - parent + _ROUNDING * size) * units < least:
+            return False
+        return size - parent > _SUSPICIOUS * size or not self.targets.all_equal(self.indices(i))
+
+    def described(
+        self, gain: float, place: tuple[int, int, int], counts: np.ndarray, left: list[float]
+    ) -> _Split:
+        """The split after a bin: the cut is in the middle of the gap to the next occupied bin."""
+        feature, direction, cell = place
+        n_bins = self.sums.n_bins
+        missing = counts[n_bins] if self.sums.width > n_bins else 0.0
+        after = counts[cell + 1 : n_bins].nonzero()[0]
+        code = cell + (1 + int(after[0])) // 2 if len(after) else _ALL_VALUES
+        # Where no value is missing, a missing one will go where most rows go.
+        missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
+        return _Split(gain, feature, code, missing_left, left)
+
+    def mean(self, totals: list[float]) -> float:
+        return totals[0] / (totals[-1] + self.l2)
+
+    # --- the result -----------------------------------------------------------------------
+
+    def preorder(self) -> np.ndarray:
+        """The nodes in scikit-learn's order: a node, what is on its left, what is on its right."""
+        order, stack = [], [0]
+        while stack:
+            i = stack.pop()
+            order.append(i)
+            if self.left[i] != LEAF:
+                stack += (self.right[i], self.left[i])
+        return np.array(order)
+
+    def arrays(self, order: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
+        """The tree with its nodes in this order, and the leaf of each row."""
+        m = len(order)
+        number = np.empty(m + 1, dtype=np.int32)
+        number[order] = np.arange(m)
+        number[LEAF] = LEAF
+        left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
+        feature = np.array(self.feature, dtype=np.int32)[order]
+        code = np.array(self.code, dtype=np.int16)[order]
+        threshold = np.full(m, -2.0)
+        for i in np.flatnonzero(left != LEAF).tolist():
+            inside = code[i] != _ALL_VALUES
+            threshold[i] = self.columns.edges[feature[i]][code[i]] if inside else np.inf
+        totals = np.array(self.totals)[order]
+        weight = totals[:, -1] * self.weight_unit
+        value = totals[:, 0] / (totals[:, -1] + self.l2) * self.value_unit
+        node = self.leaf_of_rows(number)
+        tree = TreeArrays(
+            left=left,
+            right=right,
+            feature=feature,
+            code=code,
+            threshold=threshold,
+            missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
+            impurity=self.impurities(node, left, right, totals),
+            n_rows=totals[:, 1].astype(np.int64),
+            weight=weight,
+            value=value[:, None],
+            depth=max(self.depth),
+        )
+        return tree, node
+
+    def leaf_of_rows(self, number: np.ndarray) -> np.ndarray:
+        node = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(len(number) - 2))
+        for i, rows in self.rows.items():
+            leaf = node.dtype.type(number[i])
+            if rows is None:
+                continue
+            if rows.dtype == bool:
+                node += rows * leaf
+            else:
+                node[rows] = leaf
+        return node
+
+    def impurities(
+        self, node: np.ndarray, left: np.ndarray, right: np.ndarray, totals: np.ndarray
+    ) -> np.ndarray:
+        """The weighted variance of the target in each node, summed from the leaves upwards."""
+        mean = totals[:, 0] / totals[:, -1] * self.value_unit
+        weight = totals[:, -1] * self.weight_unit
+        square = self.targets.squared_errors(node, mean)
+        for i in np.flatnonzero(left != LEAF)[::-1].tolist():
+            a, b = left[i], right[i]
+            between = weight[a] * weight[b] / weight[i] * (mean[a] - mean[b]) ** 2
+            square[i] = square[a] + square[b] + between
+        return square / weight

@@ -1,0 +1,167 @@
+"""Regression trees over binned columns, prepared once for all rounds of a boosting algorithm."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory._hot_loops.leaf_outputs import LeafOutputs
+from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
+from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
+from sklearn_ensemble_theory.trees._estimators.base import MAX_SEED, TreeShape, growth_options
+
+__all__ = ["BinnedTreeRounds"]
+
+
+class BinnedTreeRounds:
+    """Rounds of `BinnedTreeRegressor` fitted by least squares (see `_weak_learners`).
+
+    The columns are cut into bins once. A round takes O(n p) for each level of the tree, without
+    the fixed costs of a fit. Members are as if each had been fitted to the rows and the targets of
+    its round, except that the values of a regularised tree shrink to 0 and not to the mean of the
+    targets; where the task says so, the values of their leaves are re-optimised.
+
+    Parameters
+    ----------
+    estimator : BinnedTreeRegressor
+    X : float array of shape (n, p)
+    weight : array of shape (n,) or None
+        The sample weights. Positive.
+    task : LeastSquaresTask
+    """
+
+    is_exact = has_scale = False
+    # `best` takes targets of shape (n, K) itself.
+    takes_columns = True
+
+    def __init__(
+        self, estimator: Any, X: np.ndarray, weight: np.ndarray | None, task: LeastSquaresTask
+    ) -> None:
+        estimator._validate_params()
+        self.n, p = X.shape
+        self.weight, self.task = weight, task
+        self.n_drawn = task.n_drawn(self.n)
+        self.columns = BinnedColumns.of(X, estimator.max_bins, weight)
+        # The weight of the drawn rows, which changes with the draw, by its expectation.
+        total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
+        self.shape = TreeShape(self.n_drawn, total, p, 0)
+        self.random_state = check_random_state(task.random_state)
+        self.options = growth_options(estimator, self.shape, bool(self.columns.has_missing.any()))
+        self.grower = histogram_grower(self.columns, self.options, task.n_threads)
+        loss = None if task.risk is None else task.risk.loss
+        # Leaf means are the optimal values of the squared loss.
+        self.reoptimises = task.reoptimise_leaves and loss is not None and not loss.is_quadratic
+        self.pattern = clone(estimator)
+
+    @classmethod
+    def of(
+        cls, estimator: Any, X: Any, weight: np.ndarray | None, task: Any
+    ) -> "BinnedTreeRounds | None":
+        """The rounds, or None where trees must be fitted one by one."""
+        if (
+            task.kind not in ("least_squares", "drawn_least_squares")
+            or sp.issparse(X)
+            or estimator.criterion != "squared_error"
+            or estimator.splitter != "best"
+            or estimator.ccp_alpha > 0
+        ):
+            return None
+        return cls(estimator, X, weight, task)
+
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, Any]:
+        """A tree, or a list of trees for the columns of the target, and their outputs.
+
+        The outputs are `LeafOutputs` where the task has a risk, and an array otherwise.
+        """
+        rows = None
+        if self.n_drawn < self.n:
+            rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
+        columns = [target] if target.ndim == 1 else target.T
+        members, values, leaves = [], [], []
+        for k, column in enumerate(columns):
+            seed = int(self.random_state.randint(np.iinfo(np.int32).max))
+            tree, leaf = self.grown(np.ascontiguousarray(column), rows, seed)
+            if self.reoptimises:
+                self.reoptimise(tree, leaf, rows, weight, scores, k if target.ndim == 2 else None)
+            members.append(self.member(tree, seed))
+            values.append(tree.value[:, 0])
+            leaves.append(leaf)
+        outputs: Any = LeafOutputs(values, leaves, target.shape)
+        if self.task.risk is None:
+            outputs = np.asarray(outputs)
+        return (members[0] if target.ndim == 1 else members), outputs
+
+    def grown(
+        self, target: np.ndarray, rows: np.ndarray | None, seed: int
+    ) -> tuple[TreeArrays, np.ndarray]:
+        if not self.options.max_features:
+            return self.grower.grow(target, self.weight, rows)
+        # As a tree with this `random_state` draws the seed of its splitter.
+        seed = int(np.random.RandomState(seed).randint(0, MAX_SEED))
+        return self.grower.grow(target, self.weight, rows, seed)
+
+    def reoptimise(
+        self,
+        tree: TreeArrays,
+        leaf: np.ndarray,
+        rows: np.ndarray | None,
+        weight: np.ndarray,
+        scores: Any,
+        k: int | None,
+    ) -> None:
+        """Set the values of the leaves to what the loss proposes (Friedman 2001).
+
+        Regularised values shrink by the same factor W/(W + l2) as means do, and values that break a
+        monotonic constraint move to the middle.
+        """
+        risk = self.task.risk
+        y = risk.y
+        if rows is not None:
+            y, scores, weight, leaf = y[rows], scores[rows], weight[rows], leaf[rows]
+        # A loss with one score need not know of the argument `score`.
+        which = {} if k is None else {"score": k}
+        values = risk.loss.leaf_values(y, scores, weight, leaf, len(tree), **which)
+        l2 = self.options.l2_regularization
+        if l2:
+            values = values * (tree.weight / (tree.weight + l2))
+        if self.options.monotonic_cst is not None:
+            values = _monotonic(values, tree, self.options.monotonic_cst)
+        tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])
+
+    def member(self, tree: TreeArrays, seed: int) -> Any:
+        """A fitted tree with these nodes, without the costs of `clone` and `fit`."""
+        member = object.__new__(type(self.pattern))
+        member.__dict__.update(vars(self.pattern), random_state=seed)
+        member._set_fitted(tree, self.shape, None)
+        return member
+
+
+def _monotonic(values: np.ndarray, tree: TreeArrays, constraints: np.ndarray) -> np.ndarray:
+    """The values of leaves, changed so that every split of a constrained feature is monotonic.
+
+    From the root downwards, what is on the wrong side of the middle between the largest value on
+    one side and the smallest on the other moves there. Later changes stay between values that
+    exist, so they keep what has been reached above. O(m depth).
+    """
+    values = values.copy()
+    m = len(tree)
+    below: list[list[int]] = [[] for _ in range(m)]
+    for i in range(m - 1, -1, -1):
+        left, right = tree.left[i], tree.right[i]
+        below[i] = [i] if left == LEAF else below[left] + below[right]
+    for i in np.flatnonzero(tree.left != LEAF).tolist():
+        sign = constraints[tree.feature[i]]
+        low, high = below[tree.left[i]], below[tree.right[i]]
+        if sign < 0:
+            low, high = high, low
+        if sign and (top := values[low].max()) > (bottom := values[high].min()):
+            middle = top / 2 + bottom / 2
+            values[low] = np.minimum(values[low], middle)
+            values[high] = np.maximum(values[high], middle)
+    return values
