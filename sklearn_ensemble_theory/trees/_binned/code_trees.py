@@ -15,7 +15,7 @@ from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
-__all__ = ["CodeTreeGrower", "grow", "is_faster", "supports"]
+__all__ = ["CodeTreeGrower", "grow_on_codes", "is_faster", "supports"]
 
 # Seconds that scikit-learn takes for each row, feature and level, and histograms for a node.
 SORTING, HISTOGRAMS = 7e-8, 6e-5
@@ -60,7 +60,7 @@ class CodeTreeGrower:
         exponent = int(np.frexp(np.max(np.abs(gradient)))[1])
         least = float(np.ldexp(options.min_impurity_decrease, -2 * exponent))
         options = replace(options, min_impurity_decrease=least)
-        tree = grow(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)
+        tree = grow_on_codes(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)
         tree = replace(
             tree,
             value=np.ldexp(tree.value, exponent),
@@ -69,7 +69,7 @@ class CodeTreeGrower:
         return tree, tree.leaves(self.columns.codes)
 
 
-def grow(
+def grow_on_codes(
     columns: BinnedColumns,
     target: np.ndarray,
     weight: np.ndarray | None,
@@ -127,14 +127,7 @@ def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArra
     code = np.full(len(nodes), -2, dtype=np.int16)
     threshold = np.full(len(nodes), -2.0)
     code[inner] = np.clip(np.floor(nodes["threshold"][inner]), -1, _ALL_VALUES)
-    # All edges in one array, each column's followed by infinity.
-    first = np.concatenate([[0], np.cumsum(columns.n_bins)])
-    edges = np.full(first[-1], np.inf)
-    for j, column in enumerate(columns.edges):
-        edges[first[j] : first[j] + len(column)] = column
-    place = np.minimum(code[inner], columns.n_bins[feature[inner]] - 1)
-    threshold[inner] = edges[first[feature[inner]] + place]
-    threshold[inner[code[inner] < 0]] = -np.inf
+    threshold[inner] = columns.thresholds(feature[inner], code[inner])
     return TreeArrays(
         left=left,
         right=nodes["right_child"].astype(np.int32),

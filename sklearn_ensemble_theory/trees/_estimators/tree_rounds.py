@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._hot_loops.leaf_outputs import LeafOutputs
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
-from sklearn_ensemble_theory.trees._binned.base import MAX_SEED, TreeShape, growth_options
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
+from sklearn_ensemble_theory.trees._estimators.base import MAX_SEED, TreeShape, growth_options
 
 __all__ = ["BinnedTreeRounds"]
 
