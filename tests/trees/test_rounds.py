@@ -7,7 +7,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory._hot_loops.leaf_outputs import LeafOutputs, add_multiple
+from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs, add_multiple
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner

@@ -1,7 +1,7 @@
 """Growth of regression trees by histograms, with NumPy and scikit-learn's histogram builder.
 
 The route of `growth.histogram_grower` without numba. The sums of targets and weights are exact
-(`_hot_loops.bin_sums`), so that another route that computes the same gains,
+(`bin_sums`), so that another route that computes the same gains,
 
     S_left² / (W_left + l2) + S_right² / (W_right + l2),
 
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory._numerics.feature_draws import FeatureDraws
+from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
