@@ -170,7 +170,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
     features, constants, state, root_impurity = drawing
     p, n_values = constraints.size, values.shape[1]
     max_depth, min_split, min_leaf, min_weight = limits[0], limits[2], rules[2], rules[3]
-    least_impurity = EPSILON * root_impurity[0]
+    least_impurity = EPSILON * root_impurity[0] if n_nodes > 0 else 0.0
     two_classes = form != CLASSES and n_values == 2
     unit = 1.0 if two_classes else units[0] / units[1]
     constrained = False
@@ -187,8 +187,10 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
 
     size = first[1] - first[0]
     places, s, w = np.empty(size, np.uint64), np.empty(size), np.empty(size)
-    t, v, label = np.empty(size), np.empty(size), np.zeros(size, np.int32)
+    t, v, label = np.empty(size), np.empty(size), np.empty(size, np.int32)
+    order, spare = np.empty(size, np.int32), np.empty(size, np.int32)
     for k in range(size):
+        order[k], label[k] = k, 0
         i, at = part[0][first[0] + k], first[0] + k
         places[k] = np.uint64(i) * np.uint64(p)
         if form == PACKED:
@@ -201,7 +203,6 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
             label[k] = part[3][at]
         t[k] = targets[0][i] if targets[0].size > 1 else 0.0
         v[k] = targets[1][i] if targets[1].size > 1 else 1.0
-    order, spare = np.arange(size).astype(np.int32), np.empty(size, np.int32)
     keys = np.empty(size, np.int32)
     # start, stop, depth, parent, is right child, constant features
     waiting, bounds = np.empty((size + 1, 6), np.int64), np.empty((size + 1, 2))
@@ -225,7 +226,8 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
         # What the node is.
         s_all = w_all = mean = impurity = 0.0
         if form == CLASSES:
-            whole[:] = 0.0
+            for k in range(whole.size):
+                whole[k] = 0.0
             for k in range(start, stop):
                 whole[label[order[k]]] += w[order[k]]
                 w_all += w[order[k]]
@@ -267,6 +269,8 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
                 values[node, 0], values[node, 1] = 1.0 - mean, mean
             else:
                 values[node, 0] = mean
+        if node == 0:
+            least_impurity = EPSILON * impurity
         n_all = int(w_all) if form == PACKED else size
         links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
         stats[node, 0], stats[node, 1], stats[node, 2] = impurity, size, w_all * units[1]

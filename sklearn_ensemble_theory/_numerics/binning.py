@@ -137,8 +137,13 @@ def _values_to_cut(x, cumulated, max_bins):
             rank = np.ceil(targets * len(x)).astype(np.intp) - 1
         else:
             rank = np.searchsorted(cumulated, targets * cumulated[-1])
-        values, counts = np.unique(x[rank], return_counts=True)
-        heavy = values[counts > 1]
+        picked = x[rank]  # increasing
+        is_new = np.empty(len(picked), dtype=bool)
+        is_new[:1] = True
+        np.not_equal(picked[1:], picked[:-1], out=is_new[1:])
+        first = np.flatnonzero(is_new)
+        values = picked[first]
+        heavy = values[np.diff(first, append=len(picked)) > 1]
         n_alone = len(alone) + len(heavy)
         if len(heavy) == 0 or 2 * n_alone >= max_bins:
             return values, alone

@@ -48,7 +48,13 @@ def grow(
         for one in by_row
     )
     target_unit, weight_unit, gain_unit, total = units
-    plan = (form, bits, CRITERIA[options.criterion], options.max_features, options.random_splits)
+    plan = (
+        form,
+        bits,
+        CRITERIA[options.criterion],
+        options.max_features or p,
+        options.random_splits,
+    )
     limits = (
         options.max_depth,
         options.max_leaf_nodes,

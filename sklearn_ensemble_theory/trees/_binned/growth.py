@@ -1,6 +1,7 @@
 """The growth of trees over binned columns, by the route that this process has."""
 
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 
@@ -62,28 +63,31 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    if uses_numba():
-        compiled = _compiled_growth()
-        if compiled is not None:
-            return compiled(columns, target, weight, rows, options)
+    # One class or row needs no search: scikit-learn's tree is a leaf.
+    if uses_numba() and options.n_classes != 1 and len(target) > 1:
+        from sklearn_ensemble_theory.trees._binned import compiled_growth
+
+        return compiled_growth.grow(columns, target, weight, rows, options)
     if code_trees.supports(columns, options):
         return code_trees.grow_on_codes(columns, target, weight, rows, options)
     return _grow_by_histograms(columns, target, weight, rows, options)
 
 
-def _compiled_growth() -> Any:
-    try:
-        from sklearn_ensemble_theory.trees._binned import compiled_growth
-    except ImportError:
-        return None
-    return compiled_growth.grow
-
-
 def _grow_by_histograms(columns, target, weight, rows, options):
+    """A tree by least squares, for what scikit-learn's trees do not have.
+
+    The Gini index of two classes is twice the variance of the codes 0 and 1.
+    """
     if rows is not None:
         columns = columns.take_rows(rows)
     target = np.asarray(target, dtype=np.float64)
-    return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
+    if not options.n_classes:
+        return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
+    half = 0.5 * options.min_impurity_decrease
+    options = replace(options, criterion="squared_error", n_classes=0, min_impurity_decrease=half)
+    tree, _ = histogram_grower(columns, options, 1).grow(target, weight, None)
+    shares = np.column_stack([1.0 - tree.value, tree.value])
+    return replace(tree, value=shares, impurity=2.0 * tree.impurity)
 
 
 def histogram_grower(
@@ -99,4 +103,6 @@ def histogram_grower(
             pass
     from sklearn_ensemble_theory.trees._binned import histogram_growth
 
-    return histogram_growth.grower(columns, options, n_threads)
+    if code_trees.is_faster(columns, options):
+        return code_trees.CodeTreeGrower(columns, options)
+    return histogram_growth.NumpyHistogramGrower(columns, options, n_threads)

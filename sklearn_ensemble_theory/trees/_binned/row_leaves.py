@@ -1,7 +1,5 @@
 """The leaves of rows that are there as codes."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
@@ -36,8 +34,4 @@ def leaves_of_rows(arrays: TreeArrays, columns: BinnedColumns) -> np.ndarray:
             leaves,
         )
         return leaves
-    on_codes = replace(arrays, threshold=arrays.code.astype(np.float64))
-    X = columns.row_codes.astype(np.float32)
-    X[columns.row_codes == MISSING] = np.nan
-    shares = arrays.value.shape[1]
-    return on_codes.sklearn_tree(columns.n_features, shares).apply(X)
+    return arrays.leaves(columns.codes)

@@ -174,8 +174,13 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
         )
-    n_drawn = _n_features_drawn(tree.max_features, p)
     is_random = tree.splitter == "random"
+    if is_random and (l2 or (constraints is not None and has_missing)):
+        raise ValueError(
+            "splitter='random' requires l2_regularization=0, and X without missing values with "
+            "monotonic_cst."
+        )
+    n_drawn = _n_features_drawn(tree.max_features, p)
     seed = 0  # where nothing is drawn, the tree does not depend on it
     if is_random or n_drawn < p:
         # As scikit-learn's splitter draws the seed of its own generator.

@@ -200,9 +200,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
-    def _prepare_rounds(self, X: Any, weight: np.ndarray | None, task: Any) -> Any:
-        return BinnedTreeRounds.of(self, X, weight, task)
-
     # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
     # inherit it.
     _reads_single_precision = True
@@ -212,6 +209,11 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         from sklearn_ensemble_theory.trees._estimators.binned_members import BinnedMembers
 
         return BinnedMembers(self, X, sample_weight)
+
+    def _prepare_rounds(
+        self, X: Any, weight: np.ndarray | None, task: Task
+    ) -> PreparedRounds | None:
+        return BinnedTreeRounds.of(self, X, weight, task)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]

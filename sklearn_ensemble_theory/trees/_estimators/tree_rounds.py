@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._hot_loops.leaf_outputs import LeafOutputs
+from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
