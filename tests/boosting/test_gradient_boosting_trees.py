@@ -65,7 +65,8 @@ def test_the_default_is_a_binned_tree_for_dense_data_and_an_exact_one_for_sparse
     np.testing.assert_allclose(dense.predict(X), sparse.predict(X))
 
 
-@every_kind
+# Without the absolute loss: its gradients are -1 and +1, so that many splits are equally good.
+@pytest.mark.parametrize("kind", ["squared_error", "huber", "quantile", "two", "three"])
 def test_few_values_a_column_give_the_model_of_exact_trees(kind):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 40, (400, 3)) / 7

@@ -122,8 +122,13 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     Notes
     -----
     A round consists of a fit of the base learner and O(n) further operations; the memory is O(n) in
-    addition to the data. The base learner must support `sample_weight` if weights are given. Rows
-    of weight 0 are left out.
+    addition to the data. With binned trees a round takes O(n p) for each level of the tree, and the
+    codes of the bins one byte for each value of X. The base learner must support `sample_weight` if
+    weights are given. Rows of weight 0 are left out.
+
+    Missing values (NaN) are accepted where the base learner accepts them, as trees do. The leaf
+    values of a loss of the user are found by Newton steps if it has a method ``hessian(y, u)``, and
+    otherwise by a search that computes the gradient several times.
 
     References
     ----------
@@ -305,8 +310,10 @@ class GradientBoostingClassifier(
     Notes
     -----
     A round consists of a fit of the base learner, or one for each of more than two classes, and
-    O(n) further operations; the memory is O(n) in addition to the data. The base learner must
-    support `sample_weight` if weights are given. Rows of weight 0 are left out.
+    O(n) further operations; the memory is O(n) in addition to the data. With binned trees a round
+    takes O(n p) for each level of a tree, and the codes of the bins one byte for each value of X.
+    The base learner must support `sample_weight` if weights are given. Rows of weight 0 are left
+    out. Missing values (NaN) are accepted where the base learner accepts them, as trees do.
 
     References
     ----------

@@ -150,8 +150,11 @@ class CompiledHistogramGrower:
         from sklearn_ensemble_theory._hot_loops.cut_loops import PACKED, SQUARED_ERROR, WIDE
 
         options = self.options
-        # S²/W in units of the integers.
-        gain_unit = 1.0 / (scale * scale * weights.unit)
+        # In units of the integers, whose scale may have no finite square where gradients are tiny.
+        least = float(options.min_impurity_decrease)
+        least_gain = (
+            least * weights.total * float(scale) * float(scale) * weights.unit if least else 0.0
+        )
         return (
             (PACKED if weights.is_packed else WIDE, weights.bits),
             (options.max_depth, options.max_leaf_nodes, options.min_samples_split),
@@ -161,7 +164,7 @@ class CompiledHistogramGrower:
                 options.min_samples_leaf,
                 float(np.nextafter(options.min_weight_leaf, 0.0)) / weights.unit,
             ),
-            float(options.min_impurity_decrease) * weights.total / gain_unit,
+            least_gain,
         )
 
     def _result(self, n_nodes, gradient, weights, scale, square, rows):
