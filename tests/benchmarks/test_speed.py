@@ -236,6 +236,11 @@ def test_a_real_case_runs(tmp_path):
         ({"vary": {"n": (1,), "p": (2,)}}, "vary one parameter"),
         ({"quality": len}, "name the metric"),
         ({"quality_margin": 0.0}, "needs a quality"),
+        ({"quality_ratio": 1.0}, "needs a quality"),
+        (
+            {"quality_ratio": 1.0, "quality": len, "metric": "R²", "higher_is_better": True},
+            "lower is better",
+        ),
         ({"growth_limit": 1.0}, "needs a parameter to vary"),
         ({"limit": {"nobody": 1.0}}, "not a peer"),
     ],
