@@ -2,23 +2,26 @@
 Error and time by the number of bins
 ====================================
 
-Binned trees choose their thresholds among the edges of at most 255 bins of each column. How many bins are
-needed? For most data fewer than 255: an ensemble averages over the thresholds of many trees. The exception
-is a target that changes within a range of a column that few rows are in.
+Binned trees choose their thresholds among the edges of at most 255 bins of each column. How many
+bins are needed? For most data fewer than 255: an ensemble averages over the thresholds of many
+trees. The exception is a target that changes within a range of a column that few rows are in.
 """
 
 # %%
-# Two regression problems with 20,000 training rows. Friedman's function is smooth. In the second problem,
-# the mean is higher in a window of the first feature that 2 % of the rows are in, and bins that are wider
-# than the window cannot separate these rows.
+# Two regression problems with 20,000 training rows. Friedman's function is smooth. In the second
+# problem, the mean is higher in a window of the first feature that 2 % of the rows are in, and
+# bins that are wider than the window cannot separate these rows.
 from time import perf_counter
 
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_friedman1
 
-from sklearn_ensemble_theory import GradientBoostingRegressor, RandomForestRegressor
-from sklearn_ensemble_theory.trees import BinnedTreeRegressor
+from sklearn_ensemble_theory import (
+    BinnedTreeRegressor,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
 
 n, n_test = 20_000, 5_000
 
@@ -37,8 +40,8 @@ def narrow():
 
 
 # %%
-# Gradient boosting takes the number of bins from its trees, a forest has the parameter `max_bins`. `None` is
-# the exact tree of scikit-learn.
+# Gradient boosting takes the number of bins from its trees, a forest has the parameter
+# `max_bins`. `None` is the exact tree of scikit-learn.
 def boosting(max_bins):
     tree = BinnedTreeRegressor(max_depth=4, max_bins=max_bins)
     return GradientBoostingRegressor(tree, n_estimators=150, learning_rate=0.2, n_jobs=2)
@@ -72,11 +75,12 @@ axes[0].legend()
 plt.show()
 
 # %%
-# Above some number of bins the curves are flat. For the smooth function, 32 bins are nearly enough, and the
-# error is that of exact trees. The window needs bins that are narrower than it is, more than 50 of them.
+# Above some number of bins the curves are flat. For the smooth function, 32 bins are nearly
+# enough, and the error is that of exact trees. The window needs bins that are narrower than it
+# is, more than 50 of them.
 #
-# Exact trees have no advantage here, but they take longer to grow. The times are those of this build; the
-# difference increases with the number of rows, and with numba installed.
+# Exact trees have no advantage here, but they take longer to grow. The times are those of this
+# build; the difference increases with the number of rows, and with numba installed.
 X, mean = smooth()
 y = mean + np.random.default_rng(1).standard_normal(len(mean))
 for max_bins in (255, None):
