@@ -85,7 +85,7 @@ register(Case("linear", "time grows as n", data, {"ours": setup_n}, sleep, param
               vary={"n": (100, 300, 900)}, growth_limit=1.9, runs=2))
 register(Case("memory", "64 MiB", data, {"ours": lambda data: 64}, allocate, params={"n": 10},
               memory_limit=32, runs=1))
-register(Case("threads", "so many threads as the case says", data, {"ours": threads, "peer": threads},
+register(Case("threads", "as the case says", data, {"ours": threads, "peer": threads},
               sleep, params={"n": 10, "threads": 3}, vary={"threads": (1, 3)}, runs=1,
               quality=threads_of_openmp, metric="threads", quality_ratio=0.5))
 """
