@@ -20,10 +20,10 @@ PACKAGE = "sklearn_ensemble_theory"
 GROUPS = {
     "averaging": "Averaging",
     "boosting": "Boosting",
-    "trees": "Trees",
     "smoothing": "Smoothing",
     "combining": "Combining",
     "erm": "Empirical risk minimisers",
+    "trees": "Trees",
     "bounds": "Bounds",
     "inspection": "Inspection",
     "datasets": "Datasets",
@@ -31,7 +31,7 @@ GROUPS = {
 }
 # The pages of the guide have the same order: each is sorted by the first prefix that its name has.
 GUIDE = [*GROUPS, "benchmarks"]
-GUIDE[GUIDE.index("trees") : GUIDE.index("trees")] = ["l2_boosting", "greedy"]
+GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting", "greedy"]
 
 
 def members(module, short):
