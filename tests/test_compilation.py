@@ -1,5 +1,6 @@
 """Loops compiled by numba: when it is imported, how it is switched off, what is kept on disk."""
 
+import importlib
 import importlib.util
 import os
 import pkgutil
@@ -195,6 +196,19 @@ def test_a_later_process_loads_what_an_earlier_one_compiled(tmp_path):
     if LOOPS:
         assert int(loaded[0]) > 0
         assert int(compiled[1]) > 0
+
+
+@needs_numba
+def test_what_is_kept_is_compiled_again_if_any_file_of_loops_changes():
+    """A compiled loop holds the code of those that it calls, which may be in another file."""
+    stamps = set()
+    for name in LOOPS:
+        module = importlib.import_module(f"{_hot_loops.__name__}.{name}")
+        for member in vars(module).values():
+            if hasattr(member, "py_func") and hasattr(member._cache, "_cache_file"):
+                stamps.add(str(member._cache._cache_file._source_stamp))
+    assert len(stamps) <= 1
+    assert all(f"{name}.py" in stamp for name in LOOPS for stamp in stamps)
 
 
 @needs_numba
