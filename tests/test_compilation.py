@@ -193,7 +193,7 @@ def test_a_later_process_loads_what_an_earlier_one_compiled(tmp_path):
     compiled = python(program, NUMBA_CACHE_DIR=folder).split()
     loaded = python(program, NUMBA_CACHE_DIR=folder).split()
     assert loaded[1] == "0"
-    if LOOPS:
+    if "BinnedTreeRegressor" in package.__all__:
         assert int(loaded[0]) > 0
         assert int(compiled[1]) > 0
 
