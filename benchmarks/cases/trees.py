@@ -30,7 +30,7 @@ def long_tails(seed, n, p, missing=0.2, n_test=20_000):
     normal = rng.standard_normal((n + n_test, p))
     mean = 5 * np.sin(2 * normal[:, 0]) + 4 * (normal[:, 1] > 0.5) * normal[:, 2]
     mean += 3 * np.abs(normal[:, 3]) + 10 * (np.abs(normal[:, 4] - 1) < 0.02)
-    y = mean + rng.standard_t(2.5, len(mean))
+    y = mean + rng.standard_t(4, len(mean))
     X = np.exp(2 * normal)
     X[:, 1::2] = np.round(X[:, 1::2], 1)
     X[rng.random(X.shape) < missing] = np.nan

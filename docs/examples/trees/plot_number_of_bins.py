@@ -75,12 +75,12 @@ axes[0].legend()
 plt.show()
 
 # %%
-# Above some number of bins the curves are flat. For the smooth function, 32 bins are nearly
-# enough, and the error is that of exact trees. The window needs bins that are narrower than it
-# is, more than 50 of them.
+# For the smooth function, 32 bins are nearly enough, and a forest of binned trees is as accurate
+# as one of exact trees. The window needs bins that are narrower than it is, more than 50 of them:
+# its edges are found up to the width of a bin, and exact trees keep a small advantage.
 #
-# Exact trees have no advantage here, but they take longer to grow. The times are those of this
-# build; the difference increases with the number of rows, and with numba installed.
+# The times are those of this build. The difference increases with the number of rows, and it is
+# larger with numba.
 X, mean = smooth()
 y = mean + np.random.default_rng(1).standard_normal(len(mean))
 for max_bins in (255, None):
