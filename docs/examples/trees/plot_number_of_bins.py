@@ -44,7 +44,7 @@ def narrow():
 # `max_bins`. `None` is the exact tree of scikit-learn.
 def boosting(max_bins):
     tree = BinnedTreeRegressor(max_depth=4, max_bins=max_bins)
-    return GradientBoostingRegressor(tree, n_estimators=150, learning_rate=0.2, n_jobs=2)
+    return GradientBoostingRegressor(tree, n_estimators=150, learning_rate=0.2)
 
 
 def forest(max_bins):
