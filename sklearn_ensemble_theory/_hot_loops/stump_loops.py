@@ -15,6 +15,7 @@ __all__ = [
     "first_inside",
     "gains_inside",
     "place_rows",
+    "rows_of_bins",
     "scan_bins",
     "search_codes",
     "side_sums",
@@ -45,7 +46,7 @@ def edge_table(edges, first):
     ----------
     edges : float64 array of shape (m,)
         Increasing, at least one.
-    first : int32 array of shape (size + 1,)
+    first : uint16 array of shape (size + 1,)
         The result: cell k of an even grid holds the edges first[k] ... first[k + 1] - 1.
 
     Returns
@@ -67,32 +68,40 @@ def edge_table(edges, first):
 
 
 @jit
-def search_codes(x, side, edges, first, scale, codes):
+def search_codes(x, side, edges, first, scale, codes, counts):
     """Twice the number of edges below every value of a column, plus the row's side.
 
     An edge in a lower cell than the value's is below it and one in a higher cell above it; the
-    edges in the same cell, few if any, are searched.
+    edges in the same cell, at most one in most cells, are searched.
 
     Parameters
     ----------
     x : float64 array of shape (n,)
     side : uint8 array of shape (n,)
-    edges, first, scale : as in `edge_table`
+    edges : float64 array of shape (m + 1,)
+        The edges of `edge_table`, and infinity.
+    first, scale : as in `edge_table`
     codes : uint16 array of shape (n,)
         The result.
+    counts : int64 array of shape (B,)
+        The rows of every bin, to be filled.
     """
     low, last = edges[0], len(first) - 2
+    counts[:] = 0
     for i in range(len(x)):
         value = x[i]
         k = _cell(value, low, scale, last)
-        a, b = first[k], first[k + 1]
-        while a < b:
+        a, b = np.intp(first[k]), np.intp(first[k + 1])
+        while b > a + 1:
             middle = (a + b) >> 1
             if value > edges[middle]:
                 a = middle + 1
             else:
                 b = middle
+        # Without a branch, whose outcome the processor could not predict.
+        a += (a < b) & (value > edges[a])
         codes[i] = 2 * a + side[i]
+        counts[a] += 1
 
 
 @jit
@@ -112,6 +121,26 @@ def place_rows(codes, starts, order):
         c = codes[i] >> 1
         order[place[c]] = i
         place[c] += 1
+
+
+@jit
+def rows_of_bins(features, bins, order, starts, rows):
+    """The rows of some bins, one bin after the other.
+
+    Parameters
+    ----------
+    features, bins : int64 arrays
+    order : int32 array of shape (p, n)
+    starts : int64 array of shape (p, B + 1)
+    rows : int64 array
+        The result.
+    """
+    filled = 0
+    for k in range(len(features)):
+        j, c = features[k], bins[k]
+        for i in range(starts[j, c], starts[j, c + 1]):
+            rows[filled] = order[j, i]
+            filled += 1
 
 
 @jit

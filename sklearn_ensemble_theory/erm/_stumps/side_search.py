@@ -26,7 +26,7 @@ from sklearn_ensemble_theory.erm._stumps.split_search import (
 Array = NDArray[np.float64]
 
 # Rows in a coarse bin, and the most bins: their sums lie in the processor's first cache.
-BIN_ROWS = 128
+BIN_ROWS = 64
 MAX_SEARCH_BINS = 1024
 # Rows of the sample for each edge of the coarse bins.
 SAMPLE_ROWS = 8
@@ -80,17 +80,19 @@ class _SideColumns:
         self.codes &= np.uint16(2**16 - 2)
         self.codes |= side.view(np.uint8)
 
-    def _code(self, j: int, column: Array, edges: Array) -> None:
-        """Write the codes of a column."""
+    def _code(self, j: int, column: Array, edges: Array, counts: NDArray[np.int64]) -> None:
+        """Write the codes of a column and the numbers of rows in its bins."""
         from sklearn_ensemble_theory._hot_loops import stump_loops
 
         codes = self.codes[j]
         if not len(edges):
             codes[:] = self.side
+            counts[0] = len(column)
             return
-        first = np.empty(CELLS_PER_EDGE * len(edges) + 2, dtype=np.int32)
+        first = np.empty(CELLS_PER_EDGE * len(edges) + 2, dtype=np.uint16)
         scale = stump_loops.edge_table(edges, first)
-        stump_loops.search_codes(column, self.side, edges, first, scale, codes)
+        closed = np.append(edges, np.inf)
+        stump_loops.search_codes(column, self.side, closed, first, scale, codes, counts)
 
     def _tables(self) -> None:
         """The arrays that every search fills again."""
@@ -139,8 +141,9 @@ class BinnedSideIndex(_SideColumns):
         self.edges = bin_edges_from_quantiles(X, max_bins, weight)
         n_edges = np.array([len(e) for e in self.edges])
         super().__init__(X, side, int(n_edges.max(initial=0)) + 1)
+        counts = np.zeros(self.n_bins, dtype=np.int64)
         for j, column in enumerate(columns_in_one_piece(X)):
-            self._code(j, column, self.edges[j])
+            self._code(j, column, self.edges[j], counts)
         self.is_edge = np.arange(self.n_bins) < n_edges[:, None]
         self.inside = np.zeros_like(self.is_edge)
         self._tables()
@@ -180,12 +183,11 @@ class SideIndex(_SideColumns):
         n, p = X.shape
         super().__init__(X, side, max(2, min(MAX_SEARCH_BINS, n // BIN_ROWS)))
         self.starts = np.zeros((p, self.n_bins + 1), dtype=np.int64)
+        counts = np.zeros((p, self.n_bins), dtype=np.int64)
         step = max(1, n // (SAMPLE_ROWS * self.n_bins))
         for j, column in enumerate(columns_in_one_piece(X)):
-            self._code(j, column, self._edges(np.sort(column[::step])))
-            counts = np.bincount(self.codes[j], minlength=2 * self.n_bins)
-            np.cumsum(counts.reshape(-1, 2).sum(axis=1), out=self.starts[j, 1:])
-        counts = np.diff(self.starts)
+            self._code(j, column, self._edges(np.sort(column[::step])), counts[j])
+        np.cumsum(counts, axis=1, out=self.starts[:, 1:])
         self.is_edge = (counts > 0) & (self.starts[:, 1:] < n)
         self.inside = counts > 1
         # Memory that is never written to is never taken.
@@ -276,7 +278,9 @@ class SideIndex(_SideColumns):
         """Rows of these columns bin by bin, where they are not yet."""
         from sklearn_ensemble_theory._hot_loops import stump_loops
 
-        for j in np.flatnonzero(~self.is_placed & np.isin(np.arange(self.p), features)):
+        for j in features[~self.is_placed[features]]:
+            if self.is_placed[j]:  # the same feature again
+                continue
             stump_loops.place_rows(self.codes[j], self.starts[j], self.order[j])
             self.is_placed[j] = True
 
@@ -289,12 +293,10 @@ class SideIndex(_SideColumns):
             return
         features, bins = features[new], bins[new]
         self._place(features)
-        rows, lengths = [], []
-        for j, c in zip(features, bins):
-            inside = self.order[j, self.starts[j, c] : self.starts[j, c + 1]]
-            rows.append(inside)
-            lengths.append(len(inside))
-        values = self.X[np.concatenate(rows), np.repeat(features, lengths)]
+        lengths = self.starts[features, bins + 1] - self.starts[features, bins]
+        rows = np.empty(lengths.sum(), dtype=np.int64)
+        stump_loops.rows_of_bins(features, bins, self.order, self.starts, rows)
+        values = self.X[rows, np.repeat(features, lengths)]
         columns = self.order, self.is_cut, self.starts, self.inside
         stump_loops.sort_bins(values.astype(np.float64), features, bins, columns)
         self.is_sorted[features, bins] = True
