@@ -199,11 +199,11 @@ class SideIndex(_SideColumns):
 
     def _edges(self, sample: Array) -> Array:
         """The values of a sorted sample at which bins end; one for each value if they are few."""
-        values = sample[np.flatnonzero(sample[1:] != sample[:-1])]
-        if len(values) < self.n_bins:
-            return values
-        targets = np.arange(1, self.n_bins) * len(sample) // self.n_bins
-        return np.unique(sample[targets])
+        changes = sample[1:] != sample[:-1]
+        if np.count_nonzero(changes) >= self.n_bins:
+            sample = sample[np.arange(1, self.n_bins + 1) * len(sample) // self.n_bins - 1]
+            changes = sample[1:] != sample[:-1]
+        return sample[:-1][changes]
 
     def best(self, weight: Array) -> Split:
         """The best split; its masses are the weights of sides 0 and 1.
