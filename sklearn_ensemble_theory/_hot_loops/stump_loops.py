@@ -13,8 +13,10 @@ from sklearn_ensemble_theory._hot_loops.compilation import jit
 __all__ = [
     "edge_table",
     "first_inside",
+    "first_place",
     "gains_inside",
     "place_rows",
+    "places_near",
     "rows_of_bins",
     "scan_bins",
     "search_codes",
@@ -263,6 +265,33 @@ def scan_bins(sums, is_edge, inside, results):
             gains[j, c] = gain
             bounds[j, c] = bound
     return best
+
+
+@jit
+def places_near(values, wanted, places):
+    """The places of the values that are at least `wanted`, in order, and how many they are.
+
+    Parameters
+    ----------
+    values : float64 array of shape (m,)
+    wanted : float
+    places : int64 array of shape (m,)
+        Its beginning is the result.
+    """
+    found = 0
+    for i in range(len(values)):
+        places[found] = i
+        found += values[i] >= wanted
+    return found
+
+
+@jit
+def first_place(values, wanted):
+    """The first place of a value that is at least `wanted`; their number if there is none."""
+    for i in range(len(values)):
+        if values[i] >= wanted:
+            return i
+    return len(values)
 
 
 @jit

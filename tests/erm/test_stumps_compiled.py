@@ -13,6 +13,13 @@ from sklearn_ensemble_theory.erm._stumps.side_search import BinnedSideIndex, Sid
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
 
 
+@pytest.fixture(autouse=True)
+def loops_without_warnings():
+    """Compiled loops do not warn of an overflow; without numba they would."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        yield
+
+
 def columns(kind, n, p, seed):
     """X with columns that are hard to put into bins."""
     rng = np.random.default_rng(seed)

@@ -100,6 +100,7 @@ class _SideColumns:
         self.low = np.empty_like(self.sums)
         self.gains = np.empty((self.p, self.n_bins))
         self.bounds = np.empty_like(self.gains)
+        self.places = np.empty(self.gains.size, dtype=np.int64)
 
     def _scan(self, weight: Array) -> tuple[Array, float, float]:
         """The weights of both sides, T, and the best gain at an edge."""
@@ -154,7 +155,9 @@ class BinnedSideIndex(_SideColumns):
         base = abs(signed_total)
         if not best > base + ROUGH_TOLERANCE:
             return self._constant(total, base)
-        at = int(np.argmax(self.gains >= best - ROUGH_TOLERANCE))
+        from sklearn_ensemble_theory._hot_loops import stump_loops
+
+        at = stump_loops.first_place(self.gains.ravel(), best - ROUGH_TOLERANCE)
         j, c = divmod(at, self.n_bins)
         left = self._below_edge(j, c)
         gain = float(self.gains[j, c])
@@ -213,13 +216,16 @@ class SideIndex(_SideColumns):
         weight : float64 array of shape (n,)
             Not negative, of sum 1.
         """
+        from sklearn_ensemble_theory._hot_loops import stump_loops
+
         total, signed_total, best = self._scan(weight)
         base, slack = abs(signed_total), TIE_TOLERANCE
         # No bin whose bound is the constant's gain holds a threshold that is better. Where the
         # constant is the best, these may be all bins.
         wanted = max(base + 0.5 * slack, best - 2 * slack)
         best = max(base, best)
-        features, bins = np.nonzero(self.bounds >= wanted)
+        near = stump_loops.places_near(self.bounds.ravel(), wanted, self.places)
+        features, bins = np.divmod(self.places[:near], self.n_bins)
         rows = weight, self.low
         reached = np.empty(0)
         if len(features):
@@ -230,8 +236,7 @@ class SideIndex(_SideColumns):
             return self._constant(total, base)
         wanted = best - slack
         # Thresholds inside a bin come before the one at its end.
-        at = int(np.argmax(self.gains >= wanted))
-        at_edge = at if self.gains.ravel()[at] >= wanted else self.gains.size
+        at_edge = stump_loops.first_place(self.gains.ravel(), wanted)
         places = features * self.n_bins + bins
         at_inside = int(np.min(places[reached >= wanted], initial=self.gains.size))
         j, c = divmod(min(at_edge, at_inside), self.n_bins)
@@ -239,8 +244,6 @@ class SideIndex(_SideColumns):
             left = self._below_edge(j, c)
             position = int(self.starts[j, c + 1]) - 1
         else:
-            from sklearn_ensemble_theory._hot_loops import stump_loops
-
             columns = self.codes, self.order, self.is_cut, self.starts
             position, minus, plus = stump_loops.first_inside(
                 j, c, columns, rows, (signed_total, wanted)
