@@ -187,9 +187,10 @@ class SideIndex(_SideColumns):
         super().__init__(X, side, max(2, min(MAX_SEARCH_BINS, n // BIN_ROWS)))
         self.starts = np.zeros((p, self.n_bins + 1), dtype=np.int64)
         counts = np.zeros((p, self.n_bins), dtype=np.int64)
-        step = max(1, n // (SAMPLE_ROWS * self.n_bins))
+        # Always the same rows, in no pattern that the data may have too.
+        sample = np.random.default_rng(0).integers(0, n, size=SAMPLE_ROWS * self.n_bins)
         for j, column in enumerate(columns_in_one_piece(X)):
-            self._code(j, column, self._edges(np.sort(column[::step])), counts[j])
+            self._code(j, column, self._edges(np.sort(column[sample])), counts[j])
         np.cumsum(counts, axis=1, out=self.starts[:, 1:])
         self.is_edge = (counts > 0) & (self.starts[:, 1:] < n)
         self.inside = counts > 1
