@@ -9,6 +9,8 @@ from sklearn_ensemble_theory._hot_loops.compilation import jit
 
 # Knots whose bound is below this share under the best gain are not looked at; far above rounding.
 KNOT_MARGIN = 1e-9
+# So many bins are searched in the order of their bounds; then the best gain hardly changes.
+IN_ORDER_OF_BOUNDS = 64
 
 
 @jit
@@ -242,14 +244,29 @@ def best_hinge(columns, squares, moment, weight, options):
         _signed_sums(codes[j], below[j], moment, sums)
         _gains_of_row(columns, squares, j, sums, tables, options)
         _gains_of_row(columns, squares, j + p, sums, tables, options)
-    best = max(gains.max(), constant)
-    likely = np.flatnonzero(bounds.ravel() > best)
-    size = bounds.ravel()[likely]
-    found = np.empty((len(likely), 5))
+    best = constant
+    for row in range(2 * p):
+        for k in range(gains.shape[1]):
+            best = max(best, gains[row, k])
+    likely, size = np.empty(2 * p * n_bins, np.int64), np.empty(2 * p * n_bins)
+    n_likely = 0
+    for row in range(2 * p):
+        for b in range(n_bins):
+            likely[n_likely], size[n_likely] = row * n_bins + b, bounds[row, b]
+            n_likely += bounds[row, b] > best
+    found = np.empty((n_likely, 5))
     n_found = 0
-    for k in np.argsort(-size, kind="mergesort"):
+    for turn in range(n_likely):
+        k = turn
+        if turn < IN_ORDER_OF_BOUNDS:
+            for other in range(turn + 1, n_likely):
+                if size[other] > size[k]:
+                    k = other
+            likely[turn], likely[k] = likely[k], likely[turn]
+            size[turn], size[k] = size[k], size[turn]
+            k = turn
         if size[k] < best:
-            break
+            continue
         row, b = likely[k] // n_bins, likely[k] % n_bins
         limits = options[0], best - KNOT_MARGIN * abs(best), is_square
         z, N, D, gain = _search_bin(columns, squares, row, b, tables, (moment, weight), limits)
