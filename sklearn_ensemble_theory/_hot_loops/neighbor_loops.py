@@ -290,3 +290,29 @@ def nearest_points(tree, queries, k, distances, found):
         for i in range(k):
             distances[row, i] = np.sqrt(squares[i])
             found[row, i] = order[at[i]]
+
+
+@jit
+def leave_out(distances, points, own, kept):
+    """Copy all neighbours of each row but one to `kept`, arrays (distances, points).
+
+    The one is the point own[i] of row i, or the last one if that is not among the neighbours.
+    """
+    kept_distances, kept_points = kept
+    last = points.shape[1] - 1
+    for i in range(len(points)):
+        skipped = 0
+        for k in range(last):
+            if not skipped and points[i, k] == own[i]:
+                skipped = 1
+            kept_distances[i, k] = distances[i, k + skipped]
+            kept_points[i, k] = points[i, k + skipped]
+
+
+@jit
+def tie_starts(distances, share, starts):
+    """Whether each neighbour is farther than the one before: distances[k - 1] < share * [k]."""
+    for i in range(len(distances)):
+        starts[i, 0] = True
+        for k in range(1, distances.shape[1]):
+            starts[i, k] = distances[i, k - 1] < share * distances[i, k]

@@ -11,6 +11,7 @@ from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
 from sklearn_ensemble_theory._hot_loops import neighbor_loops as loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.averaging._neighbors.euclidean_tree import EuclideanTree
+from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import RankedBlock
 
 compiled = pytest.mark.skipif(not uses_numba(), reason="compares the compiled route")
 
@@ -80,3 +81,19 @@ def test_both_routes_give_the_same_predictions(max_samples):
     assert fast.max_samples_ == slow.max_samples_
     for model in (slow, loaded):
         assert_allclose(fast.predict(X_new), model.predict(X_new), rtol=1e-12)
+
+
+@compiled
+def test_rows_without_their_own_point():
+    rng = np.random.default_rng(3)
+    points = np.array([rng.permutation(9)[:6] for _ in range(40)])
+    distances = np.sort(rng.integers(4, size=(40, 6)), axis=1).astype(float)
+    own = rng.integers(9, size=40)
+    fast = RankedBlock(distances, points, 3, None, own)
+    with numba_disabled():
+        slow = RankedBlock(distances, points, 3, None, own)
+    is_there = (points == own[:, None]).any(axis=1)
+    assert is_there.any()
+    assert not is_there.all()
+    for name in ("points", "starts", "complete", "slow"):
+        assert_array_equal(getattr(fast, name), getattr(slow, name))

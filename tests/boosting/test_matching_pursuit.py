@@ -403,7 +403,8 @@ def test_guessed_rows_of_the_gram_matrix_change_no_choice(kind, monkeypatch):
     y = X @ rng.standard_normal(120) + rng.standard_normal(80)
     sides = []
     for smallest in (10**6, 2):
-        monkeypatch.setattr(pursuit_rounds, "SMALLEST_GUESSED", smallest)
+        monkeypatch.setattr(pursuit_rounds, "GUESSED_COLUMNS", smallest)
+        monkeypatch.setattr(pursuit_rounds, "GUESSED_VALUES", smallest)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             sides.append(MatchingPursuitRegressor(50, variant="orthogonal").fit(X, y))

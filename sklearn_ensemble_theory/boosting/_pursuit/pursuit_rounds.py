@@ -23,9 +23,9 @@ EXHAUSTED = 1e-13
 # A column whose part outside the span of the active ones has a mean square below this would make
 # the normal equations as ill conditioned as rounding allows.
 DEPENDENT = 1e-10
-# With fewer columns than this the rows of the Gram matrix that are likely to be needed are not
-# guessed by a pursuit among some of the columns.
-SMALLEST_GUESSED = 384
+# With fewer columns, or values of X, the rows of the Gram matrix that are likely to be needed are
+# not guessed by a pursuit among some of the columns.
+GUESSED_COLUMNS, GUESSED_VALUES = 384, 2**20
 
 
 class PursuitPath(NamedTuple):
@@ -164,6 +164,7 @@ def orthogonal_pursuit_on_gram(
     """
     d = len(correlations)
     n_rounds = min(n_rounds, d)
+    is_guessed = d >= GUESSED_COLUMNS and rows.dictionary.n * d >= GUESSED_VALUES
     floor, target = EXHAUSTED * np.sqrt(square), tol**2 * square
     L = np.zeros((n_rounds, n_rounds), order="F")
     gram = np.empty((n_rounds, d))
@@ -183,7 +184,7 @@ def orthogonal_pursuit_on_gram(
             break
         t = len(chosen)
         row = rows.views[k]
-        if row is None and d < SMALLEST_GUESSED:
+        if row is None and not is_guessed:
             row = rows.load(k, c, chosen)
         elif row is None:
             n_most = min(n_rounds - t, 2 * BLOCK - 1)
