@@ -115,7 +115,7 @@ def _compiled_tables(first, n_first, codes, others, n_bins, weight):
 
     A list of arrays of shape (n_first, B).
     """
-    from sklearn_ensemble_theory._hot_loops.cut_loops import add_counts, add_weights
+    from sklearn_ensemble_theory._hot_loops.table_loops import add_counts, add_weights
 
     others = np.asarray(others, dtype=np.intp)
     widths = n_bins[others]
