@@ -15,7 +15,15 @@ import numpy as np
 
 from sklearn_ensemble_theory._weights import positive_rows
 
-__all__ = ["bin_codes", "bin_edges_from_quantiles", "check_bin_edges", "sum_of_tables"]
+__all__ = [
+    "ColumnCoder",
+    "bin_codes",
+    "bin_edges_from_quantiles",
+    "check_bin_edges",
+    "columns_in_one_piece",
+    "edges_of_sorted",
+    "sum_of_tables",
+]
 
 # Values in a block of rows, few enough for the processor's cache.
 _BLOCK_VALUES = 2**17
@@ -62,7 +70,7 @@ def bin_edges_from_quantiles(
         if np.all(sample_weight == sample_weight[0]):
             sample_weight = None
     edges = []
-    for x in _columns_in_one_piece(X):
+    for x in columns_in_one_piece(X):
         x = x[kept]
         if sample_weight is None:
             x.sort()
@@ -71,18 +79,18 @@ def bin_edges_from_quantiles(
             order = np.argsort(x)
             x = x[order]
             cumulated = np.cumsum(sample_weight[order])
-        edges.append(_edges_of_sorted(x, cumulated, max_bins))
+        edges.append(edges_of_sorted(x, cumulated, max_bins))
     return edges
 
 
-def _columns_in_one_piece(X):
+def columns_in_one_piece(X, dtype=np.float64):
     """Each column as a contiguous array, which may be overwritten and is valid until the next.
 
     Sorting such a column is several times faster than one with strides. Several are copied at once,
     a block of rows at a time, because a cache line of X in C order holds several columns.
     """
     n, p = X.shape
-    buffer = np.empty((min(_COLUMNS_AT_ONCE, p), n))
+    buffer = np.empty((min(_COLUMNS_AT_ONCE, p), n), dtype=dtype)
     step = _BLOCK_VALUES // len(buffer)
     for first in range(0, p, _COLUMNS_AT_ONCE):
         columns = buffer[: p - first]
@@ -93,8 +101,11 @@ def _columns_in_one_piece(X):
         yield from columns
 
 
-def _edges_of_sorted(x, cumulated, max_bins):
-    """Edges of one sorted column; `cumulated` are the running weights, None for 1, 2, ..., n."""
+def edges_of_sorted(x, cumulated, max_bins):
+    """Edges of one sorted column, in double precision.
+
+    `cumulated` are the running weights, None for 1, 2, ..., n.
+    """
     changes = x[1:] != x[:-1]
     if np.count_nonzero(changes) < max_bins:
         last_of_value = np.flatnonzero(changes)  # the largest value has no edge above it
@@ -105,7 +116,8 @@ def _edges_of_sorted(x, cumulated, max_bins):
             np.searchsorted(x, alone, side="left"),
         )
         last_of_value = last_of_value[(last_of_value > 0) & (last_of_value < len(x))] - 1
-    below, above = x[last_of_value], x[last_of_value + 1]
+    below = x[last_of_value].astype(np.float64)
+    above = x[last_of_value + 1].astype(np.float64)
     middle = 0.5 * below + 0.5 * above  # the sum first could overflow
     # Neighbouring floats have no middle, and halving a subnormal number loses its last bit.
     return np.where((below <= middle) & (middle < above), middle, below)
@@ -117,7 +129,7 @@ def _values_to_cut(x, cumulated, max_bins):
     A value that holds two quantiles or more gets a bin of its own; the bins that are left are
     divided among the other values, where again a value may hold two quantiles.
     """
-    alone = np.empty(0)
+    alone = x[:0]
     while True:
         targets = np.arange(1, max_bins - 2 * len(alone)) / (max_bins - 2 * len(alone))
         targets *= 1 - _RANK_TOLERANCE
@@ -178,7 +190,7 @@ def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray]) -> np.ndarray:
     n, p = X.shape
     most = max((len(e) for e in edges), default=0)
     codes = np.empty((n, p), dtype=np.uint8 if most < 2**8 else np.uint16, order="F")
-    coders = [_ColumnCoder(e, codes.dtype) for e in edges]
+    coders = [ColumnCoder(e, codes.dtype) for e in edges]
     for rows, block in _blocks(X):
         for j, coder in enumerate(coders):
             coder(block(j), out=codes[rows, j])
@@ -196,7 +208,7 @@ def sum_of_tables(
     most = max((len(e) for e in edges), default=0)
     dtype = np.dtype(np.uint8 if most < 2**8 else np.uint16)
     used = [(j, table) for j, table in enumerate(tables) if table is not None]
-    coders = {j: _ColumnCoder(edges[j], dtype) for j, _ in used}
+    coders = {j: ColumnCoder(edges[j], dtype) for j, _ in used}
     for rows, block in _blocks(X):
         codes = np.empty(rows.stop - rows.start, dtype=dtype)
         for j, table in used:
@@ -221,7 +233,7 @@ def _blocks(X):
         yield slice(start, stop), column
 
 
-class _ColumnCoder:
+class ColumnCoder:
     """Finds bins by a table.
 
     The table is an even grid of cells from the first edge to the last; for each cell it has the
@@ -264,7 +276,7 @@ class _ColumnCoder:
         self.fullest, self.coder = n_inside.argmax(), None
         if not nested:
             inside = slice(n_before[self.fullest], n_before[self.fullest + 1])
-            self.coder = _ColumnCoder(edges[inside], dtype, nested=True)
+            self.coder = ColumnCoder(edges[inside], dtype, nested=True)
             self.n_searched += self.coder.n_searched - len(edges[inside])
         if self.n_searched > len(edges) / 2:
             self.scale, self.n_searched = None, len(edges)

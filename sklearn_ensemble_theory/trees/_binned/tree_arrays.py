@@ -1,15 +1,23 @@
 """The nodes of a grown tree as arrays, and the scikit-learn tree made of them."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-__all__ = ["LEAF", "TreeArrays"]
+__all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
+
+
+@cache
+def _layout() -> tuple[Any, np.dtype]:
+    """The class of scikit-learn's trees, and the type of their nodes in this release."""
+    tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
+    return type(tree), tree.__getstate__()["nodes"].dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +58,9 @@ class TreeArrays:
     value: np.ndarray
     depth: int
 
+    # Whether scikit-learn's tree of these nodes is there already.
+    is_built: ClassVar[bool] = False
+
     def __len__(self) -> int:
         return len(self.left)
 
@@ -66,10 +77,8 @@ class TreeArrays:
         n_classes : int, default=1
             1 for regression.
         """
-        # A fitted tree shows the class of `Tree` and the layout of its nodes in this release.
-        pattern = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
-        state = pattern.__getstate__()
-        nodes = np.zeros(len(self), dtype=state["nodes"].dtype)
+        kind, nodes_type = _layout()
+        nodes = np.zeros(len(self), dtype=nodes_type)
         for name, values in [
             ("left_child", self.left),
             ("right_child", self.right),
@@ -81,7 +90,7 @@ class TreeArrays:
             ("missing_go_to_left", self.missing_left),
         ]:
             nodes[name] = values
-        tree = type(pattern)(n_features, np.array([n_classes], dtype=np.intp), 1)
+        tree = kind(n_features, np.array([n_classes], dtype=np.intp), 1)
         tree.__setstate__(
             {
                 "max_depth": self.depth,
@@ -91,3 +100,67 @@ class TreeArrays:
             }
         )
         return tree
+
+
+class FittedArrays(TreeArrays):
+    """The nodes of a tree of scikit-learn's, without codes; views, not copies."""
+
+    is_built: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, tree: Any) -> "FittedArrays":
+        """The nodes of scikit-learn's `Tree`."""
+        state = tree.__getstate__()
+        nodes = state["nodes"]
+        return cls(
+            left=nodes["left_child"],
+            right=nodes["right_child"],
+            feature=nodes["feature"],
+            code=np.empty(0, dtype=np.int16),
+            threshold=nodes["threshold"],
+            missing_left=nodes["missing_go_to_left"],
+            impurity=nodes["impurity"],
+            n_rows=nodes["n_node_samples"],
+            weight=nodes["weighted_n_node_samples"],
+            value=state["values"][:, 0, :],
+            depth=int(state["max_depth"]),
+        )
+
+
+class GrownTree:
+    """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
+
+    Its owner may change the values of scikit-learn's tree, so only one of the two is kept.
+
+    Parameters
+    ----------
+    arrays : TreeArrays
+    n_features : int
+    n_classes : int
+        1 for regression.
+    """
+
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+        self.arrays: TreeArrays | None = arrays
+        self.n_features, self.n_classes = n_features, n_classes
+        self._tree: Any = None
+
+    @property
+    def tree(self) -> Any:
+        """The tree as scikit-learn's."""
+        arrays = self.arrays
+        if arrays is not None and self._tree is None:
+            self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
+        return self._tree
+
+    @tree.setter
+    def tree(self, tree: Any) -> None:
+        # In this order: another thread that finds no arrays finds the tree.
+        self._tree = tree
+        self.arrays = None
+
+    @property
+    def nodes(self) -> TreeArrays:
+        """The nodes, without making scikit-learn's tree."""
+        arrays = self.arrays
+        return FittedArrays.of(self._tree) if arrays is None else arrays

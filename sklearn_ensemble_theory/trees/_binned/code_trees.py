@@ -1,0 +1,111 @@
+"""Trees over binned columns by scikit-learn's trees, fitted to the codes: the route without numba.
+
+scikit-learn's tree reads the codes as numbers and cuts halfway between two codes of the node; the
+cut in units of X is the edge at the integer part of that threshold.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from sklearn_ensemble_theory._trees import on_grid
+from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
+
+__all__ = ["grow_on_codes", "supports"]
+
+# A cut above the highest bin leaves only missing values on the right.
+_ALL_VALUES = MISSING - 1
+
+
+def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
+    """Whether scikit-learn's trees have these options."""
+    constrained = options.monotonic_cst is not None and np.any(options.monotonic_cst)
+    return options.l2_regularization == 0 and not (constrained and columns.has_missing.any())
+
+
+def grow_on_codes(
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    rows: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """The tree that scikit-learn grows on the codes (see `growth.grow_tree`)."""
+    codes = columns.codes if rows is None else columns.codes.T[:, rows].T
+    X = codes.astype(np.float32)  # in Fortran order, as the codes
+    has_missing = bool(columns.has_missing.any())
+    if has_missing:
+        X[codes == MISSING] = np.nan
+    total = float(len(X) if weight is None else weight.sum())
+    parameters: dict[str, Any] = {
+        "criterion": options.criterion,
+        "splitter": "random" if options.random_splits else "best",
+        "max_depth": options.max_depth,
+        "max_leaf_nodes": options.max_leaf_nodes or None,
+        "min_samples_split": options.min_samples_split,
+        "min_samples_leaf": options.min_samples_leaf,
+        # Rounding upwards would refuse a leaf of exactly this weight.
+        "min_weight_fraction_leaf": float(
+            np.clip(np.nextafter(options.min_weight_leaf / total, 0.0), 0.0, 0.5)
+        ),
+        "min_impurity_decrease": options.min_impurity_decrease,
+        "max_features": options.max_features or None,
+        "random_state": _GivenSeed(options.seed),
+    }
+    if 2 * options.min_weight_leaf > total:
+        parameters["min_samples_split"] = max(len(X) + 1, 2)
+    if options.monotonic_cst is not None:
+        parameters["monotonic_cst"] = options.constraints(columns.n_features)
+    tree: Any
+    if options.n_classes:
+        tree = DecisionTreeClassifier(**parameters)
+    else:
+        tree = DecisionTreeRegressor(**parameters)
+        target = on_grid(np.asarray(target, dtype=np.float64))
+    # Where it does not check X, the tree does not look for missing values either.
+    tree.fit(X, target, sample_weight=weight, check_input=has_missing)
+    value = tree.tree_.value[:, 0, :]
+    if options.n_classes > value.shape[1]:  # a class that is not among these rows
+        shares = np.zeros((len(value), options.n_classes))
+        shares[:, tree.classes_] = value
+        value = shares
+    return _arrays_of(tree.tree_, value, columns)
+
+
+def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArrays:
+    nodes = tree.__getstate__()["nodes"]
+    left = nodes["left_child"].astype(np.int32)
+    feature = nodes["feature"].astype(np.int32)
+    inner = np.flatnonzero(left != LEAF)
+    feature[left == LEAF] = NO_FEATURE
+    code = np.full(len(nodes), -2, dtype=np.int16)
+    threshold = np.full(len(nodes), -2.0)
+    code[inner] = np.clip(np.floor(nodes["threshold"][inner]), -1, _ALL_VALUES)
+    threshold[inner] = columns.thresholds(feature[inner], code[inner])
+    return TreeArrays(
+        left=left,
+        right=nodes["right_child"].astype(np.int32),
+        feature=feature,
+        code=code,
+        threshold=threshold,
+        missing_left=nodes["missing_go_to_left"].astype(np.uint8),
+        impurity=nodes["impurity"].copy(),
+        n_rows=nodes["n_node_samples"].astype(np.int64),
+        weight=nodes["weighted_n_node_samples"].copy(),
+        value=np.ascontiguousarray(value),
+        depth=int(tree.max_depth),
+    )
+
+
+class _GivenSeed(np.random.RandomState):
+    """Gives scikit-learn's splitter the seed of its own generator, which it draws by `randint`."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(0)
+        self._seed = seed
+
+    def randint(self, *args: Any, **kwargs: Any) -> Any:
+        return self._seed

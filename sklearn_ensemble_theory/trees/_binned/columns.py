@@ -1,0 +1,207 @@
+"""Columns of X as codes of one byte: the number of the bin of each value."""
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._numerics.binning import (
+    ColumnCoder,
+    columns_in_one_piece,
+    edges_of_sorted,
+)
+from sklearn_ensemble_theory._weights import positive_rows
+
+__all__ = ["MISSING", "BinnedColumns"]
+
+# The code of a missing value; those of the bins are lower.
+MISSING = 255
+_LARGEST = np.finfo(np.float32).max
+
+
+class BinnedColumns:
+    """The columns of X, cut into at most 255 bins each, and a code for missing values.
+
+    Value x has the code ``#{e in edges: e < x}``, so that ``x <= edges[c]`` if and only if its code
+    is at most c. Values are read in single precision, as scikit-learn's trees read them.
+
+    Attributes
+    ----------
+    codes : uint8 array of shape (n, p), in Fortran order
+    edges : list of p increasing float64 arrays
+    n_bins : int array of shape (p,)
+        Bins of values, without the one of the missing values.
+    has_missing : bool array of shape (p,)
+    """
+
+    def __init__(
+        self,
+        codes: np.ndarray,
+        edges: list[np.ndarray],
+        has_missing: np.ndarray,
+    ) -> None:
+        self.codes = codes
+        self.edges = edges
+        self.has_missing = has_missing
+        self.n_bins = np.array([len(e) + 1 for e in edges], dtype=np.intp)
+        self._row_codes: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls, X: np.ndarray, max_bins: int, sample_weight: np.ndarray | None = None
+    ) -> "BinnedColumns":
+        """The columns of X in bins of about the same weight.
+
+        Parameters
+        ----------
+        X : array of shape (n, p)
+            Dense; NaN is a missing value.
+        max_bins : int
+            From 2 to 255. A column with no more distinct values gets a bin for each of them.
+        sample_weight : array of shape (n,), default=None
+            Non-negative, not all 0. Rows of weight 0 have no influence on the edges; integer
+            weights are equivalent to repeating rows.
+
+        Raises
+        ------
+        ValueError
+            If a value is infinite in single precision.
+
+        Notes
+        -----
+        O(n log n) per column (one sort); beside the codes, the memory of a few columns.
+        """
+        n, p = X.shape
+        kept = None
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+            if sample_weight.min() <= 0:
+                kept = positive_rows(sample_weight)
+                sample_weight = sample_weight[kept]
+            if np.all(sample_weight == sample_weight[0]):
+                sample_weight = None
+        codes = np.empty((n, p), dtype=np.uint8, order="F")
+        edges = []
+        has_missing = np.zeros(p, dtype=bool)
+        for j, x in enumerate(_single_precision_columns(X)):
+            used = x if kept is None else x[kept]
+            values, cumulated = _sorted_values(used, sample_weight)
+            if len(values):
+                if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
+                    raise ValueError(
+                        "Input X contains infinity or a value too large for dtype('float32')."
+                    )
+                edges.append(edges_of_sorted(values, cumulated, max_bins))
+            else:
+                edges.append(np.empty(0))
+            has_missing[j] = len(values) < len(used)
+            _code(x, edges[j], has_missing[j] or kept is not None, codes[:, j])
+        if kept is not None:
+            has_missing |= (codes == MISSING).any(axis=0)
+        return cls(codes, edges, has_missing)
+
+    def coded(self, X: np.ndarray) -> "BinnedColumns":
+        """Other rows in the same bins. O(n p)."""
+        codes = np.empty(X.shape, dtype=np.uint8, order="F")
+        has_missing = np.zeros(X.shape[1], dtype=bool)
+        for j, x in enumerate(_single_precision_columns(X)):
+            _code(x, self.edges[j], True, codes[:, j])
+            has_missing[j] = (codes[:, j] == MISSING).any()
+        return type(self)(codes, self.edges, has_missing)
+
+    @property
+    def n_rows(self) -> int:
+        return self.codes.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.codes.shape[1]
+
+    @property
+    def row_codes(self) -> np.ndarray:
+        """`codes` in C order, made when it is first asked for."""
+        if self._row_codes is None:
+            self._row_codes = np.ascontiguousarray(self.codes)
+        return self._row_codes
+
+    def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """The thresholds in units of X of cuts after these codes.
+
+        -inf below the first bin and inf after the last one. O(number of cuts + number of edges).
+        """
+        # All edges in one array, those of each column between -inf and inf.
+        first = np.concatenate([[0], np.cumsum(self.n_bins + 1)])
+        edges = np.full(first[-1], np.inf)
+        edges[first[:-1]] = -np.inf
+        for start, column in zip(first, self.edges):
+            edges[start + 1 : start + 1 + len(column)] = column
+        code = np.clip(code, -1, self.n_bins[feature] - 1)
+        return edges[first[feature] + 1 + code]
+
+    def take_features(self, features: Any) -> "BinnedColumns":
+        """The columns with these indices, in this order."""
+        features = np.asarray(features)
+        codes = np.asfortranarray(self.codes[:, features])
+        edges = [self.edges[j] for j in np.arange(self.n_features)[features]]
+        return type(self)(codes, edges, self.has_missing[features])
+
+    def take_rows(self, rows: Any) -> "BinnedColumns":
+        """The rows with these indices, in this order, in the same bins.
+
+        `has_missing` stays that of all rows.
+        """
+        codes = np.ascontiguousarray(self.codes.T[:, rows]).T
+        return type(self)(codes, self.edges, self.has_missing)
+
+
+def _single_precision_columns(X):
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        return
+    with np.errstate(over="ignore"):  # checked by `BinnedColumns.of`
+        yield from columns_in_one_piece(X, np.float32)
+
+
+def _sorted_values(x, sample_weight):
+    """The values that are not missing in increasing order, and their cumulative weights."""
+    if sample_weight is None:
+        x = np.sort(x)
+    else:
+        order = np.argsort(x)
+        x = x[order]
+    n_values = len(x)
+    if n_values and np.isnan(x[-1]):  # NaN comes last
+        n_values = int(np.searchsorted(x, np.nan))
+    if sample_weight is None:
+        return x[:n_values], None
+    return x[:n_values], np.cumsum(sample_weight[order[:n_values]])
+
+
+def _code(x, edges, may_miss, out):
+    """Write the codes of a single precision column to `out`."""
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops.bin_loops import code_column
+
+        code_column(x, _filled_up(edges), np.uint8(MISSING), out)
+        return
+    missing = np.isnan(x) if may_miss else None
+    x = x.astype(np.float64)
+    if missing is not None:
+        x[missing] = 0
+    ColumnCoder(edges, np.uint8)(x, out=out)
+    if missing is not None:
+        out[missing] = MISSING
+
+
+def _filled_up(edges):
+    """The edges in single precision, rounded downwards, filled up with infinity.
+
+    A single precision value is at most an edge if and only if it is at most the edge rounded
+    downwards.
+    """
+    padded = np.full(MISSING + 1, np.inf, dtype=np.float32)
+    single = padded[: len(edges)]
+    single[:] = edges
+    above = single > edges
+    if above.any():
+        single[above] = np.nextafter(single[above], np.float32(-np.inf))
+    return padded

@@ -1,0 +1,97 @@
+"""The growth of trees over binned columns, by the route that this process has."""
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.trees._binned import code_trees
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+from sklearn_ensemble_theory.trees._binned.tree_arrays import TreeArrays
+
+__all__ = ["HistogramGrower", "grow_tree", "histogram_grower"]
+
+
+class HistogramGrower(Protocol):
+    """Grows trees for boosting, on the same columns in every round."""
+
+    def grow(
+        self, gradient: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """A tree fitted to the targets `gradient`.
+
+        Parameters
+        ----------
+        gradient : float64 array of shape (n,)
+        weight : float64 array of shape (n,) or None
+        rows : int array, increasing, or None
+            The rows that the tree is grown on; None for all.
+
+        Returns
+        -------
+        tree : TreeArrays
+        node : int array of shape (n,)
+            The leaf of every one of the n rows.
+        """
+        ...
+
+
+def grow_tree(
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    rows: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """Grow a tree; both routes give the same one up to ties and rounding.
+
+    Parameters
+    ----------
+    columns : BinnedColumns
+    target : array of shape (m,)
+        Numbers (float64), or the classes 0 ... K-1 (integers).
+    weight : float64 array of shape (m,) or None
+    rows : int array of shape (m,) or None
+        The rows of `columns` that target and weight belong to; None for all of them.
+    options : GrowthOptions
+    """
+    # One class needs no search: scikit-learn's tree is a leaf.
+    if uses_numba() and options.n_classes != 1:
+        compiled = _compiled_growth()
+        if compiled is not None:
+            return compiled(columns, target, weight, rows, options)
+    if code_trees.supports(columns, options):
+        return code_trees.grow_on_codes(columns, target, weight, rows, options)
+    return _grow_by_histograms(columns, target, weight, rows, options)
+
+
+def _compiled_growth() -> Any:
+    try:
+        from sklearn_ensemble_theory.trees._binned import compiled_growth
+    except ImportError:
+        return None
+    return compiled_growth.grow
+
+
+def _grow_by_histograms(columns, target, weight, rows, options):
+    if rows is not None:
+        columns = columns.take_rows(rows)
+    target = np.asarray(target, dtype=np.float64)
+    return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
+
+
+def histogram_grower(
+    columns: BinnedColumns, options: GrowthOptions, n_threads: int
+) -> HistogramGrower:
+    """What grows trees by least squares on these columns in every round of a boosting algorithm."""
+    if uses_numba():
+        try:
+            from sklearn_ensemble_theory.trees._binned import compiled_histograms
+
+            return compiled_histograms.grower(columns, options, n_threads)
+        except ImportError:
+            pass
+    from sklearn_ensemble_theory.trees._binned import histogram_growth
+
+    return histogram_growth.grower(columns, options, n_threads)

@@ -1,0 +1,141 @@
+"""Columns as codes of one byte."""
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
+from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
+from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+
+
+def columns_of_all_kinds(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            rng.normal(size=n),
+            rng.standard_cauchy(n),
+            rng.integers(0, 4, n),
+            np.full(n, 3.0),
+            rng.exponential(size=n) * 1e-30,
+            rng.normal(size=n) * 1e30,
+            np.where(rng.random(n) < 0.5, 0.0, rng.normal(size=n)),
+            1 + 1e-7 * rng.normal(size=n),
+            np.full(n, np.nan),
+        ]
+    )
+    X[rng.random(n) < 0.2, 0] = np.nan
+    X[rng.random(n) < 0.9, 2] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("max_bins", [2, 3, 16, 255])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_code_counts_the_edges_below(max_bins, dtype, order):
+    X = np.array(columns_of_all_kinds(), dtype=dtype, order=order)
+    columns = BinnedColumns.of(X, max_bins)
+    assert columns.codes.flags.f_contiguous
+    assert columns.codes.dtype == np.uint8
+    assert (columns.n_rows, columns.n_features) == X.shape
+    for j, edges in enumerate(columns.edges):
+        x = X[:, j].astype(np.float32)
+        missing = np.isnan(x)
+        assert edges.dtype == np.float64
+        assert (np.diff(edges) > 0).all()
+        assert columns.n_bins[j] == len(edges) + 1 <= max_bins
+        assert columns.has_missing[j] == missing.any()
+        expected = (x[:, None].astype(np.float64) > edges).sum(axis=1)
+        expected[missing] = MISSING
+        np.testing.assert_array_equal(columns.codes[:, j], expected)
+        if not missing.all():  # no bin is empty
+            assert len(np.unique(expected[~missing])) == columns.n_bins[j]
+
+
+def test_the_two_routes_agree():
+    X = columns_of_all_kinds(3000)
+    weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
+    assert uses_numba()
+    for sample_weight in (None, weight):
+        compiled = BinnedColumns.of(X, 255, sample_weight)
+        with numba_disabled():
+            other = BinnedColumns.of(X, 255, sample_weight)
+            further = compiled.coded(X[::-1])
+        np.testing.assert_array_equal(compiled.codes, other.codes)
+        np.testing.assert_array_equal(compiled.codes[::-1], further.codes)
+        np.testing.assert_array_equal(compiled.has_missing, other.has_missing)
+        np.testing.assert_array_equal(compiled.has_missing, further.has_missing)
+
+
+def test_edges_are_those_of_the_quantiles():
+    X = np.random.default_rng(2).normal(size=(5000, 3)).astype(np.float32)
+    weight = np.random.default_rng(3).random(5000)
+    for sample_weight in (None, weight):
+        columns = BinnedColumns.of(X, 100, sample_weight)
+        expected = bin_edges_from_quantiles(X.astype(np.float64), 100, sample_weight)
+        for edges, reference in zip(columns.edges, expected, strict=True):
+            np.testing.assert_array_equal(edges, reference)
+
+
+def test_few_values_get_a_bin_each():
+    X = np.random.default_rng(4).integers(0, 255, (4000, 2)) / 7.0
+    columns = BinnedColumns.of(X, 255)
+    for j in range(2):
+        _, inverse = np.unique(X[:, j], return_inverse=True)
+        np.testing.assert_array_equal(columns.codes[:, j], inverse)
+
+
+def test_integer_weights_are_repeated_rows():
+    X = columns_of_all_kinds(500)
+    weight = np.random.default_rng(5).integers(0, 4, len(X))
+    repeated = np.repeat(np.arange(len(X)), weight)
+    by_weight = BinnedColumns.of(X, 20, weight)
+    by_rows = BinnedColumns.of(X[repeated], 20)
+    for edges, reference in zip(by_weight.edges, by_rows.edges, strict=True):
+        np.testing.assert_array_equal(edges, reference)
+    np.testing.assert_array_equal(by_weight.codes[repeated], by_rows.codes)
+
+
+def test_missing_only_where_the_weight_is_zero():
+    X = np.array([[1.0], [2.0], [np.nan]])
+    columns = BinnedColumns.of(X, 255, np.array([1.0, 1.0, 0.0]))
+    assert columns.has_missing.all()
+    np.testing.assert_array_equal(columns.codes[:, 0], [0, 1, MISSING])
+
+
+def test_parts_of_the_columns():
+    columns = BinnedColumns.of(columns_of_all_kinds(), 30)
+    np.testing.assert_array_equal(columns.row_codes, columns.codes)
+    assert columns.row_codes.flags.c_contiguous
+    assert columns.row_codes is columns.row_codes
+    some = columns.take_features([2, 0])
+    np.testing.assert_array_equal(some.codes, columns.codes[:, [2, 0]])
+    assert some.edges[1] is columns.edges[0]
+    assert some.codes.flags.f_contiguous
+    np.testing.assert_array_equal(some.n_bins, columns.n_bins[[2, 0]])
+    few = columns.take_rows([5, 1])
+    np.testing.assert_array_equal(few.codes, columns.codes[[5, 1]])
+    assert few.codes.flags.f_contiguous
+
+
+def test_thresholds_part_single_precision_neighbours():
+    low = np.float32(0.1)
+    X = np.array([[low], [np.nextafter(low, np.float32(1))]])
+    np.testing.assert_array_equal(BinnedColumns.of(X, 2).codes[:, 0], [0, 1])
+    # Double precision values that are the same in single precision have one bin.
+    X = np.array([[0.1], [0.1 + 1e-12], [0.2]])
+    np.testing.assert_array_equal(BinnedColumns.of(X, 255).codes[:, 0], [0, 0, 1])
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e39, -1e300])
+def test_infinite_values_are_refused(value):
+    with pytest.raises(ValueError, match="too large for dtype"):
+        BinnedColumns.of(np.array([[0.0], [value]]), 255)
+    columns = BinnedColumns.of(np.array([[0.0], [1.0]]), 255)
+    assert columns.coded(np.array([[value]])).codes[0, 0] == (value > 0)
+
+
+def test_one_row_and_no_row():
+    columns = BinnedColumns.of(np.array([[2.0, np.nan]]), 255)
+    np.testing.assert_array_equal(columns.codes, [[0, MISSING]])
+    np.testing.assert_array_equal(columns.n_bins, [1, 1])
+    assert columns.coded(np.empty((0, 2))).n_rows == 0
