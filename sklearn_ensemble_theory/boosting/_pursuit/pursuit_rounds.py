@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import daxpy, idamax
 
-from sklearn_ensemble_theory.boosting._core.columns import BLOCK
+from sklearn_ensemble_theory.boosting._core.column_dictionary import BLOCK
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._pursuit.likely_columns import likely_columns
 
