@@ -158,11 +158,19 @@ def test_few_rows_are_predicted_from_the_trees_themselves():
     X, y = data()
     members = trees_fitted(DecisionTreeRegressor, X, y)
     assert not packed_trees(members, n_rows=1).is_kept
-    # No tree of scikit-learn's is made of a tree that has only its arrays.
-    binned = trees_fitted(BinnedTreeRegressor, X, y)
-    with_arrays = [not m._node_arrays().is_built for m in binned]
-    packed_trees(binned, n_rows=1)
-    assert [not m._node_arrays().is_built for m in binned] == with_arrays
+
+
+@pytest.mark.skipif(not uses_numba(), reason="numba is not installed")
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
+    X, y = data(missing=missing)
+    members = trees_fitted(BinnedTreeRegressor, X, y)
+    sums = packed_trees(members, n_rows=1)
+    out = np.zeros((30, 1))
+    sums.add(X[:30], out)
+    assert not sums.is_kept
+    assert not any(member._node_arrays().is_built for member in members)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X[:30], width=1))
 
 
 def test_compiled_loops_are_plain_loops():

@@ -7,6 +7,7 @@ routes, and any split of the rows over threads, give the same sums to the last b
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, ClassVar, Protocol
 
@@ -71,17 +72,18 @@ class LooseTrees:
     def __init__(
         self,
         members: Sequence[Any],
+        trees: Sequence[Any],
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
         leaf_outputs: LeafOutputs | None,
     ) -> None:
-        self.trees = [member.tree_ for member in members]
+        self.predictors = [_predictor(*pair) for pair in zip(members, trees)]
         self.features, self.scale, self.width = features, scale, width
         self.leaf_outputs = leaf_outputs
 
     def __len__(self) -> int:
-        return len(self.trees)
+        return len(self.predictors)
 
     def add(self, X: np.ndarray, out: np.ndarray) -> None:
         chunk = max(1, CHUNK_SIZE // X.shape[1])
@@ -100,12 +102,38 @@ class LooseTrees:
 
     def _add_tree(self, t: int, X: np.ndarray, out: np.ndarray) -> None:
         columns = self.features[t]
-        found = self.trees[t].predict(X if columns is None else X[:, columns])
+        found = self.predictors[t](X if columns is None else X[:, columns])
         if self.leaf_outputs is not None:
             out += self.leaf_outputs(t, found)
         else:
             values = found[:, 0] if self.scale is None else found[:, 0] * self.scale[t]
             out[:, column_of_tree(t, self.width)] += values
+
+
+def _predictor(member: Any, nodes: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
+    if nodes.is_built or not uses_numba():
+        return member.tree_.predict
+    return partial(_values_of_rows, nodes)
+
+
+def _values_of_rows(nodes: Any, X: np.ndarray) -> np.ndarray:
+    from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_of_rows
+
+    leaf = np.empty(len(X), dtype=np.int32)
+    children = (
+        np.ascontiguousarray(nodes.left, dtype=np.int32),
+        np.ascontiguousarray(nodes.right, dtype=np.int32),
+    )
+    leaves_of_rows(
+        np.ascontiguousarray(X),
+        children,
+        np.ascontiguousarray(nodes.feature, dtype=np.int32),
+        np.ascontiguousarray(nodes.threshold, dtype=np.float64),
+        np.ascontiguousarray(nodes.missing_left, dtype=np.uint8),
+        leaf,
+    )
+    return nodes.value[leaf]
 
 
 def packed_trees(
@@ -152,12 +180,12 @@ def packed_trees(
         return ShallowTrees(trees, features, scale, width, leaf_outputs)
     if _pays(trees, n_rows) and fits_in_words(trees, features):
         return DeepTrees(trees, features, scale, width, leaf_outputs)
-    return LooseTrees(members, features, scale, width, leaf_outputs)
+    return LooseTrees(members, trees, features, scale, width, leaf_outputs)
 
 
 def _pays(trees: Sequence[Any], n_rows: int | None) -> bool:
     """Whether deep trees are to be laid out, for the compiled loops."""
-    if n_rows is None or not all(tree.is_built for tree in trees):
+    if n_rows is None:
         return uses_numba()
     n_nodes, n_trees = sum(map(len, trees)), len(trees)
     if NODES_A_ROW * n_rows * n_trees < n_nodes + NODES_A_TREE * n_trees:
