@@ -90,7 +90,7 @@ def pack_nodes(left, right, feature, missing_left, shift, position, words):
 
 
 @jit
-def leaves_of_rows(rows, children, feature, cuts, missing_left, leaf):
+def leaves_in_arrays(rows, children, feature, cuts, missing_left, leaf):
     """The leaf of every row in one tree that is not laid out.
 
     Parameters

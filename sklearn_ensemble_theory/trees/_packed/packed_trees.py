@@ -118,14 +118,14 @@ def _predictor(member: Any, nodes: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _values_of_rows(nodes: Any, X: np.ndarray) -> np.ndarray:
-    from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_of_rows
+    from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_in_arrays
 
     leaf = np.empty(len(X), dtype=np.int32)
     children = (
         np.ascontiguousarray(nodes.left, dtype=np.int32),
         np.ascontiguousarray(nodes.right, dtype=np.int32),
     )
-    leaves_of_rows(
+    leaves_in_arrays(
         np.ascontiguousarray(X),
         children,
         np.ascontiguousarray(nodes.feature, dtype=np.int32),
