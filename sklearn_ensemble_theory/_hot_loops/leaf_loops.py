@@ -4,12 +4,14 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["add_leaf_values", "huber_slopes", "kink_leaves", "residual_ranges"]
+__all__ = ["add_group_sums", "add_leaf_values", "huber_slopes", "kink_leaves", "residual_ranges"]
 
 # Rows of a leaf are counted in so many intervals; only those of one interval are looked at closely.
 N_INTERVALS = 512
 # At most so many intervals in all leaves together: their tables must stay in the cache.
 MAX_INTERVALS = 2**17
+# With more groups than this, neighbouring rows are mostly in different ones.
+MAX_LANED = 256
 # One kink more or less by rounding would move the minimum by a whole gap. As in `root_of_jumps`.
 JUMP_TOLERANCE, ROUNDING = 1e-12, 2.3e-16
 
@@ -19,6 +21,20 @@ def add_leaf_values(u, values, leaf):
     """u += values[leaf]."""
     for i in range(u.size):
         u[i] += values[leaf[i]]
+
+
+@jit
+def add_group_sums(values, weight, group, sums):
+    """sums[g] += the sum of weight * values in group g."""
+    # Four sums of each group in turn: one must not wait for the other where neighbours are in the
+    # same group.
+    lanes = 3 if sums.size <= MAX_LANED else 0
+    parts = np.zeros((lanes + 1, sums.size))
+    for i in range(values.size):
+        parts[i & lanes, group[i]] += weight[i] * values[i]
+    for part in parts:
+        for k in range(sums.size):
+            sums[k] += part[k]
 
 
 @jit

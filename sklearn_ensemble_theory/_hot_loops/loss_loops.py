@@ -34,6 +34,8 @@ LOG_2_HIGH, LOG_2_LOW = 0.693145751953125, 1.42860682030941723212e-6
 ROUNDER = 6755399441055744.0
 EXPONENT_BIAS = 1023
 BLOCK = 256
+# With more leaves than this, neighbouring rows are mostly in different ones.
+MAX_LANED = 256
 SMALLEST_EXPONENT = -708.0
 LARGEST_EXPONENT = 700.0  # as MAX_EXPONENT of the losses
 
@@ -245,22 +247,29 @@ def multinomial_rows(y, u, weight, target, rows, options):
 @jit
 def _add_by_leaf(first, second, weight, leaf, start, sums):
     which = leaf[start : start + first.size]
+    n_leaves = sums.shape[0]
+    # Four sums of each leaf in turn: one must not wait for the other where neighbours are in the
+    # same leaf.
+    lanes = 3 if n_leaves <= MAX_LANED else 0
+    parts = np.zeros((lanes + 1, n_leaves, 3))
     if weight.size == 1:
         for i in range(first.size):
-            row = sums[which[i]]
+            row = parts[i & lanes, which[i]]
             row[0] += first[i]
             row[1] += second[i]
             row[2] += 1.0
-        for k in range(sums.shape[0]):
+        parts *= weight[0]
+    else:
+        w = weight[start : start + first.size]
+        for i in range(first.size):
+            row = parts[i & lanes, which[i]]
+            row[0] += w[i] * first[i]
+            row[1] += w[i] * second[i]
+            row[2] += w[i]
+    for part in parts:
+        for k in range(n_leaves):
             for j in range(3):
-                sums[k, j] *= weight[0]
-        return
-    w = weight[start : start + first.size]
-    for i in range(first.size):
-        row = sums[which[i]]
-        row[0] += w[i] * first[i]
-        row[1] += w[i] * second[i]
-        row[2] += w[i]
+                sums[k, j] += part[k, j]
 
 
 @jit

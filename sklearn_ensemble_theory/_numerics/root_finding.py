@@ -99,6 +99,11 @@ class _Search:
             safe = np.where(gap == 0, 1.0, gap)
             middle = near + (far - near) / 2
             trial = np.where(gap == 0, middle, far - far_slope / safe * (far - near))
+            # Not nearer to an end than the tolerance: once the root is found, the next point is on
+            # its other side and closes the bracket.
+            least = np.sign(far - near) * rtol / 2 * np.maximum(np.abs(near), np.abs(far))
+            trial = np.where(np.abs(trial - far) < np.abs(least), far - least, trial)
+            trial = np.where(np.abs(trial - near) < np.abs(least), near + least, trial)
             low, high = np.minimum(near, far), np.maximum(near, far)
             trial = np.where((trial <= low) | (trial >= high), middle, trial)
             if iteration % 3 == 2:

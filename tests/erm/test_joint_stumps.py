@@ -312,7 +312,7 @@ def test_joint_step_of_the_squared_loss_is_boosting_of_residuals():
 
 def test_joint_step_refuses_what_it_cannot_do():
     X, y, *_ = problem(LOSSES[0], 7, n=60)
-    with pytest.raises(ValueError, match="DecisionTreeRegressor has no search"):
+    with pytest.raises(ValueError, match="BinnedTreeRegressor has no search"):
         GradientBoostingRegressor(step="joint").fit(X, y)
     with pytest.raises(ValueError, match=r"step='joint' requires subsample=1\.0"):
         GradientBoostingRegressor(DecisionStumpRegressor(), step="joint", subsample=0.5).fit(X, y)

@@ -16,8 +16,9 @@ from scipy.special import logsumexp
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._weights import normalised_weights
-from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
-from sklearn_ensemble_theory.boosting.losses.compiled import compiled_loss, leaf_codes
+from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, Loss, as_loss
+from sklearn_ensemble_theory.boosting.losses.base import leaf_codes, newton_leaves
+from sklearn_ensemble_theory.boosting.losses.compiled import compiled_loss
 
 Array = NDArray[np.float64]
 
@@ -72,6 +73,11 @@ class EmpiricalRisk:
         self.loss = as_loss(loss)
         self.y = y
         self.weight = normalised_weights(sample_weight, len(y))
+        # The default needs the gradient, which is known.
+        own = (
+            "leaf_values" in vars(self.loss) or type(self.loss).leaf_values is not Loss.leaf_values
+        )
+        self._takes_newton_steps = not own
         self.team = ThreadTeam(n_threads)
         self._compiled = compiled_loss(self.loss)
         if self._compiled is not None:
@@ -137,6 +143,12 @@ class EmpiricalRisk:
         loops = self._compiled
         if loops is None or not loops.takes(u, len(self.y)):
             seen: Any = slice(None) if rows is None else rows
+            if self._takes_newton_steps:
+                second = self.loss.hessian(self.y[seen], u[seen])
+                if second is not None:
+                    second = second if score is None else second[:, score]
+                    first = -target[seen]
+                    return newton_leaves(first, second, self.weight[seen], leaf[seen], n_leaves)
             # A loss with one score need not know of the argument `score`.
             which = {} if score is None else {"score": score}
             return self.loss.leaf_values(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_increasing
 
 Array = NDArray[Any]
 
 # exp(700) = 1e304: a weighted mean of such numbers is still finite.
 MAX_EXPONENT = 700.0
+# Below so many rows NumPy sums groups as fast as a compiled loop.
+MANY_ROWS = 2000
 # Probabilities are kept this far from 0 and 1, where links are infinite.
 SMALLEST_PROBABILITY = float(np.finfo(float).eps)
 
@@ -252,6 +256,7 @@ class Loss(BaseEstimator):
             is 1e-8 of its value at 0.
         """
         direction = psi if psi.ndim == 1 else None
+        totals = group_totals(weight, group, n_groups)
 
         def slope(b: Array) -> Array:
             at = b[0] if group is None else b[group]
@@ -259,7 +264,7 @@ class Loss(BaseEstimator):
                 at = np.asarray(at).reshape(-1, 1)
             each = self.gradient(y, u + at * psi) * psi
             each = each if direction is not None else each.sum(axis=1)
-            return group_sums(weight * each, group, n_groups)
+            return totals(each)
 
         size = np.max(np.abs(psi), initial=0.0)
         if size == 0:
@@ -351,13 +356,34 @@ class Loss(BaseEstimator):
         return newton_leaves(self.gradient(y, u)[column], second[column], weight, leaf, n_leaves)
 
 
+def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[[Array], Array]:
+    """The function ``totals(values)``: the sum of weight * values in each group."""
+    if group is None or len(group) < MANY_ROWS or not uses_numba():
+        return lambda values: group_sums(weight * values, group, n_groups)
+    from sklearn_ensemble_theory._hot_loops.leaf_loops import add_group_sums
+
+    codes = leaf_codes(group, n_groups)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+
+    def totals(values: Array) -> Array:
+        sums = np.zeros(n_groups)
+        add_group_sums(np.ascontiguousarray(values, dtype=np.float64), weight, codes, sums)
+        return sums
+
+    return totals
+
+
+def leaf_codes(leaf: Array, n_leaves: int) -> Array:
+    """Leaves in one of two types, so that there are at most two compilations."""
+    return np.ascontiguousarray(leaf, dtype=np.uint16 if n_leaves <= 2**16 else np.int64)
+
+
 def newton_leaves(
     gradient: Array, hessian: Array, weight: Array, leaf: Array, n_leaves: int
 ) -> Array:
     """-sum(w g) / sum(w h) in each leaf, 0 where the curvature has vanished."""
-    first = group_sums(weight * gradient, leaf, n_leaves)
-    second = group_sums(weight * hessian, leaf, n_leaves)
-    return newton_steps(-first, second, group_sums(weight, leaf, n_leaves))
+    totals = group_totals(weight, leaf, n_leaves)
+    return newton_steps(-totals(gradient), totals(hessian), totals(np.ones(len(leaf))))
 
 
 def newton_steps(first: Array, second: Array, total: Array) -> Array:

@@ -94,11 +94,6 @@ def compiled_loss(loss: Any) -> CompiledLoss | None:
     return loss._compiled()
 
 
-def leaf_codes(leaf: Array, n_leaves: int) -> Array:
-    """Leaves in one of two types, so that there are at most two compilations."""
-    return np.ascontiguousarray(leaf, dtype=np.uint16 if n_leaves <= 2**16 else np.int64)
-
-
 def leaf_sums(
     loop: Callable[..., None],
     arrays: tuple,
