@@ -16,6 +16,7 @@ __all__ = [
     "TREES",
     "is_tree",
     "on_grid",
+    "reads_single_precision",
     "single_precision",
     "single_precision_if_finite",
 ]
@@ -27,6 +28,14 @@ TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 def is_tree(estimator: Any) -> bool:
     """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
     return type(estimator) in TREES
+
+
+def reads_single_precision(estimator: Any) -> bool:
+    """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
+
+    A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.
+    """
+    return is_tree(estimator) or bool(vars(type(estimator)).get("_reads_single_precision"))
 
 
 def single_precision(X: Any) -> Any:
