@@ -14,6 +14,7 @@ from sklearn.tree import (
 __all__ = [
     "REGRESSION_TREES",
     "TREES",
+    "check_counts",
     "is_tree",
     "on_grid",
     "reads_single_precision",
@@ -36,6 +37,18 @@ def reads_single_precision(estimator: Any) -> bool:
     A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.
     """
     return is_tree(estimator) or bool(vars(type(estimator)).get("_reads_single_precision"))
+
+
+def check_counts(estimator: Any, y: np.ndarray) -> None:
+    """Raise an error if y cannot be fitted by the Poisson criterion and the tree has that.
+
+    Trees check it themselves, but not with `check_input=False`.
+    """
+    if estimator.criterion == "poisson" and y.size:
+        if y.min() < 0:
+            raise ValueError("y has negative values, which criterion='poisson' does not allow.")
+        if y.max() <= 0:
+            raise ValueError("y is 0 everywhere, which criterion='poisson' does not allow.")
 
 
 def single_precision(X: Any) -> Any:

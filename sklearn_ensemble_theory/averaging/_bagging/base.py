@@ -33,7 +33,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._trees import is_tree
+from sklearn_ensemble_theory._trees import check_counts, is_tree
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import prepare_members
 from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
@@ -230,6 +230,7 @@ class BaseBagging(
         plain = prepared is not None or is_tree(estimator)
         if plain:
             validate_parameters(estimator)
+            check_counts(estimator, y)
         spec = self._make_member_spec(
             estimator=clone(estimator) if plain else estimator,
             n_features=n_features,
