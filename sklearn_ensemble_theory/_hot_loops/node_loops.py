@@ -1,0 +1,324 @@
+"""The growth of one tree by one thread, over binned columns.
+
+Features are drawn as scikit-learn's splitter draws them, and nodes are numbered as its builders
+number them, so that the tree is the one that scikit-learn grows on the codes, up to ties.
+"""
+
+from math import log
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.cut_loops import (
+    CLASSES,
+    CONSTANT,
+    CUT,
+    GINI,
+    LOG_LOSS,
+    MISSING,
+    NO_CUT,
+    PACKED,
+    POISSON,
+    SMALL,
+    UNKNOWN,
+    WIDE,
+    class_score,
+    cut_of_class_histogram,
+    cut_of_classes,
+    cut_of_histogram,
+    cut_of_keys,
+    cut_score,
+    moved,
+    sort_keys,
+    unpack,
+    x_log_x,
+)
+
+# Nodes of at most so many rows are sorted by insertion.
+SMALL_ROWS = 40
+# Nodes of fewer rows for each class are sorted, not counted by bin and class.
+ROWS_PER_CLASS = 64
+# Impurities below it count as 0, as in scikit-learn.
+EPSILON = 2.220446049250313e-16
+LOG_2 = log(2.0)
+RANDOM_MAX = 0x7FFFFFFF
+
+
+@jit
+def next_random(state):
+    """scikit-learn's generator: xorshift of 32 bits, without the sign."""
+    x = state[0] if state[0] != 0 else 1
+    x ^= (x << 13) & 0xFFFFFFFF
+    x ^= x >> 17
+    x ^= (x << 5) & 0xFFFFFFFF
+    state[0] = x
+    return x & 0x7FFFFFFF
+
+
+@jit
+def split_rows(column, cut, to_left, start, stop, part, spare):
+    """Bring the rows of the left child before those of the right one, both in their order.
+
+    Returns the first place of the right child. Both sides are written in every step, so that no
+    branch has to be predicted.
+    """
+    rows, q, r, label = part
+    spare_rows, spare_q, spare_r, spare_label = spare
+    with_q, with_r, with_label = q.size > 1, r.size > 1, label.size > 1
+    a, z = start, 0
+    for k in range(start, stop):
+        i = rows[k]
+        code = column[i]
+        left = to_left if code == MISSING else int(code <= cut)
+        rows[a] = i
+        spare_rows[z] = i
+        if with_q:
+            v = q[k]
+            q[a] = v
+            spare_q[z] = v
+        if with_r:
+            v = r[k]
+            r[a] = v
+            spare_r[z] = v
+        if with_label:
+            one = label[k]
+            label[a] = one
+            spare_label[z] = one
+        a += left
+        z += 1 - left
+    for k in range(z):
+        rows[a + k] = spare_rows[k]
+        if with_q:
+            q[a + k] = spare_q[k]
+        if with_r:
+            r[a + k] = spare_r[k]
+        if with_label:
+            label[a + k] = spare_label[k]
+    return a
+
+
+@jit
+def node_totals(part, targets, start, stop, form, bits, criterion, masses):
+    """What a node is before it is cut.
+
+    Returns
+    -------
+    total : (float, float, int)
+        Sums of the weighted target and of the weight in the units of the integers, and the rows.
+    value : float
+        The mean of the target; for classes 0.
+    impurity : float
+        0 where all targets are equal.
+    """
+    rows, q, r, label = part
+    y, weight = targets
+    if form == CLASSES:
+        masses[:] = 0.0
+        low = (1 << bits) - 1
+        for k in range(start, stop):
+            masses[label[k]] += float(r[k] >> bits)
+        w = 0.0
+        for k in range(masses.size):
+            w += masses[k]
+        impurity = 1.0 if criterion == GINI else 0.0
+        for k in range(masses.size):
+            share = masses[k] / w
+            impurity -= share * share if criterion == GINI else x_log_x(share) / LOG_2
+        return (0.0, w, stop - start), 0.0, impurity
+    sum_q = sum_r = 0
+    for k in range(start, stop):
+        sum_q += q[k]
+        if form == WIDE:
+            sum_r += r[k]
+    total = unpack(form, bits, sum_q, sum_r)
+    if criterion in (GINI, LOG_LOSS):
+        share = total[0] / total[1]
+        if criterion == GINI:
+            return total, share, 2.0 * share * (1.0 - share)
+        return total, share, -(x_log_x(share) + x_log_x(1.0 - share)) / LOG_2
+    w = s = square = 0.0
+    low = high = y[rows[start]]
+    for k in range(start, stop):
+        i = rows[k]
+        v = weight[i] if weight.size > 1 else 1.0
+        t = y[i]
+        w += v
+        s += v * t
+        square += v * (x_log_x(t) if criterion == POISSON else t * t)
+        low = min(low, t)
+        high = max(high, t)
+    mean = s / w
+    if low == high:
+        return total, low, 0.0
+    if criterion == POISSON:
+        return total, mean, max((square - s * log(mean)) / w, 0.0) if mean > 0 else np.inf
+    return total, mean, max(square / w - mean * mean, 0.0)
+
+
+@jit
+def random_cut(column, start, stop, part, plan, total, masses, rules, constraint, best, state):
+    """One random cut of a feature, as in extremely randomised trees."""
+    rows, q, r, label = part
+    form, bits, criterion = plan[0], plan[1], plan[2]
+    low, high, n_missing = MISSING, -1, 0
+    for k in range(start, stop):
+        code = int(column[rows[k]])
+        if code == MISSING:
+            n_missing += 1
+        else:
+            low, high = min(low, code), max(high, code)
+    if high < 0 or (low == high and n_missing == 0):
+        return CONSTANT, best, 0, 0
+    threshold = (high - low) * float(next_random(state)) / RANDOM_MAX + low
+    cut = low if threshold == high else int(threshold)
+    to_left = next_random(state) % 2 if n_missing > 0 else 0
+    whole, left, _ = masses
+    left[:] = 0.0
+    sum_q = sum_r = n = 0
+    for k in range(start, stop):
+        code = column[rows[k]]
+        if (to_left == 1) if code == MISSING else code <= cut:
+            n += 1
+            if form != CLASSES:
+                sum_q += q[k]
+            if form != PACKED:
+                sum_r += r[k]
+            if form == CLASSES:
+                left[label[k]] += float(r[k] >> bits)
+    if n == 0 or n == stop - start:
+        return NO_CUT, best, 0, 0
+    if form == CLASSES:
+        f_left = f_right = 0.0
+        for k in range(whole.size):
+            f_left = moved(0.0, f_left, criterion, left[k], 1)
+            f_right = moved(0.0, f_right, criterion, whole[k] - left[k], 1)
+        score = class_score(f_left, f_right, float(sum_r >> bits), n, total, rules)
+    else:
+        s, w, counted = unpack(form, bits, sum_q, sum_r)
+        score = cut_score(s, w, counted, total, rules, constraint)
+    if n_missing == 0:
+        to_left = UNKNOWN
+    return CUT if score > best else NO_CUT, max(score, best), cut, to_left
+
+
+@jit
+def best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, best):
+    """The best cut of one feature at a node, if it beats `best`; see `cut_of_histogram`."""
+    by_row, by_column = data
+    rows, q, r, label = part
+    form, bits = plan[0], plan[1]
+    keys, h, g, class_h, order, codes, masses = work
+    size = stop - start
+    if size <= SMALL_ROWS:
+        low, high = MISSING, 0
+        for k in range(size):
+            code = int(by_row[rows[start + k], j])
+            keys[k] = code * SMALL + k
+            low, high = min(low, code), max(high, code)
+        if low == high:
+            return CONSTANT, best, 0, 0
+        sort_keys(keys, size)
+        if form != CLASSES:
+            return cut_of_keys(keys, size, q, r, start, form, bits, total, rules, constraint, best)
+        for k in range(size):
+            order[k] = start + keys[k] % SMALL
+            codes[k] = keys[k] // SMALL
+        return cut_of_classes(
+            order[:size], codes[:size], label, r, bits, total, masses, rules, best
+        )
+    column = by_column[j]
+    if form == CLASSES and size < ROWS_PER_CLASS * masses[0].size:
+        h[:] = 0
+        for k in range(start, stop):
+            h[column[rows[k]]] += 1
+        place = 0
+        for c in range(MISSING + 1):
+            if h[c] == size:
+                return CONSTANT, best, 0, 0
+            g[c] = place
+            place += h[c]
+        for k in range(start, stop):
+            code = column[rows[k]]
+            order[g[code]] = k
+            codes[g[code]] = code
+            g[code] += 1
+        return cut_of_classes(
+            order[:size], codes[:size], label, r, bits, total, masses, rules, best
+        )
+    if form == CLASSES:
+        class_h[:] = 0
+        for k in range(start, stop):
+            class_h[column[rows[k]], label[k]] += r[k]
+        return cut_of_class_histogram(class_h, bits, total, masses, rules, best)
+    h[:] = 0
+    if form == PACKED:
+        for k in range(start, stop):
+            h[column[rows[k]]] += q[k]
+    else:
+        g[:] = 0
+        for k in range(start, stop):
+            code = column[rows[k]]
+            h[code] += q[k]
+            g[code] += r[k]
+    return cut_of_histogram(h, g, form, bits, total, rules, constraint, best)
+
+
+@jit
+def find_cut(data, start, stop, part, plan, total, work, settings):
+    """The best cut over the features of a node, drawn as scikit-learn's splitter draws them.
+
+    Parameters
+    ----------
+    plan : (form, bits, criterion, max_features, random_splits)
+    settings : (rules, constraints, bounds, drawing, n_known)
+        `drawing` holds scikit-learn's arrays `features` and `constant_features` and the state of
+        the generator; `n_known` is the number of features known to be constant.
+
+    Returns
+    -------
+    (found, score, feature, code, missing_left, number of constant features)
+    """
+    rules, constraints, bounds, drawing, n_known = settings
+    features, constants, state, _ = drawing
+    max_features, random_splits = plan[3], plan[4]
+    p = features.size
+    masses = work[6]
+    found, best, feature, cut, to_left = NO_CUT, -np.inf, 0, 0, 0
+    if max_features == 0:
+        for j in range(p):
+            constraint = (int(constraints[j]), bounds[0], bounds[1])
+            one = best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, best)
+            if one[0] == CUT:
+                found, best, cut, to_left = one
+                feature = j
+        return found, best, feature, cut, to_left, 0
+    f_i, n_visited, n_found, n_drawn, n_total = p, 0, 0, 0, n_known
+    while f_i > n_total and (n_visited < max_features or n_visited <= n_found + n_drawn):
+        n_visited += 1
+        f_j = n_drawn + next_random(state) % (f_i - n_found - n_drawn)
+        if f_j < n_known:
+            features[n_drawn], features[f_j] = features[f_j], features[n_drawn]
+            n_drawn += 1
+            continue
+        f_j += n_found
+        j = features[f_j]
+        constraint = (int(constraints[j]), bounds[0], bounds[1])
+        if random_splits:
+            one = random_cut(
+                data[1][j], start, stop, part, plan, total, masses, rules, constraint, best, state
+            )
+        else:
+            one = best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, best)
+        if one[0] == CONSTANT:
+            features[f_j], features[n_total] = features[n_total], features[f_j]
+            n_found += 1
+            n_total += 1
+            continue
+        f_i -= 1
+        features[f_i], features[f_j] = features[f_j], features[f_i]
+        if one[0] == CUT:
+            found, best, cut, to_left = one
+            feature = j
+    features[:n_known] = constants[:n_known]
+    constants[n_known:n_total] = features[n_known:n_total]
+    return found, best, feature, cut, to_left, n_total

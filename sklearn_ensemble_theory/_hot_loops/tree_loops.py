@@ -1,0 +1,272 @@
+"""The growth of one tree by one thread, over binned columns.
+
+Features are drawn as scikit-learn's splitter draws them, and nodes are numbered as its builders
+number them, so that the tree is the one that scikit-learn grows on the codes, up to ties.
+"""
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.cut_loops import (
+    CLASSES,
+    CUT,
+    GINI,
+    UNKNOWN,
+    moved,
+    node_score,
+    x_log_x,
+)
+from sklearn_ensemble_theory._hot_loops.node_loops import (
+    EPSILON,
+    find_cut,
+    node_totals,
+    split_rows,
+)
+
+LEAF, NO_FEATURE = -1, -2
+
+
+@jit
+def score_before(total, masses, criterion, l2, form):
+    """The score of a node that is not cut."""
+    if form != CLASSES:
+        return node_score(total[0], total[1], criterion, l2)
+    f = 0.0
+    for k in range(masses.size):
+        f = moved(0.0, f, criterion, masses[k], 1)
+    return f / total[1] if criterion == GINI else f - x_log_x(total[1])
+
+
+@jit
+def bounds_of_children(constraint, low, high, middle):
+    """(low, high) of the left child's mean, then of the right one's."""
+    if constraint > 0:
+        return low, middle, middle, high
+    if constraint < 0:
+        return middle, high, low, middle
+    return low, high, low, high
+
+
+@jit
+def visit(node, start, stop, depth, n_known, bounds, shared, out):
+    """Describe a node, find its cut and bring its rows in order.
+
+    Returns
+    -------
+    place : int
+        The first place of the right child; `stop` for a leaf.
+    feature, code, missing_left : int
+    decrease : float
+        Of the impurity, relative to the weight of all rows.
+    middle : float
+        Of the means of the children, where the feature has a monotonic constraint.
+    n_constants : int
+        Number of features known to be constant.
+    """
+    data, part, targets, options, work, spare, drawing = shared
+    plan, limits, rules, units, constraints = options
+    form, bits, criterion = plan[0], plan[1], plan[2]
+    links, stats, values = out
+    masses, root_impurity = work[6][0], drawing[3]
+    total, mean, impurity = node_totals(part, targets, start, stop, form, bits, criterion, masses)
+    if node == 0:
+        root_impurity[0] = impurity
+    links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
+    stats[node, 0], stats[node, 1], stats[node, 2] = impurity, stop - start, total[1] * units[1]
+    two_classes = form != CLASSES and values.shape[1] == 2
+    if form == CLASSES:
+        for k in range(masses.size):
+            values[node, k] = masses[k] / total[1]
+    else:
+        mean *= total[1] / (total[1] + rules[1])
+        mean = min(max(mean, bounds[0]), bounds[1])
+        if two_classes:
+            values[node, 0], values[node, 1] = 1.0 - mean, mean
+        else:
+            values[node, 0] = mean
+    nothing = (stop, 0, 0, 0, 0.0, 0.0, n_known)
+    if (
+        depth >= limits[0]
+        or stop - start < limits[2]
+        or total[2] < 2 * rules[2]
+        or total[1] < 2 * rules[3]
+        or impurity <= EPSILON * root_impurity[0]
+    ):
+        return nothing
+    # The mean of a node is this times the ratio of its integers.
+    unit = 1.0 if two_classes else units[0] / units[1]
+    found, score, j, code, to_left, n_constants = find_cut(
+        data,
+        start,
+        stop,
+        part,
+        plan,
+        total,
+        work,
+        (rules, constraints, (bounds[0] / unit, bounds[1] / unit), drawing, n_known),
+    )
+    if found != CUT:
+        return nothing
+    decrease = (score - score_before(total, masses, criterion, rules[1], form)) * units[2]
+    if decrease + EPSILON < units[3] or (rules[1] > 0 and decrease <= 0):
+        return nothing
+    place = split_rows(data[1][j], code, to_left, start, stop, part, spare)
+    if to_left == UNKNOWN:
+        to_left = 1 if 2 * place > start + stop else 0
+    middle = 0.0
+    if constraints[j] != 0:
+        s, w = node_totals(part, targets, start, place, form, bits, criterion, masses)[0][:2]
+        s2, w2 = total[0] - s, total[1] - w
+        middle = 0.5 * unit * (s / (w + rules[1]) + s2 / (w2 + rules[1]))
+    links[node, 2], links[node, 3] = j, code * 2 + to_left
+    return place, j, code, to_left, decrease, middle, n_constants
+
+
+@jit
+def prepare(data, part, targets, options, n_classes):
+    """What all nodes share: the arguments of the growth and its arrays."""
+    plan, limits = options[0], options[1]
+    is_classes = plan[0] == CLASSES
+    size, p = part[0].size, data[1].shape[0]
+    n_masses = n_classes if is_classes else 1
+    n_order = size if is_classes else 1
+    work = (
+        np.empty(64, np.int32),
+        np.empty(256, np.int64),
+        np.empty(256, np.int64),
+        np.empty((256 if is_classes else 1, n_masses), np.int64),
+        np.empty(n_order, np.int32),
+        np.empty(n_order, np.uint8),
+        (np.empty(n_masses), np.empty(n_masses), np.empty(n_masses)),
+    )
+    spare = (
+        np.empty(size, np.int32),
+        np.empty(size if part[1].size > 1 else 1, np.int64),
+        np.empty(size if part[2].size > 1 else 1, np.int64),
+        np.empty(size if part[3].size > 1 else 1, np.int32),
+    )
+    state = np.empty(1, np.int64)
+    state[0] = limits[3]
+    features, constants = np.arange(p).astype(np.int32), np.empty(p, np.int32)
+    drawing = (features, constants, state, np.zeros(1))
+    return data, part, targets, options, work, spare, drawing
+
+
+@jit
+def grow_depth_first(data, part, targets, options, out):
+    """Grow a tree; its nodes are numbered from the left, parents before their children.
+
+    Parameters
+    ----------
+    data : (uint8 (n, p), uint8 (p, n)) arrays
+        The codes by row and by column.
+    part : (int32 rows, int64 q, int64 r, int32 label) arrays
+        The rows and their integers (see `cut_loops`), changed in place; arrays of one element where
+        the form has none.
+    targets : (float64 y (n,), float64 weight (n,)) arrays
+        For means and impurities of regression; arrays of one element where they are not needed, or
+        where all weights are 1.
+    options : (plan, limits, rules, units, constraints)
+        plan : (int form, int bits, int criterion, int max_features, int random_splits)
+        limits : (int max_depth, int max_leaf_nodes, int min_samples_split, int seed)
+        rules : see `cut_loops.cut_score`
+        units : (float target, float weight, float gain, float least decrease)
+            What one unit of the integers is; of the gain relative to the whole weight.
+        constraints : int8 array of shape (p,)
+    out : (int32 (m, 4), float64 (m, 3), float64 (m, K)) arrays
+        For each node (left, right, feature, code * 2 + missing_left), (impurity, rows, weight) and
+        the value.
+
+    Returns
+    -------
+    (number of nodes, depth)
+    """
+    shared = prepare(data, part, targets, options, out[2].shape[1])
+    constraints, links = options[4], out[0]
+    waiting = np.empty((64, 6), np.int64)  # start, stop, depth, parent, is right child, constants
+    bounds = np.empty((64, 2))
+    n_waiting, n_nodes, deepest = 1, 0, 0
+    waiting[0] = 0
+    waiting[0, 1], waiting[0, 3] = part[0].size, -1
+    bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, stop, depth, parent, side, n_known = waiting[n_waiting]
+        low, high = bounds[n_waiting]
+        node = n_nodes
+        n_nodes += 1
+        deepest = max(deepest, depth)
+        if parent >= 0:
+            links[parent, side] = node
+        place, j, _, _, _, middle, n_known = visit(
+            node, start, stop, depth, n_known, (low, high), shared, out
+        )
+        if place == stop:
+            continue
+        if n_waiting + 2 > waiting.shape[0]:
+            more, more_bounds = (
+                np.empty((2 * n_waiting + 2, 6), np.int64),
+                np.empty((2 * n_waiting + 2, 2)),
+            )
+            more[:n_waiting], more_bounds[:n_waiting] = waiting[:n_waiting], bounds[:n_waiting]
+            waiting, bounds = more, more_bounds
+        a, b, c, d = bounds_of_children(constraints[j], low, high, middle)
+        for side in (1, 0):
+            one = waiting[n_waiting]
+            one[0], one[1] = (place, stop) if side == 1 else (start, place)
+            one[2], one[3], one[4], one[5] = depth + 1, node, side, n_known
+            bounds[n_waiting, 0], bounds[n_waiting, 1] = (c, d) if side == 1 else (a, b)
+            n_waiting += 1
+    return n_nodes, deepest
+
+
+@jit
+def grow_best_first(data, part, targets, options, out):
+    """The same, always cutting the leaf where that reduces the impurity most; see there."""
+    shared = prepare(data, part, targets, options, out[2].shape[1])
+    max_leaf_nodes, constraints, links = options[1][1], options[4], out[0]
+    # Of each node: start, stop, depth, place of the cut; bounds of the mean, decrease, middle.
+    ranges = np.empty((links.shape[0], 4), np.int64)
+    reals = np.empty((links.shape[0], 4))
+    leaves = np.empty(max_leaf_nodes + 1, np.int64)
+    ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0, part[0].size, 0
+    reals[0, 0], reals[0, 1] = -np.inf, np.inf
+    n_nodes, n_leaves, deepest, new = 1, 0, 0, 0
+    while True:
+        for node in range(new, n_nodes):
+            start, stop, depth = ranges[node, 0], ranges[node, 1], ranges[node, 2]
+            deepest = max(deepest, depth)
+            place, _, _, _, decrease, middle, _ = visit(
+                node, start, stop, depth, 0, (reals[node, 0], reals[node, 1]), shared, out
+            )
+            ranges[node, 3] = place
+            reals[node, 2] = decrease if place < stop else -1.0
+            reals[node, 3] = middle
+            leaves[n_leaves] = node
+            n_leaves += 1
+        best = -1
+        for k in range(n_leaves):
+            node = leaves[k]
+            if ranges[node, 3] < ranges[node, 1] and (
+                best < 0 or reals[node, 2] > reals[leaves[best], 2]
+            ):
+                best = k
+        if best < 0 or n_leaves >= max_leaf_nodes:
+            break
+        node = leaves[best]
+        leaves[best] = leaves[n_leaves - 1]
+        n_leaves -= 1
+        start, stop, depth, place = ranges[node]
+        a, b, c, d = bounds_of_children(
+            constraints[links[node, 2]], reals[node, 0], reals[node, 1], reals[node, 3]
+        )
+        new = n_nodes
+        for side in range(2):
+            links[node, side] = n_nodes
+            ranges[n_nodes, 0], ranges[n_nodes, 1] = (start, place) if side == 0 else (place, stop)
+            ranges[n_nodes, 2] = depth + 1
+            reals[n_nodes, 0], reals[n_nodes, 1] = (a, b) if side == 0 else (c, d)
+            n_nodes += 1
+    for k in range(n_leaves):  # those that could have been cut
+        links[leaves[k], 2], links[leaves[k], 3] = NO_FEATURE, 0
+    return n_nodes, deepest

@@ -1,0 +1,206 @@
+"""Trees over binned columns by the compiled loops: the integers that the loops add up."""
+
+import numpy as np
+
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth_options import CRITERIA, GrowthOptions
+from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
+
+__all__ = ["grow", "integer_scale", "thresholds_of"]
+
+# Sums of the integers stay below 2^62.
+_SUM_BITS = 62
+_NOTHING_32, _NOTHING_64 = np.zeros(1, np.int32), np.zeros(1, np.int64)
+_NOTHING_REAL = np.zeros(1)
+
+
+def integer_scale(total: float, bits: int) -> float:
+    """The largest power of two that takes sums of at most `total` to integers below 2^bits."""
+    if not total > 0:
+        return 1.0
+    return float(np.ldexp(1.0, min(bits - 1 - int(np.frexp(total)[1]), 1000)))
+
+
+def grow(
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    rows: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """Grow a tree (see `growth.grow_tree`). O(m p depth), at most; O(n p) memory for the codes."""
+    from sklearn_ensemble_theory._hot_loops import tree_loops
+
+    m, p = len(target), columns.n_features
+    n_classes = options.n_classes
+    form, bits, integers, units = _integers(target, weight, options)
+    if rows is None:
+        chosen = np.arange(m, dtype=np.int32)
+        by_row = target, weight
+    else:
+        chosen = np.array(rows, dtype=np.int32)
+        by_row = _spread(target, rows, columns.n_rows), _spread(weight, rows, columns.n_rows)
+    if n_classes:
+        by_row = None, None
+    targets = tuple(
+        _NOTHING_REAL if one is None or not len(one) else np.asarray(one, dtype=np.float64)
+        for one in by_row
+    )
+    target_unit, weight_unit, gain_unit, total = units
+    plan = (form, bits, CRITERIA[options.criterion], options.max_features, options.random_splits)
+    limits = (
+        options.max_depth,
+        options.max_leaf_nodes,
+        options.min_samples_split,
+        options.seed,
+    )
+    # Rounding upwards would refuse a leaf of exactly this weight.
+    least_weight = np.nextafter(options.min_weight_leaf, 0.0) / weight_unit
+    rules = (
+        CRITERIA[options.criterion],
+        options.l2_regularization / weight_unit,
+        options.min_samples_leaf,
+        float(least_weight),
+    )
+    arguments = (
+        (columns.row_codes, columns.codes.T),
+        (chosen, *integers),
+        targets,
+        (
+            tuple(map(int, plan)),
+            tuple(map(int, limits)),
+            rules,
+            (target_unit, weight_unit, gain_unit / total, float(options.min_impurity_decrease)),
+            options.constraints(p),
+        ),
+    )
+    capacity = _capacity(m, options)
+    out = (
+        np.empty((capacity, 4), np.int32),
+        np.empty((capacity, 3)),
+        np.empty((capacity, max(n_classes, 1))),
+    )
+    loop = tree_loops.grow_best_first if options.max_leaf_nodes else tree_loops.grow_depth_first
+    n_nodes, depth = loop(*arguments, out)
+    return _arrays(columns, [one[:n_nodes] for one in out], depth)
+
+
+def _capacity(m: int, options: GrowthOptions) -> int:
+    """No tree has more nodes."""
+    n_leaves = max(m // options.min_samples_leaf, 1)
+    if options.max_leaf_nodes:
+        n_leaves = min(n_leaves, options.max_leaf_nodes)
+    if options.max_depth < 30:
+        n_leaves = min(n_leaves, 2**options.max_depth)
+    return 2 * n_leaves - 1
+
+
+def _spread(values, rows, n):
+    """Values of some rows at their places among n."""
+    if values is None:
+        return None
+    full = np.zeros(n)
+    full[rows] = values
+    return full
+
+
+def _integers(target, weight, options):
+    """The form of the rows' integers, the integers, and what their units are.
+
+    Returns
+    -------
+    form, bits : int
+    integers : (q, r, label)
+    units : (target, weight, gain, total weight)
+    """
+    from sklearn_ensemble_theory._hot_loops.cut_loops import CLASSES, PACKED, WIDE
+
+    m, n_classes = len(target), options.n_classes
+    if weight is None:
+        whole, total = True, float(m)
+        counts = np.ones(m, dtype=np.int64)
+    else:
+        counts = weight.astype(np.int64)
+        total = float(weight.sum())
+        whole = total < 2**40 and bool((counts == weight).all())
+    bits = int(total if whole else m).bit_length()
+    # The lower bits count the weight: that is the number of rows where all weights are 1, and is
+    # not needed where a leaf may hold a single row.
+    if n_classes <= 2 and whole and bits <= 24 and (weight is None or _rows_do_not_count(options)):
+        if n_classes:
+            q = ((target == 1).astype(np.int64) * counts << bits) + counts
+            return PACKED, bits, (q, _NOTHING_64, _NOTHING_32), (1.0, 1.0, 1.0, total)
+        moments = target * counts
+        scale = integer_scale(float(np.abs(moments).sum()), _SUM_BITS - bits)
+        q = (np.rint(target * scale).astype(np.int64) * counts << bits) + counts
+        unit = 1.0 / scale
+        return PACKED, bits, (q, _NOTHING_64, _NOTHING_32), _units(unit, 1.0, total, options)
+    bits = m.bit_length()
+    weight_scale = 1.0 if whole else integer_scale(total, _SUM_BITS - bits)
+    mass = counts if whole else np.maximum(np.rint(weight * weight_scale).astype(np.int64), 1)
+    r = (mass << bits) + 1
+    if n_classes > 2:
+        label = np.ascontiguousarray(target, dtype=np.int32)
+        unit = 1.0 / weight_scale
+        return (
+            CLASSES,
+            bits,
+            (_NOTHING_64, r, label),
+            (unit, unit, _class_gain(unit, options), total),
+        )
+    if n_classes:
+        q = np.where(target == 1, mass, 0)
+        unit = 1.0 / weight_scale
+        return WIDE, bits, (q, r, _NOTHING_32), (unit, unit, _class_gain(unit, options), total)
+    moments = target if weight is None else target * weight
+    scale = integer_scale(float(np.abs(moments).sum()), _SUM_BITS)
+    q = np.rint(moments * scale).astype(np.int64)
+    units = _units(1.0 / scale, 1.0 / weight_scale, total, options)
+    return WIDE, bits, (q, r, _NOTHING_32), units
+
+
+def _rows_do_not_count(options):
+    return options.min_samples_leaf == 1 and options.min_samples_split <= 2
+
+
+def _units(target, weight, total, options):
+    """With S = target s and W = weight w: S²/W, or S log(S/W) up to a multiple of S."""
+    gain = target * target / weight if options.criterion == "squared_error" else target
+    return target, weight, gain, total
+
+
+def _class_gain(unit, options):
+    return unit / np.log(2.0) if options.criterion == "log_loss" else unit
+
+
+def thresholds_of(columns: BinnedColumns, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
+    """The thresholds of cuts after these codes; inf after the last bin."""
+    threshold = np.full(len(code), np.inf)
+    for i, (j, c) in enumerate(zip(feature.tolist(), code.tolist())):
+        edges = columns.edges[j]
+        if c < len(edges):
+            threshold[i] = edges[c]
+    return threshold
+
+
+def _arrays(columns, out, depth):
+    links, stats, values = out
+    left, feature = links[:, 0].copy(), links[:, 2].copy()
+    inner = np.flatnonzero(left != LEAF)
+    code = np.full(len(left), -2, dtype=np.int16)
+    code[inner] = links[inner, 3] >> 1
+    threshold = np.full(len(left), -2.0)
+    threshold[inner] = thresholds_of(columns, feature[inner], code[inner])
+    return TreeArrays(
+        left=left,
+        right=links[:, 1].copy(),
+        feature=feature,
+        code=code,
+        threshold=threshold,
+        missing_left=(links[:, 3] & 1).astype(np.uint8),
+        impurity=stats[:, 0].copy(),
+        n_rows=stats[:, 1].astype(np.int64),
+        weight=stats[:, 2].copy(),
+        value=values.copy(),
+        depth=int(depth),
+    )
