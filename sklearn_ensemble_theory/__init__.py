@@ -29,6 +29,7 @@ from sklearn_ensemble_theory.smoothing import (
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
 )
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 __all__ = [
     "AdaBoostClassifier",
@@ -36,6 +37,8 @@ __all__ = [
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BinnedTreeClassifier",
+    "BinnedTreeRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "FrankWolfeClassifier",

@@ -83,7 +83,7 @@ def dense_signal(seed, n, d):
 
 
 def pursuit_with_gram(data):
-    from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+    from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
     from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 
     if not hasattr(data, "prepared"):

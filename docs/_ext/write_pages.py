@@ -23,6 +23,7 @@ GROUPS = {
     "smoothing": "Smoothing",
     "combining": "Combining",
     "erm": "Empirical risk minimisers",
+    "trees": "Trees",
     "bounds": "Bounds",
     "inspection": "Inspection",
     "datasets": "Datasets",

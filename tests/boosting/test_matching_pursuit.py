@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._core import gram_rows
-from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk

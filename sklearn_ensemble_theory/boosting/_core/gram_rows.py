@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sklearn_ensemble_theory.boosting._core.columns import BLOCK, ColumnDictionary
+from sklearn_ensemble_theory.boosting._core.column_dictionary import BLOCK, ColumnDictionary
 
 # Once this share of the rows was needed, the rest is computed in one go.
 SHARE_BEFORE_ALL = 0.25

@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._numerics.scaling import TargetScale
 from sklearn_ensemble_theory._weak_learners import predict_validated
-from sklearn_ensemble_theory.boosting._core.columns import (
+from sklearn_ensemble_theory.boosting._core.column_dictionary import (
     ColumnDictionary,
     coefficients_in_units,
 )

@@ -15,7 +15,7 @@ from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fi
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.columns import (
+from sklearn_ensemble_theory.boosting._core.column_dictionary import (
     ColumnDictionary,
     coefficients_in_units,
 )

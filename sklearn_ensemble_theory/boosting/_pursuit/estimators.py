@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.columns import ColumnDictionary
+from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
 from sklearn_ensemble_theory.boosting._pursuit.base import BaseMatchingPursuit
 from sklearn_ensemble_theory.bounds import (
     matching_pursuit_bound,

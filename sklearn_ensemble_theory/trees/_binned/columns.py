@@ -167,7 +167,7 @@ def _code(x, edges, may_miss, out):
     if uses_numba():
         from sklearn_ensemble_theory._hot_loops.bin_loops import code_column
 
-        code_column(x, _padded(edges), np.uint8(MISSING), out)
+        code_column(x, _filled_up(edges), np.uint8(MISSING), out)
         return
     missing = np.isnan(x) if may_miss else None
     x = x.astype(np.float64)
@@ -178,7 +178,7 @@ def _code(x, edges, may_miss, out):
         out[missing] = MISSING
 
 
-def _padded(edges):
+def _filled_up(edges):
     """The edges in single precision, rounded downwards, filled up with infinity.
 
     A single precision value is at most an edge if and only if it is at most the edge rounded

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-__all__ = ["LEAF", "TreeArrays"]
+__all__ = ["LEAF", "NO_FEATURE", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
@@ -91,3 +91,36 @@ class TreeArrays:
             }
         )
         return tree
+
+
+class GrownTree:
+    """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
+
+    Its owner may change the values of scikit-learn's tree, so only one of the two is kept.
+
+    Parameters
+    ----------
+    arrays : TreeArrays
+    n_features : int
+    n_classes : int
+        1 for regression.
+    """
+
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+        self.arrays: TreeArrays | None = arrays
+        self.n_features, self.n_classes = n_features, n_classes
+        self._tree: Any = None
+
+    @property
+    def tree(self) -> Any:
+        """The tree as scikit-learn's."""
+        arrays = self.arrays
+        if arrays is not None and self._tree is None:
+            self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
+        return self._tree
+
+    @tree.setter
+    def tree(self, tree: Any) -> None:
+        # In this order: another thread that finds no arrays finds the tree.
+        self._tree = tree
+        self.arrays = None
