@@ -8,8 +8,8 @@ Rows enter in one of three forms, each an array in the order of the node's rows:
   ones, which count the rows.
 - CLASSES: the class of the row, and the second integer of WIDE.
 
-Sums of integers do not depend on their order. A node is small if its rows are sorted by their codes
-instead of being counted in 256 cells.
+Sums of integers do not depend on their order. Small nodes, whose rows are sorted
+instead of being counted in 256 cells, are in `small_node_loops`.
 """
 
 from math import log
@@ -24,8 +24,6 @@ MISSING = 255
 CONSTANT, NO_CUT, CUT = -1, 0, 1
 # Where the node has no missing value: they would go where most of its rows go.
 UNKNOWN = 2
-# A key of a small node is its code times this plus the row's place in the node.
-SMALL = 64
 
 
 @jit
@@ -134,62 +132,6 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
                 best, found, at, to_left = score, CUT, MISSING - 1, 0
     if n_bins == 0 or (n_bins == 1 and not has_missing):
         found = CONSTANT
-    return found, best, at, to_left
-
-
-@jit
-def sort_keys(keys, size):
-    """Sort the first of few integers in place."""
-    for k in range(1, size):
-        key = keys[k]
-        i = k
-        while i > 0 and keys[i - 1] > key:
-            keys[i] = keys[i - 1]
-            i -= 1
-        keys[i] = key
-
-
-@jit
-def cut_of_keys(keys, size, q, r, start, form, bits, total, rules, constraint, best):
-    """The same as `cut_of_histogram`, for a small node whose keys are sorted.
-
-    Parameters
-    ----------
-    keys : int32 array
-        Code times SMALL plus the row's place, sorted; at least two different codes.
-    q, r : int64 arrays
-        The integers of the rows, the node's from `start` on.
-    """
-    found, at, to_left = NO_CUT, 0, 0
-    n_known = size
-    while n_known > 0 and keys[n_known - 1] >= MISSING * SMALL:
-        n_known -= 1
-    missing_q = missing_r = 0
-    for k in range(n_known, size):
-        i = start + keys[k] % SMALL
-        missing_q += q[i]
-        if form != PACKED:
-            missing_r += r[i]
-    has_missing = n_known < size
-    for search in range(2 if has_missing else 1):
-        sum_q = missing_q if search == 1 else 0
-        sum_r = missing_r if search == 1 else 0
-        # The last place parts known values from missing ones.
-        for k in range(n_known if search == 0 and has_missing else n_known - 1):
-            i = start + keys[k] % SMALL
-            sum_q += q[i]
-            if form != PACKED:
-                sum_r += r[i]
-            code = keys[k] // SMALL
-            after = MISSING if k + 1 == n_known else keys[k + 1] // SMALL
-            if after == code:
-                continue
-            s, w, n = unpack(form, bits, sum_q, sum_r)
-            score = cut_score(s, w, n, total, rules, constraint)
-            if score > best:
-                best, found = score, CUT
-                at = MISSING - 1 if after == MISSING else (code + after) // 2
-                to_left = search if has_missing else UNKNOWN
     return found, best, at, to_left
 
 

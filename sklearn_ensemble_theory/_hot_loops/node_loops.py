@@ -19,23 +19,24 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     NO_CUT,
     PACKED,
     POISSON,
-    SMALL,
     UNKNOWN,
     WIDE,
     class_score,
     cut_of_class_histogram,
     cut_of_classes,
     cut_of_histogram,
-    cut_of_keys,
     cut_score,
     moved,
-    sort_keys,
     unpack,
     x_log_x,
 )
+from sklearn_ensemble_theory._hot_loops.small_node_loops import (
+    SMALL_ROWS,
+    cut_of_small_node,
+    place_rows,
+    sorted_keys,
+)
 
-# Nodes of at most so many rows are sorted by insertion.
-SMALL_ROWS = 40
 # Nodes of fewer rows for each class are sorted, not counted by bin and class.
 ROWS_PER_CLASS = 64
 # Impurities below it count as 0, as in scikit-learn.
@@ -202,30 +203,12 @@ def random_cut(column, start, stop, part, plan, total, masses, rules, constraint
 
 
 @jit
-def best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, best):
+def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules, constraint, best):
     """The best cut of one feature at a node, if it beats `best`; see `cut_of_histogram`."""
-    by_row, by_column = data
     rows, q, r, label = part
     form, bits = plan[0], plan[1]
-    keys, h, g, class_h, order, codes, masses = work
+    h, g, class_h, order, codes, masses = work
     size = stop - start
-    if size <= SMALL_ROWS:
-        low, high = MISSING, 0
-        for k in range(size):
-            code = int(by_row[rows[start + k], j])
-            keys[k] = code * SMALL + k
-            low, high = min(low, code), max(high, code)
-        if low == high:
-            return CONSTANT, best, 0, 0
-        sort_keys(keys, size)
-        if form != CLASSES:
-            return cut_of_keys(keys, size, q, r, start, form, bits, total, rules, constraint, best)
-        for k in range(size):
-            order[k] = start + keys[k] % SMALL
-            codes[k] = keys[k] // SMALL
-        return cut_of_classes(
-            order[:size], codes[:size], label, r, bits, total, masses, rules, best
-        )
     column = by_column[j]
     if form == CLASSES and size < ROWS_PER_CLASS * masses[0].size:
         h[:] = 0
@@ -264,12 +247,14 @@ def best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, b
 
 
 @jit
-def find_cut(data, start, stop, part, plan, total, work, settings):
+def find_cut(data, start, stop, part, plan, total, work, small, settings):
     """The best cut over the features of a node, drawn as scikit-learn's splitter draws them.
 
     Parameters
     ----------
     plan : (form, bits, criterion, max_features, random_splits)
+    small : (uint64 places, int32 keys, float64 s, float64 w) arrays
+        Buffers for the rows of a small node.
     settings : (rules, constraints, bounds, drawing, n_known)
         `drawing` holds scikit-learn's arrays `features` and `constant_features` and the state of
         the generator; `n_known` is the number of features known to be constant.
@@ -278,37 +263,53 @@ def find_cut(data, start, stop, part, plan, total, work, settings):
     -------
     (found, score, feature, code, missing_left, number of constant features)
     """
+    by_row, by_column = data
     rules, constraints, bounds, drawing, n_known = settings
     features, constants, state, _ = drawing
-    max_features, random_splits = plan[3], plan[4]
-    p = features.size
-    masses = work[6]
+    form, max_features, random_splits = plan[0], plan[3], plan[4]
+    p, size = features.size, stop - start
+    masses = work[5]
+    is_small = size <= SMALL_ROWS and random_splits == 0
+    if is_small:
+        place_rows(start, stop, part, form, plan[1], p, small)
     found, best, feature, cut, to_left = NO_CUT, -np.inf, 0, 0, 0
-    if max_features == 0:
-        for j in range(p):
-            constraint = (int(constraints[j]), bounds[0], bounds[1])
-            one = best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, best)
-            if one[0] == CUT:
-                found, best, cut, to_left = one
-                feature = j
-        return found, best, feature, cut, to_left, 0
     f_i, n_visited, n_found, n_drawn, n_total = p, 0, 0, 0, n_known
-    while f_i > n_total and (n_visited < max_features or n_visited <= n_found + n_drawn):
+    in_order = max_features == 0
+    wanted = p if in_order else max_features
+    while f_i > n_total and (n_visited < wanted or n_visited <= n_found + n_drawn):
         n_visited += 1
-        f_j = n_drawn + next_random(state) % (f_i - n_found - n_drawn)
-        if f_j < n_known:
-            features[n_drawn], features[f_j] = features[f_j], features[n_drawn]
-            n_drawn += 1
-            continue
-        f_j += n_found
+        f_j = n_visited - 1
+        if not in_order:
+            f_j = n_drawn + next_random(state) % (f_i - n_found - n_drawn)
+            if f_j < n_known:
+                features[n_drawn], features[f_j] = features[f_j], features[n_drawn]
+                n_drawn += 1
+                continue
+            f_j += n_found
         j = features[f_j]
         constraint = (int(constraints[j]), bounds[0], bounds[1])
-        if random_splits:
+        if random_splits != 0:
             one = random_cut(
-                data[1][j], start, stop, part, plan, total, masses, rules, constraint, best, state
+                by_column[j], start, stop, part, plan, total, masses, rules, constraint, best, state
             )
+        elif is_small:
+            if sorted_keys(by_row, j, size, small):
+                one = cut_of_small_node(
+                    size, small, part[3], start, form, total, masses, rules, constraint, best
+                )
+            else:
+                one = (CONSTANT, best, 0, 0)
         else:
-            one = best_cut(j, data, start, stop, part, plan, total, work, rules, constraint, best)
+            one = cut_of_large_node(
+                j, by_column, start, stop, part, plan, total, work, rules, constraint, best
+            )
+        if one[0] == CUT:
+            found, best, cut, to_left = one
+            feature = j
+        if in_order:
+            if n_visited == p:
+                break
+            continue
         if one[0] == CONSTANT:
             features[f_j], features[n_total] = features[n_total], features[f_j]
             n_found += 1
@@ -316,9 +317,10 @@ def find_cut(data, start, stop, part, plan, total, work, settings):
             continue
         f_i -= 1
         features[f_i], features[f_j] = features[f_j], features[f_i]
-        if one[0] == CUT:
-            found, best, cut, to_left = one
-            feature = j
-    features[:n_known] = constants[:n_known]
-    constants[n_known:n_total] = features[n_known:n_total]
+    if in_order:
+        return found, best, feature, cut, to_left, 0
+    for k in range(n_known):
+        features[k] = constants[k]
+    for k in range(n_known, n_total):
+        constants[k] = features[k]
     return found, best, feature, cut, to_left, n_total

@@ -63,11 +63,11 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     n_constants : int
         Number of features known to be constant.
     """
-    data, part, targets, options, work, spare, drawing = shared
+    data, part, targets, options, work, small, spare, drawing = shared
     plan, limits, rules, units, constraints = options
     form, bits, criterion = plan[0], plan[1], plan[2]
     links, stats, values = out
-    masses, root_impurity = work[6][0], drawing[3]
+    masses, root_impurity = work[5][0], drawing[3]
     total, mean, impurity = node_totals(part, targets, start, stop, form, bits, criterion, masses)
     if node == 0:
         root_impurity[0] = impurity
@@ -103,6 +103,7 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
         plan,
         total,
         work,
+        small,
         (rules, constraints, (bounds[0] / unit, bounds[1] / unit), drawing, n_known),
     )
     if found != CUT:
@@ -131,13 +132,18 @@ def prepare(data, part, targets, options, n_classes):
     n_masses = n_classes if is_classes else 1
     n_order = size if is_classes else 1
     work = (
-        np.empty(64, np.int32),
         np.empty(256, np.int64),
         np.empty(256, np.int64),
         np.empty((256 if is_classes else 1, n_masses), np.int64),
         np.empty(n_order, np.int32),
         np.empty(n_order, np.uint8),
         (np.empty(n_masses), np.empty(n_masses), np.empty(n_masses)),
+    )
+    small = (
+        np.empty(64, np.uint64),
+        np.empty(64, np.int32),
+        np.empty(64),
+        np.empty(64),
     )
     spare = (
         np.empty(size, np.int32),
@@ -149,7 +155,7 @@ def prepare(data, part, targets, options, n_classes):
     state[0] = limits[3]
     features, constants = np.arange(p).astype(np.int32), np.empty(p, np.int32)
     drawing = (features, constants, state, np.zeros(1))
-    return data, part, targets, options, work, spare, drawing
+    return data, part, targets, options, work, small, spare, drawing
 
 
 @jit

@@ -63,7 +63,7 @@ def grow(
         float(least_weight),
     )
     arguments = (
-        (columns.row_codes, columns.codes.T),
+        (columns.row_codes.ravel(), columns.codes.T),
         (chosen, *integers),
         targets,
         (
