@@ -1,10 +1,10 @@
-"""Loops over the values of a column."""
+"""Loops over the values of a column, and over the codes of a row."""
 
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["code_column"]
+__all__ = ["code_column", "leaf_numbers"]
 
 
 @jit
@@ -39,3 +39,30 @@ def code_column(x, edges, missing, codes):
         c += np.uint32(2) * np.uint32(value > edges[c + np.uint32(1)])
         c += np.uint32(value > edges[c])
         codes[i] = missing if value != value else c
+
+
+@jit
+def leaf_numbers(codes, links, thresholds, missing, leaves):
+    """The leaf of every row.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (n, p)
+    links : tuple of three int32 arrays of shape (m,)
+        Left children (negative in leaves), right children, features.
+    thresholds : tuple of an int16 and a uint8 array of shape (m,)
+        The largest code that goes to the left, and whether missing values do.
+    missing : uint8
+        The code of a missing value.
+    leaves : int32 array of shape (n,)
+        The result.
+    """
+    left, right, feature = links
+    code, missing_left = thresholds
+    for i in range(len(codes)):
+        node = 0
+        while left[node] >= 0:
+            c = codes[i, feature[node]]
+            goes_left = missing_left[node] != 0 if c == missing else c <= code[node]
+            node = left[node] if goes_left else right[node]
+        leaves[i] = node

@@ -1,1 +1,1 @@
-"""Trees over binned columns."""
+"""Columns in bins, and the growth of trees over them."""

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
-__all__ = ["grow", "supports"]
+__all__ = ["grow_on_codes", "supports"]
 
 # A cut above the highest bin leaves only missing values on the right.
 _ALL_VALUES = MISSING - 1
@@ -26,7 +26,7 @@ def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
     return options.l2_regularization == 0 and not (constrained and columns.has_missing.any())
 
 
-def grow(
+def grow_on_codes(
     columns: BinnedColumns,
     target: np.ndarray,
     weight: np.ndarray | None,
@@ -84,14 +84,7 @@ def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArra
     code = np.full(len(nodes), -2, dtype=np.int16)
     threshold = np.full(len(nodes), -2.0)
     code[inner] = np.clip(np.floor(nodes["threshold"][inner]), -1, _ALL_VALUES)
-    # All edges in one array, each column's followed by infinity.
-    first = np.concatenate([[0], np.cumsum(columns.n_bins)])
-    edges = np.full(first[-1], np.inf)
-    for j, column in enumerate(columns.edges):
-        edges[first[j] : first[j] + len(column)] = column
-    place = np.minimum(code[inner], columns.n_bins[feature[inner]] - 1)
-    threshold[inner] = edges[first[feature[inner]] + place]
-    threshold[inner[code[inner] < 0]] = -np.inf
+    threshold[inner] = columns.thresholds(feature[inner], code[inner])
     return TreeArrays(
         left=left,
         right=nodes["right_child"].astype(np.int32),

@@ -124,6 +124,20 @@ class BinnedColumns:
             self._row_codes = np.ascontiguousarray(self.codes)
         return self._row_codes
 
+    def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """The thresholds in units of X of cuts after these codes.
+
+        -inf below the first bin and inf after the last one. O(number of cuts + number of edges).
+        """
+        # All edges in one array, those of each column between -inf and inf.
+        first = np.concatenate([[0], np.cumsum(self.n_bins + 1)])
+        edges = np.full(first[-1], np.inf)
+        edges[first[:-1]] = -np.inf
+        for start, column in zip(first, self.edges):
+            edges[start + 1 : start + 1 + len(column)] = column
+        code = np.clip(code, -1, self.n_bins[feature] - 1)
+        return edges[first[feature] + 1 + code]
+
     def take_features(self, features: Any) -> "BinnedColumns":
         """The columns with these indices, in this order."""
         features = np.asarray(features)

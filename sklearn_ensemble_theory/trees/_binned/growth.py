@@ -61,7 +61,7 @@ def grow_tree(
         if compiled is not None:
             return compiled(columns, target, weight, rows, options)
     if code_trees.supports(columns, options):
-        return code_trees.grow(columns, target, weight, rows, options)
+        return code_trees.grow_on_codes(columns, target, weight, rows, options)
     return _grow_by_histograms(columns, target, weight, rows, options)
 
 

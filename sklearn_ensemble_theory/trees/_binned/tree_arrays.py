@@ -1,12 +1,12 @@
 """The nodes of a grown tree as arrays, and the scikit-learn tree made of them."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-__all__ = ["LEAF", "NO_FEATURE", "GrownTree", "TreeArrays"]
+__all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
@@ -49,6 +49,9 @@ class TreeArrays:
     weight: np.ndarray
     value: np.ndarray
     depth: int
+
+    # Whether scikit-learn's tree of these nodes is there already.
+    is_built: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return len(self.left)
@@ -93,6 +96,31 @@ class TreeArrays:
         return tree
 
 
+class FittedArrays(TreeArrays):
+    """The nodes of a tree of scikit-learn's, without codes; views, not copies."""
+
+    is_built: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, tree: Any) -> "FittedArrays":
+        """The nodes of scikit-learn's `Tree`."""
+        state = tree.__getstate__()
+        nodes = state["nodes"]
+        return cls(
+            left=nodes["left_child"],
+            right=nodes["right_child"],
+            feature=nodes["feature"],
+            code=np.empty(0, dtype=np.int16),
+            threshold=nodes["threshold"],
+            missing_left=nodes["missing_go_to_left"],
+            impurity=nodes["impurity"],
+            n_rows=nodes["n_node_samples"],
+            weight=nodes["weighted_n_node_samples"],
+            value=state["values"][:, 0, :],
+            depth=int(state["max_depth"]),
+        )
+
+
 class GrownTree:
     """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
 
@@ -124,3 +152,9 @@ class GrownTree:
         # In this order: another thread that finds no arrays finds the tree.
         self._tree = tree
         self.arrays = None
+
+    @property
+    def nodes(self) -> TreeArrays:
+        """The nodes, without making scikit-learn's tree."""
+        arrays = self.arrays
+        return FittedArrays.of(self._tree) if arrays is None else arrays

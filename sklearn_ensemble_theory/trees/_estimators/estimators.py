@@ -1,7 +1,7 @@
 """Decision trees that are grown on binned columns."""
 
 from numbers import Real
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._typing import RandomStateLike
-from sklearn_ensemble_theory.trees._binned.base import BaseBinnedTree
+from sklearn_ensemble_theory._weak_learners import PreparedRounds, Task
+from sklearn_ensemble_theory.trees._estimators.base import BaseBinnedTree
+from sklearn_ensemble_theory.trees._estimators.class_rounds import class_rounds
 
 __all__ = ["BinnedTreeClassifier", "BinnedTreeRegressor"]
 
@@ -197,6 +199,16 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
+    # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
+    # inherit it.
+    _reads_single_precision = True
+    _node_arrays = BaseBinnedTree._nodes
+
+    def _prepare_members(self, X: np.ndarray, sample_weight: np.ndarray | None) -> Any:
+        from sklearn_ensemble_theory.trees._estimators.binned_members import BinnedMembers
+
+        return BinnedMembers(self, X, sample_weight)
+
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]
 
@@ -381,6 +393,19 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
+
+    _reads_single_precision = True
+    _node_arrays = BaseBinnedTree._nodes
+
+    def _prepare_members(self, X: np.ndarray, sample_weight: np.ndarray | None) -> Any:
+        from sklearn_ensemble_theory.trees._estimators.binned_members import BinnedMembers
+
+        return BinnedMembers(self, X, sample_weight)
+
+    def _prepare_rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+    ) -> PreparedRounds | None:
+        return class_rounds(self, X, weight, task)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.classes_.take(self._predict_codes(X))

@@ -46,9 +46,6 @@ class BaseBinnedTree:
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MISSING, closed="both")],
     }
-    # Its `predict` takes X in single precision with `check_input=False`, as scikit-learn's does.
-    _reads_single_precision = True
-
     _grown: GrownTree
 
     def _scikit_learn_tree(self) -> Any:
@@ -62,6 +59,10 @@ class BaseBinnedTree:
 
     # With a setter, because scikit-learn's pruning sets it.
     tree_ = property(_scikit_learn_tree, _replace_tree)
+
+    def _nodes(self) -> TreeArrays:
+        """The nodes of the fitted tree, without making `tree_`."""
+        return self._grown.nodes
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_grown" in self.__dict__

@@ -1,0 +1,1 @@
+"""The public trees, and their use as weak learners and as members of ensembles."""

@@ -1,0 +1,136 @@
+"""Binned trees as weak learners of boosting and as members of bagged ensembles."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    BinnedTreeClassifier,
+    BinnedTreeRegressor,
+    FrankWolfeClassifier,
+)
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory._weak_learners import ClassTask
+from sklearn_ensemble_theory.trees._binned.binned_members import BinnedMembers, binned_equivalent
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth import grow_tree
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+from sklearn_ensemble_theory.trees._binned.row_leaves import leaves_of_rows
+
+
+class Inherited(BinnedTreeClassifier):
+    """Has the methods of the binned tree but none of its fast paths."""
+
+
+def data(n=400, n_classes=2, seed=0, values=60):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, values, (n, 5)).astype(float)
+    score = X[:, 0] + X[:, 1] * (X[:, 2] > values / 2) + 20 * rng.normal(size=n)
+    return X, np.digitize(score, np.quantile(score, np.arange(1, n_classes) / n_classes))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_leaves_from_codes(missing):
+    X, y = data()
+    X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
+    columns = BinnedColumns.of(X, 20)
+    arrays = grow_tree(columns, y, None, None, GrowthOptions(criterion="gini", n_classes=2))
+    expected = arrays.sklearn_tree(5, 2).apply(X.astype(np.float32))
+    np.testing.assert_array_equal(leaves_of_rows(arrays, columns), expected)
+    with numba_disabled():
+        np.testing.assert_array_equal(leaves_of_rows(arrays, columns), expected)
+
+
+@pytest.mark.parametrize(("n_classes", "algorithm"), [(2, "discrete"), (2, "real"), (3, "auto")])
+@pytest.mark.parametrize("numba", [True, False])
+def test_adaboost_equals_clones(n_classes, algorithm, numba):
+    X, y = data(n_classes=n_classes)
+    options = {"n_estimators": 6, "algorithm": algorithm, "random_state": 0}
+    context = numba_disabled() if not numba else None
+    if context:
+        context.__enter__()
+    try:
+        tree = BinnedTreeClassifier(max_depth=3)
+        fast = AdaBoostClassifier(tree, **options).fit(X, y)
+        slow = AdaBoostClassifier(Inherited(max_depth=3), **options).fit(X, y)
+    finally:
+        if context:
+            context.__exit__(None, None, None)
+    assert type(fast.estimators_[0]) is BinnedTreeClassifier
+    np.testing.assert_allclose(fast.decision_function(X), slow.decision_function(X), rtol=1e-7)
+    np.testing.assert_allclose(fast.estimator_weights_, slow.estimator_weights_, rtol=1e-7)
+    np.testing.assert_array_equal(fast.predict(X[:1]), fast.predict(X)[:1])
+    member = fast.estimators_[-1]
+    assert member.get_params() == tree.get_params()
+    assert member.predict(X).shape == y.shape
+
+
+def test_frank_wolfe_over_binned_trees():
+    X, y = data()
+    model = FrankWolfeClassifier(
+        estimator=BinnedTreeClassifier(max_depth=2), max_iter=10, random_state=0
+    )
+    other = clone(model).set_params(estimator=Inherited(max_depth=2))
+    np.testing.assert_allclose(
+        model.fit(X, y).decision_function(X), other.fit(X, y).decision_function(X), rtol=1e-6
+    )
+
+
+def test_no_fast_path():
+    X, y = data(50)
+    task = ClassTask(y, np.unique(y))
+    for params in (
+        {"splitter": "random"},
+        {"max_features": 2},
+        {"class_weight": "balanced"},
+        {"ccp_alpha": 0.1},
+    ):
+        assert BinnedTreeClassifier(**params)._prepare_rounds(X, None, task) is None
+    for params in ({"max_features": 2, "random_state": 0}, {"class_weight": "balanced"}):
+        model = AdaBoostClassifier(BinnedTreeClassifier(max_depth=2, **params), n_estimators=3)
+        assert model.fit(X, y).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("features", [None, np.array([3, 0, 0])])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_members_are_fitted_trees(features, weighted):
+    X, y = data(n_classes=4)
+    rng = np.random.default_rng(2)
+    rows = np.flatnonzero(rng.random(len(X)) < 0.5)
+    rows = rows[y[rows] != 1]  # a class that the member does not know
+    weights = rng.integers(1, 4, len(rows)).astype(float) if weighted else None
+    X_rows = X[rows] if features is None else X[rows][:, features]
+    for tree in (
+        BinnedTreeClassifier(max_leaf_nodes=20, class_weight="balanced"),
+        BinnedTreeRegressor(max_depth=4, ccp_alpha=0.001),
+    ):
+        member = BinnedMembers(tree, X, None).fit(clone(tree), rows, y[rows], weights, features)
+        alone = clone(tree).fit(X_rows, y[rows], weights)
+        np.testing.assert_allclose(member.predict(X_rows), alone.predict(X_rows))
+        assert member.n_features_in_ == X_rows.shape[1]
+        assert member.get_n_leaves() == alone.get_n_leaves()
+    classifier = BinnedMembers(BinnedTreeClassifier(), X, None).fit(
+        BinnedTreeClassifier(), rows, y[rows], weights, features
+    )
+    np.testing.assert_array_equal(classifier.classes_, [0, 2, 3])
+
+
+def test_equivalents_of_scikit_learns_trees():
+    tree = DecisionTreeRegressor(max_depth=3, ccp_alpha=0.1, monotonic_cst=[1], random_state=1)
+    binned = binned_equivalent(tree, 100)
+    assert type(binned) is BinnedTreeRegressor
+    assert binned.get_params() == {**tree.get_params(), "max_bins": 100, "l2_regularization": 0.0}
+    tree = DecisionTreeClassifier(criterion="entropy", class_weight="balanced", max_features=0.5)
+    binned = binned_equivalent(tree, 255)
+    assert type(binned) is BinnedTreeClassifier
+    assert binned.get_params() == {**tree.get_params(), "max_bins": 255}
+    for other in (
+        ExtraTreeRegressor(),
+        DecisionTreeRegressor(criterion="absolute_error"),
+        DecisionTreeRegressor(splitter="random"),
+        BinnedTreeRegressor(),
+        "tree",
+    ):
+        assert binned_equivalent(other, 255) is None
