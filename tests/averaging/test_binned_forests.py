@@ -425,3 +425,15 @@ def test_negative_counts(Ensemble, max_bins):
         with pytest.raises(ValueError, match="poisson"):
             ensemble.fit(X, wrong)
     ensemble.fit(X, np.round(y))
+
+
+@pytest.mark.parametrize("max_bins", [None, 16])
+def test_draws_without_any_event(max_bins):
+    """As in scikit-learn, the sum of y must be positive over all rows, not in every draw."""
+    X, y = data(RandomForestRegressor, 40)
+    y = (np.arange(40) == 7).astype(float)
+    forest = RandomForestRegressor(20, criterion="poisson", max_bins=max_bins, random_state=0)
+    forest.fit(X, y)
+    without = [7 not in rows for rows in forest.estimators_samples_]
+    assert any(without)
+    assert not forest.estimators_[without.index(True)].predict(X).any()

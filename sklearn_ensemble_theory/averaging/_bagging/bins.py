@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from sklearn_ensemble_theory.trees._estimators.binned_members import binned_equivalent
+
 __all__ = ["AUTO_BINS", "AUTO_ROWS", "can_be_binned", "with_bins"]
 
 # "auto" bins the columns of data of more rows than this.
@@ -35,8 +37,6 @@ def with_bins(
     automatic = max_bins == "auto"
     if max_bins is None or (automatic and X.shape[0] <= AUTO_ROWS):
         return estimator
-    from sklearn_ensemble_theory.trees._binned.binned_members import binned_equivalent
-
     binned = binned_equivalent(estimator, AUTO_BINS if automatic else max_bins)
     if binned is not None and can_be_binned(X, y):
         return binned

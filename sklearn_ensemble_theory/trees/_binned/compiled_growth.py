@@ -82,6 +82,8 @@ def grow(
     )
     loop = tree_loops.grow_best_first if options.max_leaf_nodes else tree_loops.grow_depth_first
     n_nodes, depth = loop(*arguments, out)
+    if n_classes == 1:
+        out[2][:] = 1.0  # the loops count the rows of the second of two classes
     return _arrays(columns, [one[:n_nodes] for one in out], depth)
 
 
