@@ -12,11 +12,12 @@ is a plain Python function, which only tests call: every caller has another rout
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["NUMBA_VARIABLE", "jit", "numba_disabled", "numba_version", "uses_numba"]
+__all__ = ["NUMBA_VARIABLE", "jit", "jit_inside", "numba_disabled", "numba_version", "uses_numba"]
 
 NUMBA_VARIABLE = "SKLEARN_ENSEMBLE_THEORY_NUMBA"
 
@@ -69,6 +70,27 @@ def jit(function: Function) -> Function:
         return function
     options = {"nogil": True, "error_model": "numpy"}
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder can be written
         return numba.njit(**options)(function)
+    # numba compares the time of the function's own file only, but loops call those of other files.
+    with suppress(AttributeError):
+        compiled._cache._cache_file._source_stamp = _stamp_of_all_loops()
+    return compiled
+
+
+@cache
+def _stamp_of_all_loops() -> list[tuple[str, float, int]]:
+    files = sorted(Path(__file__).parent.glob("*_loops.py"))
+    return [(file.name, file.stat().st_mtime, file.stat().st_size) for file in files]
+
+
+def jit_inside(function: Function) -> Function:
+    """Compile a function as a part of its caller.
+
+    For functions with many arrays, of which a call would copy and count references to each.
+    """
+    numba = _numba()
+    if numba is None:
+        return function
+    return numba.njit(inline="always", nogil=True, error_model="numpy")(function)

@@ -283,3 +283,14 @@ def cut_of_class_histogram(h, bits, total, masses, rules, best):
     if n_bins == 0 or (n_bins == 1 and not has_missing):
         found = CONSTANT
     return found, best, at, to_left
+
+
+@jit
+def score_before(total, masses, criterion, l2, form):
+    """The score of a node that is not cut."""
+    if form != CLASSES:
+        return node_score(total[0], total[1], criterion, l2)
+    f = 0.0
+    for k in range(masses.size):
+        f = moved(0.0, f, criterion, masses[k], 1)
+    return f / total[1] if criterion == GINI else f - x_log_x(total[1])

@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
 from sklearn_ensemble_theory._hot_loops.cut_loops import (
     CLASSES,
     CONSTANT,
@@ -30,18 +30,13 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     unpack,
     x_log_x,
 )
-from sklearn_ensemble_theory._hot_loops.small_node_loops import (
-    SMALL_ROWS,
-    cut_of_small_node,
-    place_rows,
-    sorted_keys,
-)
 
 # Nodes of fewer rows for each class are sorted, not counted by bin and class.
 ROWS_PER_CLASS = 64
 # Impurities below it count as 0, as in scikit-learn.
 EPSILON = 2.220446049250313e-16
 LOG_2 = log(2.0)
+LEAF, NO_FEATURE = -1, -2
 RANDOM_MAX = 0x7FFFFFFF
 
 
@@ -56,7 +51,7 @@ def next_random(state):
     return x & 0x7FFFFFFF
 
 
-@jit
+@jit_inside
 def split_rows(column, cut, to_left, start, stop, part, spare):
     """Bring the rows of the left child before those of the right one, both in their order.
 
@@ -98,7 +93,7 @@ def split_rows(column, cut, to_left, start, stop, part, spare):
     return a
 
 
-@jit
+@jit_inside
 def node_totals(part, targets, start, stop, form, bits, criterion, masses):
     """What a node is before it is cut.
 
@@ -246,15 +241,23 @@ def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules,
     return cut_of_histogram(h, g, form, bits, total, rules, constraint, best)
 
 
+@jit_inside
+def drawn_place(features, state, f_i, n_found, n_drawn, n_known):
+    """Draw a feature: its place in `features`, or -1 for one that is known to be constant."""
+    f_j = n_drawn + next_random(state) % (f_i - n_found - n_drawn)
+    if f_j < n_known:
+        features[n_drawn], features[f_j] = features[f_j], features[n_drawn]
+        return -1
+    return f_j + n_found
+
+
 @jit
-def find_cut(data, start, stop, part, plan, total, work, small, settings):
+def find_cut(data, start, stop, part, plan, total, work, settings):
     """The best cut over the features of a node, drawn as scikit-learn's splitter draws them.
 
     Parameters
     ----------
     plan : (form, bits, criterion, max_features, random_splits)
-    small : (uint64 places, int32 keys, float64 s, float64 w) arrays
-        Buffers for the rows of a small node.
     settings : (rules, constraints, bounds, drawing, n_known)
         `drawing` holds scikit-learn's arrays `features` and `constant_features` and the state of
         the generator; `n_known` is the number of features known to be constant.
@@ -263,53 +266,29 @@ def find_cut(data, start, stop, part, plan, total, work, small, settings):
     -------
     (found, score, feature, code, missing_left, number of constant features)
     """
-    by_row, by_column = data
+    by_column = data[1]
     rules, constraints, bounds, drawing, n_known = settings
     features, constants, state, _ = drawing
-    form, max_features, random_splits = plan[0], plan[3], plan[4]
-    p, size = features.size, stop - start
+    max_features, random_splits = plan[3], plan[4]
     masses = work[5]
-    is_small = size <= SMALL_ROWS and random_splits == 0
-    if is_small:
-        place_rows(start, stop, part, form, plan[1], p, small)
     found, best, feature, cut, to_left = NO_CUT, -np.inf, 0, 0, 0
-    f_i, n_visited, n_found, n_drawn, n_total = p, 0, 0, 0, n_known
-    in_order = max_features == 0
-    wanted = p if in_order else max_features
-    while f_i > n_total and (n_visited < wanted or n_visited <= n_found + n_drawn):
+    f_i, n_visited, n_found, n_drawn, n_total = features.size, 0, 0, 0, n_known
+    while f_i > n_total and (n_visited < max_features or n_visited <= n_found + n_drawn):
         n_visited += 1
-        f_j = n_visited - 1
-        if not in_order:
-            f_j = n_drawn + next_random(state) % (f_i - n_found - n_drawn)
-            if f_j < n_known:
-                features[n_drawn], features[f_j] = features[f_j], features[n_drawn]
-                n_drawn += 1
-                continue
-            f_j += n_found
+        f_j = drawn_place(features, state, f_i, n_found, n_drawn, n_known)
+        if f_j < 0:
+            n_drawn += 1
+            continue
         j = features[f_j]
         constraint = (int(constraints[j]), bounds[0], bounds[1])
         if random_splits != 0:
             one = random_cut(
                 by_column[j], start, stop, part, plan, total, masses, rules, constraint, best, state
             )
-        elif is_small:
-            if sorted_keys(by_row, j, size, small):
-                one = cut_of_small_node(
-                    size, small, part[3], start, form, total, masses, rules, constraint, best
-                )
-            else:
-                one = (CONSTANT, best, 0, 0)
         else:
             one = cut_of_large_node(
                 j, by_column, start, stop, part, plan, total, work, rules, constraint, best
             )
-        if one[0] == CUT:
-            found, best, cut, to_left = one
-            feature = j
-        if in_order:
-            if n_visited == p:
-                break
-            continue
         if one[0] == CONSTANT:
             features[f_j], features[n_total] = features[n_total], features[f_j]
             n_found += 1
@@ -317,10 +296,27 @@ def find_cut(data, start, stop, part, plan, total, work, small, settings):
             continue
         f_i -= 1
         features[f_i], features[f_j] = features[f_j], features[f_i]
-    if in_order:
-        return found, best, feature, cut, to_left, 0
+        if one[0] == CUT:
+            found, best, cut, to_left = one
+            feature = j
+    restore(features, constants, n_known, n_total)
+    return found, best, feature, cut, to_left, n_total
+
+
+@jit_inside
+def restore(features, constants, n_known, n_total):
+    """Known constant features come first and in one order in every node; keep the new ones."""
     for k in range(n_known):
         features[k] = constants[k]
     for k in range(n_known, n_total):
         constants[k] = features[k]
-    return found, best, feature, cut, to_left, n_total
+
+
+@jit_inside
+def bounds_of_children(constraint, low, high, middle):
+    """(low, high) of the left child's mean, then of the right one's."""
+    if constraint > 0:
+        return low, middle, middle, high
+    if constraint < 0:
+        return middle, high, low, middle
+    return low, high, low, high

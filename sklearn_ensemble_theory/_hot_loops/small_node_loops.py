@@ -1,84 +1,75 @@
-"""The best cut of one feature at a node of few rows, which are sorted by their codes.
+"""The growth of what is below a node of few rows.
 
-Most nodes of a full tree have two or three rows. What does not depend on the feature is therefore
-done once for a node, by `place_rows`.
+Most nodes of a full tree have two or three rows, and a call with the arrays of a whole tree costs
+more than their cuts. One call therefore grows all that is below a node of at most SMALL_ROWS rows.
+It has these rows in a few arrays that stay in the processor's first cache, and sorts rows by their
+codes instead of counting them in 256 cells.
 """
+
+from math import log
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
 from sklearn_ensemble_theory._hot_loops.cut_loops import (
     CLASSES,
     CUT,
+    GINI,
+    LOG_LOSS,
     MISSING,
     NO_CUT,
     PACKED,
+    POISSON,
     SQUARED_ERROR,
     UNKNOWN,
     class_score,
     cut_score,
     moved,
+    score_before,
+    x_log_x,
+)
+from sklearn_ensemble_theory._hot_loops.node_loops import (
+    EPSILON,
+    LEAF,
+    LOG_2,
+    NO_FEATURE,
+    bounds_of_children,
+    drawn_place,
+    restore,
 )
 
 # Nodes of at most so many rows are small.
 SMALL_ROWS = 40
-# A key is a code times this plus the row's place in the node.
+# A key is a code times 64 plus the row's place.
 PLACES, PLACE_BITS = 63, 6
 # A cut whose score, computed without a division, is below the best by more than this is worse.
 NEARLY = 1 - 1e-12
 
 
-@jit
-def place_rows(start, stop, part, form, bits, p, small):
-    """Where the codes of the rows begin, and the rows' sums as numbers."""
-    rows, q, r, _ = part
-    places, _, s, w = small
-    low = (1 << bits) - 1
-    for k in range(stop - start):
-        i = start + k
-        places[k] = np.uint64(rows[i]) * np.uint64(p)
-        if form == PACKED:
-            s[k], w[k] = float(q[i] >> bits), float(q[i] & low)
-        else:
-            s[k] = float(q[i]) if form != CLASSES else 0.0
-            w[k] = float(r[i] >> bits)
-
-
-@jit
-def sorted_keys(by_row, j, size, small):
-    """Sort the rows by their codes; False if all codes are equal."""
-    places, keys = small[0], small[1]
+@jit_inside
+def sort_keys(by_row, j, order, start, stop, places, keys):
+    """Sort the rows of a node by their codes of feature j; False if all codes are equal."""
     shift = np.uint64(j)
-    first = by_row[places[0] + shift]
+    first = by_row[places[order[start]] + shift]
     differs = False
-    for k in range(size):
-        code = by_row[places[k] + shift]
+    for k in range(stop - start):
+        i = order[start + k]
+        code = by_row[places[i] + shift]
         differs |= code != first
-        key = (np.int32(code) << PLACE_BITS) | k
-        i = k
-        while i > 0 and keys[i - 1] > key:
-            keys[i] = keys[i - 1]
-            i -= 1
-        keys[i] = key
+        key = (np.int32(code) << PLACE_BITS) | i
+        at = k
+        while at > 0 and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
+            at -= 1
+        keys[at] = key
     return differs
 
 
 @jit
-def cut_of_small_node(size, small, label, start, form, total, masses, rules, constraint, best):
+def cut_of_keys(keys, size, rows, form, total, masses, rules, constraint, best):
     """The best cut of the sorted rows, if it beats `best`; see `cut_loops.cut_of_histogram`."""
-    _, keys, s, w = small
-    criterion, l2, min_leaf, min_weight = rules
-    last = keys[size - 1] >> PLACE_BITS
-    if (
-        form != CLASSES
-        and last != MISSING
-        and criterion == SQUARED_ERROR
-        and l2 == 0
-        and min_leaf == 1
-        and min_weight <= 0
-        and constraint[0] == 0
-    ):
-        return least_squares_cut(keys, size, s, w, total, best)
+    s, w, label = rows
+    criterion = rules[0]
     n_known = size
     while n_known > 0 and keys[n_known - 1] >> PLACE_BITS == MISSING:
         n_known -= 1
@@ -104,7 +95,7 @@ def cut_of_small_node(size, small, label, start, form, total, masses, rules, con
             n1 += 1
             w1 += w[i]
             if form == CLASSES:
-                c = label[start + i]
+                c = label[i]
                 f_left = moved(left[c], f_left, criterion, w[i], 1)
                 f_right = moved(right[c], f_right, criterion, w[i], -1)
                 left[c] += w[i]
@@ -132,8 +123,8 @@ def cut_of_small_node(size, small, label, start, form, total, masses, rules, con
     return found, best, at, to_left
 
 
-@jit
-def least_squares_cut(keys, size, s, w, total, best):
+@jit_inside
+def least_squares_cut(keys, size, s, w, s_all, w_all, best):
     """The most frequent case: squared error, no missing value, no rule."""
     found, at = NO_CUT, 0
     s1 = w1 = 0.0
@@ -144,7 +135,7 @@ def least_squares_cut(keys, size, s, w, total, best):
         w1 += w[i]
         after = keys[k]
         if after >> PLACE_BITS != key >> PLACE_BITS:
-            s2, w2 = total[0] - s1, total[1] - w1
+            s2, w2 = s_all - s1, w_all - w1
             if s1 * s1 * w2 + s2 * s2 * w1 >= best * (w1 * w2) * NEARLY:
                 score = s1 * s1 / w1 + s2 * s2 / w2
                 if score > best:
@@ -152,3 +143,218 @@ def least_squares_cut(keys, size, s, w, total, best):
                     at = ((key >> PLACE_BITS) + (after >> PLACE_BITS)) // 2
         key = after
     return found, best, at, UNKNOWN
+
+
+@jit
+def grow_small(first, low, high, n_nodes, deepest, shared, out):
+    """Grow what is below a node, depth first, as `tree_loops.grow_depth_first` does.
+
+    Parameters
+    ----------
+    first : (int start, stop, depth, parent, is right child, constant features)
+    low, high : float
+        Bounds of the mean.
+    n_nodes, deepest : int
+        Of the tree so far.
+
+    Returns
+    -------
+    (n_nodes, deepest)
+    """
+    data, part, targets, options, work, _, drawing = shared
+    plan, limits, rules, units, constraints = options
+    form, bits, criterion, max_features = plan[0], plan[1], plan[2], plan[3]
+    by_row, masses = data[0], work[5]
+    whole = masses[0]
+    links, stats, values = out
+    features, constants, state, root_impurity = drawing
+    p, n_values = constraints.size, values.shape[1]
+    max_depth, min_split, min_leaf, min_weight = limits[0], limits[2], rules[2], rules[3]
+    least_impurity = EPSILON * root_impurity[0]
+    two_classes = form != CLASSES and n_values == 2
+    unit = 1.0 if two_classes else units[0] / units[1]
+    constrained = False
+    for j in range(p):
+        constrained |= constraints[j] != 0
+    plain = (
+        form != CLASSES
+        and criterion == SQUARED_ERROR
+        and rules[1] == 0
+        and min_leaf == 1
+        and min_weight <= 0
+        and not constrained
+    )
+
+    size = first[1] - first[0]
+    places, s, w = np.empty(size, np.uint64), np.empty(size), np.empty(size)
+    t, v, label = np.empty(size), np.empty(size), np.zeros(size, np.int32)
+    for k in range(size):
+        i, at = part[0][first[0] + k], first[0] + k
+        places[k] = np.uint64(i) * np.uint64(p)
+        if form == PACKED:
+            s[k] = float(part[1][at] >> bits)
+            w[k] = float(part[1][at] & ((1 << bits) - 1))
+        else:
+            s[k] = 0.0 if form == CLASSES else float(part[1][at])
+            w[k] = float(part[2][at] >> bits)
+        if form == CLASSES:
+            label[k] = part[3][at]
+        t[k] = targets[0][i] if targets[0].size > 1 else 0.0
+        v[k] = targets[1][i] if targets[1].size > 1 else 1.0
+    order, spare = np.arange(size).astype(np.int32), np.empty(size, np.int32)
+    keys = np.empty(size, np.int32)
+    # start, stop, depth, parent, is right child, constant features
+    waiting, bounds = np.empty((size + 1, 6), np.int64), np.empty((size + 1, 2))
+    waiting[0, 0], waiting[0, 1] = 0, size
+    for k in range(2, 6):
+        waiting[0, k] = first[k]
+    bounds[0, 0], bounds[0, 1] = low, high
+    n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        start, stop, depth = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
+        parent, side, n_known = waiting[n_waiting, 3], waiting[n_waiting, 4], waiting[n_waiting, 5]
+        low, high = bounds[n_waiting, 0], bounds[n_waiting, 1]
+        size = stop - start
+        node = n_nodes
+        n_nodes += 1
+        deepest = max(deepest, depth)
+        if parent >= 0:
+            links[parent, side] = node
+
+        # What the node is.
+        s_all = w_all = mean = impurity = 0.0
+        if form == CLASSES:
+            whole[:] = 0.0
+            for k in range(start, stop):
+                whole[label[order[k]]] += w[order[k]]
+                w_all += w[order[k]]
+            impurity = 1.0 if criterion == GINI else 0.0
+            for k in range(whole.size):
+                share = whole[k] / w_all
+                values[node, k] = share
+                impurity -= share * share if criterion == GINI else x_log_x(share) / LOG_2
+        else:
+            v_all = t_all = square = 0.0
+            least = largest = t[order[start]]
+            for k in range(start, stop):
+                i = order[k]
+                s_all += s[i]
+                w_all += w[i]
+                v_all += v[i]
+                t_all += v[i] * t[i]
+                square += v[i] * (x_log_x(t[i]) if criterion == POISSON else t[i] * t[i])
+                least, largest = min(least, t[i]), max(largest, t[i])
+            if criterion == GINI:
+                mean = s_all / w_all
+                impurity = 2.0 * mean * (1.0 - mean)
+            elif criterion == LOG_LOSS:
+                mean = s_all / w_all
+                impurity = -(x_log_x(mean) + x_log_x(1.0 - mean)) / LOG_2
+            elif least == largest:
+                mean = least
+            else:
+                mean = t_all / v_all
+                if criterion == POISSON:
+                    impurity = np.inf
+                    if mean > 0:
+                        impurity = max((square - t_all * log(mean)) / v_all, 0.0)
+                else:
+                    impurity = max(square / v_all - mean * mean, 0.0)
+            mean *= w_all / (w_all + rules[1])
+            mean = min(max(mean, low), high)
+            if two_classes:
+                values[node, 0], values[node, 1] = 1.0 - mean, mean
+            else:
+                values[node, 0] = mean
+        n_all = int(w_all) if form == PACKED else size
+        links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
+        stats[node, 0], stats[node, 1], stats[node, 2] = impurity, size, w_all * units[1]
+        if (
+            depth >= max_depth
+            or size < min_split
+            or n_all < 2 * min_leaf
+            or w_all < 2 * min_weight
+            or impurity <= least_impurity
+        ):
+            continue
+
+        # Its best cut; see `node_loops.find_cut`.
+        found, best, feature, cut, to_left = NO_CUT, -np.inf, 0, 0, 0
+        f_i, n_visited, n_found, n_drawn, n_total = p, 0, 0, 0, n_known
+        while f_i > n_total and (n_visited < max_features or n_visited <= n_found + n_drawn):
+            n_visited += 1
+            f_j = drawn_place(features, state, f_i, n_found, n_drawn, n_known)
+            if f_j < 0:
+                n_drawn += 1
+                continue
+            j = features[f_j]
+            differs = sort_keys(by_row, j, order, start, stop, places, keys)
+            if not differs:
+                features[f_j], features[n_total] = features[n_total], features[f_j]
+                n_found += 1
+                n_total += 1
+                continue
+            f_i -= 1
+            features[f_i], features[f_j] = features[f_j], features[f_i]
+            if plain and keys[size - 1] >> PLACE_BITS != MISSING:
+                # All cuts of two rows are equally good.
+                if size > 2 or found != CUT:
+                    one = least_squares_cut(keys, size, s, w, s_all, w_all, best)
+                    if one[0] == CUT:
+                        found, best, cut, to_left = one
+                        feature = j
+                continue
+            total, constraint = (
+                (s_all, w_all, n_all),
+                (int(constraints[j]), low / unit, high / unit),
+            )
+            one = cut_of_keys(
+                keys, size, (s, w, label), form, total, masses, rules, constraint, best
+            )
+            if one[0] == CUT:
+                found, best, cut, to_left = one
+                feature = j
+        restore(features, constants, n_known, n_total)
+        if found != CUT:
+            continue
+        if units[3] > 0 or rules[1] > 0:
+            total = (s_all, w_all, n_all)
+            decrease = (best - score_before(total, whole, criterion, rules[1], form)) * units[2]
+            if decrease + EPSILON < units[3] or (rules[1] > 0 and decrease <= 0):
+                continue
+
+        # Bring its rows in order.
+        a, z, s_left, w_left = start, 0, 0.0, 0.0
+        for k in range(start, stop):
+            i = order[k]
+            code = by_row[places[i] + np.uint64(feature)]
+            left = (to_left == 1) if code == MISSING else code <= cut
+            order[a] = i
+            spare[z] = i
+            a += left
+            z += not left
+            if left:
+                s_left += s[i]
+                w_left += w[i]
+        for k in range(z):
+            order[a + k] = spare[k]
+        if to_left == UNKNOWN:
+            to_left = 1 if 2 * a > start + stop else 0
+        links[node, 2], links[node, 3] = feature, cut * 2 + to_left
+        middle = 0.0
+        if constraints[feature] != 0:
+            right = (s_all - s_left) / (w_all - w_left + rules[1])
+            middle = 0.5 * unit * (s_left / (w_left + rules[1]) + right)
+        low, high, low_right, high_right = bounds_of_children(
+            constraints[feature], low, high, middle
+        )
+        for side in range(1, -1, -1):
+            waiting[n_waiting, 0] = a if side == 1 else start
+            waiting[n_waiting, 1] = stop if side == 1 else a
+            waiting[n_waiting, 2], waiting[n_waiting, 3] = depth + 1, node
+            waiting[n_waiting, 4], waiting[n_waiting, 5] = side, n_total
+            bounds[n_waiting, 0] = low_right if side == 1 else low
+            bounds[n_waiting, 1] = high_right if side == 1 else high
+            n_waiting += 1
+    return n_nodes, deepest

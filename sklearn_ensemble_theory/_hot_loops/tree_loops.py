@@ -6,48 +6,21 @@ number them, so that the tree is the one that scikit-learn grows on the codes, u
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
-from sklearn_ensemble_theory._hot_loops.cut_loops import (
-    CLASSES,
-    CUT,
-    GINI,
-    UNKNOWN,
-    moved,
-    node_score,
-    x_log_x,
-)
+from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
+from sklearn_ensemble_theory._hot_loops.cut_loops import CLASSES, CUT, UNKNOWN, score_before
 from sklearn_ensemble_theory._hot_loops.node_loops import (
     EPSILON,
+    LEAF,
+    NO_FEATURE,
+    bounds_of_children,
     find_cut,
     node_totals,
     split_rows,
 )
-
-LEAF, NO_FEATURE = -1, -2
-
-
-@jit
-def score_before(total, masses, criterion, l2, form):
-    """The score of a node that is not cut."""
-    if form != CLASSES:
-        return node_score(total[0], total[1], criterion, l2)
-    f = 0.0
-    for k in range(masses.size):
-        f = moved(0.0, f, criterion, masses[k], 1)
-    return f / total[1] if criterion == GINI else f - x_log_x(total[1])
+from sklearn_ensemble_theory._hot_loops.small_node_loops import SMALL_ROWS, grow_small
 
 
-@jit
-def bounds_of_children(constraint, low, high, middle):
-    """(low, high) of the left child's mean, then of the right one's."""
-    if constraint > 0:
-        return low, middle, middle, high
-    if constraint < 0:
-        return middle, high, low, middle
-    return low, high, low, high
-
-
-@jit
+@jit_inside
 def visit(node, start, stop, depth, n_known, bounds, shared, out):
     """Describe a node, find its cut and bring its rows in order.
 
@@ -63,7 +36,7 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     n_constants : int
         Number of features known to be constant.
     """
-    data, part, targets, options, work, small, spare, drawing = shared
+    data, part, targets, options, work, spare, drawing = shared
     plan, limits, rules, units, constraints = options
     form, bits, criterion = plan[0], plan[1], plan[2]
     links, stats, values = out
@@ -103,7 +76,6 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
         plan,
         total,
         work,
-        small,
         (rules, constraints, (bounds[0] / unit, bounds[1] / unit), drawing, n_known),
     )
     if found != CUT:
@@ -139,12 +111,6 @@ def prepare(data, part, targets, options, n_classes):
         np.empty(n_order, np.uint8),
         (np.empty(n_masses), np.empty(n_masses), np.empty(n_masses)),
     )
-    small = (
-        np.empty(64, np.uint64),
-        np.empty(64, np.int32),
-        np.empty(64),
-        np.empty(64),
-    )
     spare = (
         np.empty(size, np.int32),
         np.empty(size if part[1].size > 1 else 1, np.int64),
@@ -155,7 +121,7 @@ def prepare(data, part, targets, options, n_classes):
     state[0] = limits[3]
     features, constants = np.arange(p).astype(np.int32), np.empty(p, np.int32)
     drawing = (features, constants, state, np.zeros(1))
-    return data, part, targets, options, work, small, spare, drawing
+    return data, part, targets, options, work, spare, drawing
 
 
 @jit
@@ -188,7 +154,7 @@ def grow_depth_first(data, part, targets, options, out):
     (number of nodes, depth)
     """
     shared = prepare(data, part, targets, options, out[2].shape[1])
-    constraints, links = options[4], out[0]
+    constraints, links, random_splits = options[4], out[0], options[0][4] != 0
     waiting = np.empty((64, 6), np.int64)  # start, stop, depth, parent, is right child, constants
     bounds = np.empty((64, 2))
     n_waiting, n_nodes, deepest = 1, 0, 0
@@ -197,8 +163,20 @@ def grow_depth_first(data, part, targets, options, out):
     bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
     while n_waiting > 0:
         n_waiting -= 1
-        start, stop, depth, parent, side, n_known = waiting[n_waiting]
-        low, high = bounds[n_waiting]
+        start, stop, depth = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
+        parent, side, n_known = waiting[n_waiting, 3], waiting[n_waiting, 4], waiting[n_waiting, 5]
+        low, high = bounds[n_waiting, 0], bounds[n_waiting, 1]
+        if stop - start <= SMALL_ROWS and not random_splits:
+            n_nodes, deepest = grow_small(
+                (start, stop, depth, parent, side, n_known),
+                low,
+                high,
+                n_nodes,
+                deepest,
+                shared,
+                out,
+            )
+            continue
         node = n_nodes
         n_nodes += 1
         deepest = max(deepest, depth)
@@ -217,11 +195,13 @@ def grow_depth_first(data, part, targets, options, out):
             more[:n_waiting], more_bounds[:n_waiting] = waiting[:n_waiting], bounds[:n_waiting]
             waiting, bounds = more, more_bounds
         a, b, c, d = bounds_of_children(constraints[j], low, high, middle)
-        for side in (1, 0):
-            one = waiting[n_waiting]
-            one[0], one[1] = (place, stop) if side == 1 else (start, place)
-            one[2], one[3], one[4], one[5] = depth + 1, node, side, n_known
-            bounds[n_waiting, 0], bounds[n_waiting, 1] = (c, d) if side == 1 else (a, b)
+        for side in range(1, -1, -1):
+            waiting[n_waiting, 0] = place if side == 1 else start
+            waiting[n_waiting, 1] = stop if side == 1 else place
+            waiting[n_waiting, 2], waiting[n_waiting, 3] = depth + 1, node
+            waiting[n_waiting, 4], waiting[n_waiting, 5] = side, n_known
+            bounds[n_waiting, 0] = c if side == 1 else a
+            bounds[n_waiting, 1] = d if side == 1 else b
             n_waiting += 1
     return n_nodes, deepest
 

@@ -13,11 +13,14 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._weak_learners import ClassTask
-from sklearn_ensemble_theory.trees._binned.binned_members import BinnedMembers, binned_equivalent
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.row_leaves import leaves_of_rows
+from sklearn_ensemble_theory.trees._estimators.binned_members import (
+    BinnedMembers,
+    binned_equivalent,
+)
 
 
 class Inherited(BinnedTreeClassifier):
@@ -70,7 +73,7 @@ def test_adaboost_equals_clones(n_classes, algorithm, numba):
 def test_frank_wolfe_over_binned_trees():
     X, y = data()
     model = FrankWolfeClassifier(
-        estimator=BinnedTreeClassifier(max_depth=2), max_iter=10, random_state=0
+        estimator=BinnedTreeClassifier(max_depth=2), n_estimators=10, random_state=0
     )
     other = clone(model).set_params(estimator=Inherited(max_depth=2))
     np.testing.assert_allclose(

@@ -12,6 +12,7 @@ __all__ = ["grow", "integer_scale", "thresholds_of"]
 _SUM_BITS = 62
 _NOTHING_32, _NOTHING_64 = np.zeros(1, np.int32), np.zeros(1, np.int64)
 _NOTHING_REAL = np.zeros(1)
+_FEW_CUTS = 64
 
 
 def integer_scale(total: float, bits: int) -> float:
@@ -177,12 +178,19 @@ def _class_gain(unit, options):
 
 def thresholds_of(columns: BinnedColumns, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
     """The thresholds of cuts after these codes; inf after the last bin."""
-    threshold = np.full(len(code), np.inf)
-    for i, (j, c) in enumerate(zip(feature.tolist(), code.tolist())):
-        edges = columns.edges[j]
-        if c < len(edges):
-            threshold[i] = edges[c]
-    return threshold
+    if len(code) < _FEW_CUTS:
+        return np.array(
+            [
+                columns.edges[j][c] if c < len(columns.edges[j]) else np.inf
+                for j, c in zip(feature.tolist(), code.tolist())
+            ]
+        )
+    # All edges in one array, each column's followed by infinity.
+    first = np.cumsum(columns.n_bins) - columns.n_bins
+    edges = np.full(columns.n_bins.sum(), np.inf)
+    for j, column in enumerate(columns.edges):
+        edges[first[j] : first[j] + len(column)] = column
+    return edges[first[feature] + np.minimum(code, columns.n_bins[feature] - 1)]
 
 
 def _arrays(columns, out, depth):
