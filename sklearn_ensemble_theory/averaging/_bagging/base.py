@@ -33,7 +33,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._trees import check_counts, is_tree
+from sklearn_ensemble_theory._trees import check_counts, is_tree, reads_single_precision
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import prepare_members
 from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
@@ -219,6 +219,9 @@ class BaseBagging(
         n_features = X.shape[1]
         routed = self._route(fit_params, "fit")
         estimator = with_bins(estimator, X, y, self.max_bins)
+        if reads_single_precision(estimator):
+            validate_parameters(estimator)
+            check_counts(estimator, y)
         scheme = self._make_scheme(y, sample_weight, classes)
         prepared, checked = None, False
         if not routed and can_be_binned(X, y):
@@ -228,9 +231,6 @@ class BaseBagging(
         elif classes is None:
             y = y.astype(np.float64, copy=False)
         plain = prepared is not None or is_tree(estimator)
-        if plain:
-            validate_parameters(estimator)
-            check_counts(estimator, y)
         spec = self._make_member_spec(
             estimator=clone(estimator) if plain else estimator,
             n_features=n_features,

@@ -34,13 +34,12 @@ def with_bins(
     ValueError
         If `max_bins` is a number and the estimator or the data cannot be binned.
     """
-    automatic = max_bins == "auto"
-    if max_bins is None or (automatic and X.shape[0] <= AUTO_ROWS):
+    if max_bins is None or (max_bins == "auto" and X.shape[0] <= AUTO_ROWS):
         return estimator
-    binned = binned_equivalent(estimator, AUTO_BINS if automatic else max_bins)
+    binned = binned_equivalent(estimator, AUTO_BINS if max_bins == "auto" else max_bins)
     if binned is not None and can_be_binned(X, y):
         return binned
-    if automatic:
+    if max_bins == "auto":
         return estimator
     if binned is None:
         raise ValueError(
