@@ -51,7 +51,7 @@ def next_random(state):
     return x & 0x7FFFFFFF
 
 
-@jit_inside
+@jit
 def split_rows(column, cut, to_left, start, stop, part, spare):
     """Bring the rows of the left child before those of the right one, both in their order.
 
@@ -93,7 +93,7 @@ def split_rows(column, cut, to_left, start, stop, part, spare):
     return a
 
 
-@jit_inside
+@jit
 def node_totals(part, targets, start, stop, form, bits, criterion, masses):
     """What a node is before it is cut.
 
@@ -109,7 +109,8 @@ def node_totals(part, targets, start, stop, form, bits, criterion, masses):
     rows, q, r, label = part
     y, weight = targets
     if form == CLASSES:
-        masses[:] = 0.0
+        for k in range(masses.size):
+            masses[k] = 0.0
         low = (1 << bits) - 1
         for k in range(start, stop):
             masses[label[k]] += float(r[k] >> bits)
@@ -169,7 +170,8 @@ def random_cut(column, start, stop, part, plan, total, masses, rules, constraint
     cut = low if threshold == high else int(threshold)
     to_left = next_random(state) % 2 if n_missing > 0 else 0
     whole, left, _ = masses
-    left[:] = 0.0
+    for k in range(left.size):
+        left[k] = 0.0
     sum_q = sum_r = n = 0
     for k in range(start, stop):
         code = column[rows[k]]
@@ -312,7 +314,7 @@ def restore(features, constants, n_known, n_total):
         constants[k] = features[k]
 
 
-@jit_inside
+@jit
 def bounds_of_children(constraint, low, high, middle):
     """(low, high) of the left child's mean, then of the right one's."""
     if constraint > 0:

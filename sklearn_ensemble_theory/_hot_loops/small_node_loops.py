@@ -187,8 +187,10 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
 
     size = first[1] - first[0]
     places, s, w = np.empty(size, np.uint64), np.empty(size), np.empty(size)
-    t, v, label = np.empty(size), np.empty(size), np.zeros(size, np.int32)
+    t, v, label = np.empty(size), np.empty(size), np.empty(size, np.int32)
+    order, spare = np.empty(size, np.int32), np.empty(size, np.int32)
     for k in range(size):
+        order[k], label[k] = k, 0
         i, at = part[0][first[0] + k], first[0] + k
         places[k] = np.uint64(i) * np.uint64(p)
         if form == PACKED:
@@ -201,7 +203,6 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
             label[k] = part[3][at]
         t[k] = targets[0][i] if targets[0].size > 1 else 0.0
         v[k] = targets[1][i] if targets[1].size > 1 else 1.0
-    order, spare = np.arange(size).astype(np.int32), np.empty(size, np.int32)
     keys = np.empty(size, np.int32)
     # start, stop, depth, parent, is right child, constant features
     waiting, bounds = np.empty((size + 1, 6), np.int64), np.empty((size + 1, 2))
@@ -225,7 +226,8 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
         # What the node is.
         s_all = w_all = mean = impurity = 0.0
         if form == CLASSES:
-            whole[:] = 0.0
+            for k in range(whole.size):
+                whole[k] = 0.0
             for k in range(start, stop):
                 whole[label[order[k]]] += w[order[k]]
                 w_all += w[order[k]]

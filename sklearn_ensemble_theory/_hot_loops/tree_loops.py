@@ -6,7 +6,7 @@ number them, so that the tree is the one that scikit-learn grows on the codes, u
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
+from sklearn_ensemble_theory._hot_loops.compilation import jit
 from sklearn_ensemble_theory._hot_loops.cut_loops import CLASSES, CUT, UNKNOWN, score_before
 from sklearn_ensemble_theory._hot_loops.node_loops import (
     EPSILON,
@@ -20,7 +20,7 @@ from sklearn_ensemble_theory._hot_loops.node_loops import (
 from sklearn_ensemble_theory._hot_loops.small_node_loops import SMALL_ROWS, grow_small
 
 
-@jit_inside
+@jit
 def visit(node, start, stop, depth, n_known, bounds, shared, out):
     """Describe a node, find its cut and bring its rows in order.
 
@@ -119,8 +119,10 @@ def prepare(data, part, targets, options, n_classes):
     )
     state = np.empty(1, np.int64)
     state[0] = limits[3]
-    features, constants = np.arange(p).astype(np.int32), np.empty(p, np.int32)
-    drawing = (features, constants, state, np.zeros(1))
+    features, constants = np.empty(p, np.int32), np.empty(p, np.int32)
+    for j in range(p):
+        features[j] = j
+    drawing = (features, constants, state, np.empty(1))
     return data, part, targets, options, work, spare, drawing
 
 
@@ -157,8 +159,10 @@ def grow_depth_first(data, part, targets, options, out):
     constraints, links, random_splits = options[4], out[0], options[0][4] != 0
     waiting = np.empty((64, 6), np.int64)  # start, stop, depth, parent, is right child, constants
     bounds = np.empty((64, 2))
-    n_waiting, n_nodes, deepest = 1, 0, 0
-    waiting[0] = 0
+    # Not literals, for which numba would compile what is called once more.
+    n_waiting, n_nodes, deepest = 1, np.int64(0), np.int64(0)
+    for k in range(6):
+        waiting[0, k] = 0
     waiting[0, 1], waiting[0, 3] = part[0].size, -1
     bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
     while n_waiting > 0:
@@ -188,11 +192,13 @@ def grow_depth_first(data, part, targets, options, out):
         if place == stop:
             continue
         if n_waiting + 2 > waiting.shape[0]:
-            more, more_bounds = (
-                np.empty((2 * n_waiting + 2, 6), np.int64),
-                np.empty((2 * n_waiting + 2, 2)),
-            )
-            more[:n_waiting], more_bounds[:n_waiting] = waiting[:n_waiting], bounds[:n_waiting]
+            size = 2 * n_waiting
+            more, more_bounds = np.empty((size, 6), np.int64), np.empty((size, 2))
+            for k in range(n_waiting):
+                for column in range(6):
+                    more[k, column] = waiting[k, column]
+                for column in range(2):
+                    more_bounds[k, column] = bounds[k, column]
             waiting, bounds = more, more_bounds
         a, b, c, d = bounds_of_children(constraints[j], low, high, middle)
         for side in range(1, -1, -1):
@@ -218,12 +224,20 @@ def grow_best_first(data, part, targets, options, out):
     ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0, part[0].size, 0
     reals[0, 0], reals[0, 1] = -np.inf, np.inf
     n_nodes, n_leaves, deepest, new = 1, 0, 0, 0
+    no_constants = np.int64(0)
     while True:
         for node in range(new, n_nodes):
             start, stop, depth = ranges[node, 0], ranges[node, 1], ranges[node, 2]
             deepest = max(deepest, depth)
             place, _, _, _, decrease, middle, _ = visit(
-                node, start, stop, depth, 0, (reals[node, 0], reals[node, 1]), shared, out
+                node,
+                start,
+                stop,
+                depth,
+                no_constants,
+                (reals[node, 0], reals[node, 1]),
+                shared,
+                out,
             )
             ranges[node, 3] = place
             reals[node, 2] = decrease if place < stop else -1.0
@@ -242,7 +256,8 @@ def grow_best_first(data, part, targets, options, out):
         node = leaves[best]
         leaves[best] = leaves[n_leaves - 1]
         n_leaves -= 1
-        start, stop, depth, place = ranges[node]
+        start, stop, depth = ranges[node, 0], ranges[node, 1], ranges[node, 2]
+        place = ranges[node, 3]
         a, b, c, d = bounds_of_children(
             constraints[links[node, 2]], reals[node, 0], reals[node, 1], reals[node, 3]
         )

@@ -56,7 +56,8 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    if uses_numba():
+    # One class needs no search: scikit-learn's tree is a leaf.
+    if uses_numba() and options.n_classes != 1:
         compiled = _compiled_growth()
         if compiled is not None:
             return compiled(columns, target, weight, rows, options)

@@ -1,6 +1,7 @@
 """The nodes of a grown tree as arrays, and the scikit-learn tree made of them."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +11,13 @@ __all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
+
+
+@cache
+def _layout() -> tuple[Any, np.dtype]:
+    """The class of scikit-learn's trees, and the type of their nodes in this release."""
+    tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
+    return type(tree), tree.__getstate__()["nodes"].dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +77,8 @@ class TreeArrays:
         n_classes : int, default=1
             1 for regression.
         """
-        # A fitted tree shows the class of `Tree` and the layout of its nodes in this release.
-        pattern = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
-        state = pattern.__getstate__()
-        nodes = np.zeros(len(self), dtype=state["nodes"].dtype)
+        kind, nodes_type = _layout()
+        nodes = np.zeros(len(self), dtype=nodes_type)
         for name, values in [
             ("left_child", self.left),
             ("right_child", self.right),
@@ -84,7 +90,7 @@ class TreeArrays:
             ("missing_go_to_left", self.missing_left),
         ]:
             nodes[name] = values
-        tree = type(pattern)(n_features, np.array([n_classes], dtype=np.intp), 1)
+        tree = kind(n_features, np.array([n_classes], dtype=np.intp), 1)
         tree.__setstate__(
             {
                 "max_depth": self.depth,

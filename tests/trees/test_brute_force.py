@@ -1,0 +1,148 @@
+"""Every split of a tree over binned columns has the gain of a search over all partitions."""
+
+import numpy as np
+import pytest
+from scipy.special import xlogy
+
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.growth import grow_tree
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+
+N_PROBLEMS = 250  # of each criterion
+CRITERIA = ("squared_error", "poisson", "gini", "log_loss")
+
+
+def problem(criterion, seed):
+    """Small data with ties, constant columns, weights, missing values, sometimes one row."""
+    rng = np.random.default_rng([seed, CRITERIA.index(criterion)])
+    n, p = int(rng.choice([1, 2, 3, 8, 20, 60])), int(rng.integers(1, 4))
+    X = rng.integers(0, rng.integers(1, 7), (n, p)).astype(float)
+    X *= rng.integers(0, 4, p) > 0  # constant columns
+    if rng.random() < 0.5:
+        X[rng.random((n, p)) < rng.choice([0.1, 0.5])] = np.nan
+    n_classes = 0
+    if criterion in ("gini", "log_loss"):
+        n_classes = int(rng.integers(1, 4))
+        y = rng.integers(0, n_classes, n)
+    elif rng.random() < 0.5:
+        y = rng.integers(0, 4, n).astype(float)
+    else:
+        y = rng.exponential(size=n)
+    if criterion == "poisson":
+        y[rng.integers(n)] += 1.0
+    weight = [None, rng.integers(1, 4, n).astype(float), rng.uniform(0.1, 3, n)][rng.integers(3)]
+    limits = {
+        "max_depth": int(rng.integers(1, 4)),
+        "min_samples_leaf": int(rng.integers(1, 4)),
+        "max_leaf_nodes": int(rng.choice([0, 0, 3, 6])),
+    }
+    return X, y, weight, GrowthOptions(criterion=criterion, n_classes=n_classes, **limits)
+
+
+def statistics(y, weight, options):
+    """What is summed over the rows of a node: the number first, then the weight."""
+    one = np.ones(len(y))
+    if options.n_classes:
+        classes = y[:, None] == np.arange(options.n_classes)
+        return np.column_stack([one, weight, weight[:, None] * classes])
+    square = y**2 if options.criterion == "squared_error" else xlogy(y, y)
+    return np.column_stack([one, weight, weight * y, weight * square])
+
+
+def impurity(sums, options):
+    """Weight times impurity, for sums of `statistics` along the last axis."""
+    weight = sums[..., 1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if options.criterion == "squared_error":
+            found = sums[..., 3] - sums[..., 2] ** 2 / weight
+        elif options.criterion == "poisson":
+            found = sums[..., 3] - xlogy(sums[..., 2], sums[..., 2] / weight)
+        elif options.criterion == "gini":
+            found = weight - (sums[..., 2:] ** 2).sum(axis=-1) / weight
+        else:
+            shares = sums[..., 2:] / weight[..., None]
+            found = -weight * (xlogy(shares, shares) / np.log(2)).sum(axis=-1)
+    return np.where(weight > 0, found, 0.0)
+
+
+def best_gain(codes, sums, options):
+    """The largest decrease of impurity by any feature, cut and side of the missing values.
+
+    Twice: with what the criterion excludes, and without.
+    """
+    total = sums.sum(axis=0)
+    best = largest = -np.inf
+    for column in codes.T:
+        is_missing = column == MISSING
+        values = np.unique(column[~is_missing])
+        left = np.array([sums[column <= c].sum(axis=0) for c in values]).reshape(-1, len(total))
+        if is_missing.any():
+            left = np.concatenate([left, left[:-1] + sums[is_missing].sum(axis=0)])
+        right = total - left
+        if options.n_classes:
+            right = np.maximum(right, 0.0)  # after rounding
+        allowed = np.minimum(left[:, 0], right[:, 0]) >= options.min_samples_leaf
+        if allowed.any():
+            left, right = left[allowed], right[allowed]
+            gains = impurity(total, options) - impurity(left, options) - impurity(right, options)
+            largest = max(largest, gains.max())
+            # A side without a positive mean has no Poisson deviance. scikit-learn finds out by a
+            # sum that may be off by rounding.
+            if options.criterion == "poisson":
+                gains = gains[np.minimum(left[:, 2], right[:, 2]) > 1e-9]
+            best = max(best, gains.max(initial=-np.inf))
+    return best, largest
+
+
+def check_tree(X, y, weight, options):
+    columns = BinnedColumns.of(X, 255, weight)
+    tree = grow_tree(columns, y, weight, None, options)
+    sums = statistics(y, np.ones(len(y)) if weight is None else weight, options)
+    size = 1e-7 * (1 + impurity(sums.sum(axis=0), options))
+    stack = [(0, np.arange(len(y)), 0)]
+    n_leaves = 0
+    while stack:
+        i, rows, depth = stack.pop()
+        total = sums[rows].sum(axis=0)
+        assert tree.n_rows[i] == len(rows) >= 1
+        assert tree.weight[i] == pytest.approx(total[1])
+        assert tree.impurity[i] * total[1] == pytest.approx(impurity(total, options), abs=size)
+        expected = total[2:] / total[1] if options.n_classes else total[2:3] / total[1]
+        np.testing.assert_allclose(tree.value[i], expected, rtol=1e-7, atol=1e-9)
+        best, largest = best_gain(columns.codes[rows], sums[rows], options)
+        if tree.left[i] < 0:
+            n_leaves += 1
+            may_split = depth < options.max_depth and not options.max_leaf_nodes
+            if may_split and tree.impurity[i] > 1e-9 and best > -np.inf:
+                assert len(rows) < 2 * options.min_samples_leaf
+            continue
+        column = columns.codes[rows, tree.feature[i]]
+        is_missing = column == MISSING
+        goes_left = np.where(is_missing, tree.missing_left[i] > 0, column <= tree.code[i])
+        edges = columns.edges[tree.feature[i]]
+        expected = edges[tree.code[i]] if tree.code[i] < len(edges) else np.inf
+        assert tree.threshold[i] == expected
+        if not is_missing.any():
+            assert tree.missing_left[i] == (goes_left.sum() > (~goes_left).sum())
+        parts = rows[goes_left], rows[~goes_left]
+        assert min(len(part) for part in parts) >= options.min_samples_leaf
+        gain = impurity(total, options) - sum(
+            impurity(sums[part].sum(axis=0), options) for part in parts
+        )
+        assert best - size <= gain <= largest + size
+        assert min(tree.left[i], tree.right[i]) > i
+        stack += [(tree.left[i], parts[0], depth + 1), (tree.right[i], parts[1], depth + 1)]
+    assert tree.depth <= options.max_depth
+    assert n_leaves == tree.is_leaf.sum() <= (options.max_leaf_nodes or n_leaves)
+
+
+@pytest.mark.parametrize("numba", [True, False])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_every_split_has_the_best_gain(criterion, numba):
+    for seed in range(N_PROBLEMS):
+        if numba:
+            check_tree(*problem(criterion, seed))
+        else:
+            with numba_disabled():
+                check_tree(*problem(criterion, seed))
