@@ -48,7 +48,8 @@ def grow(
         for one in by_row
     )
     target_unit, weight_unit, gain_unit, total = units
-    plan = (form, bits, CRITERIA[options.criterion], options.max_features, options.random_splits)
+    n_drawn = options.max_features or p
+    plan = (form, bits, CRITERIA[options.criterion], n_drawn, options.random_splits)
     limits = (
         options.max_depth,
         options.max_leaf_nodes,
