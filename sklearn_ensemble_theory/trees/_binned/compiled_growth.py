@@ -45,13 +45,8 @@ def grow(
         by_row = None, None
     targets = tuple(_NOTHING_REAL if one is None else padded(one) for one in by_row)
     target_unit, weight_unit, gain_unit, total = units
-    plan = (
-        form,
-        bits,
-        CRITERIA[options.criterion],
-        options.max_features or p,
-        options.random_splits,
-    )
+    n_drawn = options.max_features or p
+    plan = (form, bits, CRITERIA[options.criterion], n_drawn, options.random_splits)
     limits = (
         options.max_depth,
         options.max_leaf_nodes,
@@ -86,6 +81,8 @@ def grow(
     )
     loop = tree_loops.grow_best_first if options.max_leaf_nodes else tree_loops.grow_depth_first
     n_nodes, depth = loop(*arguments, out)
+    if n_classes == 1:
+        out[2][:] = 1.0  # the loops count the rows of the second of two classes
     return _arrays(columns, [one[:n_nodes] for one in out], depth)
 
 

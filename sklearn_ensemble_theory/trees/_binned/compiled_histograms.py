@@ -7,7 +7,11 @@ import numpy as np
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
 from sklearn_ensemble_theory.trees._binned import compiled_growth
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-from sklearn_ensemble_theory.trees._binned.compiled_growth import integer_scale, padded, thresholds_of
+from sklearn_ensemble_theory.trees._binned.compiled_growth import (
+    integer_scale,
+    padded,
+    thresholds_of,
+)
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.threaded_histograms import (
     fill_in_threads,
