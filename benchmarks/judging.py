@@ -26,6 +26,10 @@ def check_against(case, record, peer, ratio):
         loss = -loss if case.higher_is_better else loss
         text = "quality no worse" if margin == 0 else f"quality worse by <= {margin:g}"
         checks.append((text, loss <= margin))
+    share = case.required("quality_ratio", peer)
+    if share is not None:
+        found = record[case.ours]["quality"] / record[peer]["quality"]
+        checks.append((f"{case.metric} ratio <= {share:g}", found <= share))
     return checks
 
 

@@ -14,7 +14,19 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 import cases
 
-EXTRAS = {"lightgbm": "benchmark", "xgboost": "benchmark", "dask": "dask", "matplotlib": "plot"}
+EXTRAS = {
+    **dict.fromkeys(("lightgbm", "xgboost", "sklearnex", "numba"), "benchmark"),
+    "dask": "dask",
+    "matplotlib": "plot",
+}
+# A process uses as many threads of BLAS and OpenMP as the case, or the command line, says.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 
 # --- in the process of one side ---------------------------------------------------------------
 
@@ -149,6 +161,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
+            env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(params["threads"]))},
         )
 
     def __enter__(self):

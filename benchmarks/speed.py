@@ -47,7 +47,8 @@ process imports the library of another side::
     )
 
 The pieces of a case are plain functions. Beside the arguments above each gets those of the case's
-params that it names, and `seed` and `threads` where it names them:
+params that it names, and `seed` and `threads` where it names them. A case whose params have
+`threads` sets the number of threads of its processes:
 
 `data(seed, **params)`
     Build the data, with NumPy alone. Every side builds them from the same seed. `cases`
@@ -77,6 +78,8 @@ Further fields of a `Case`:
 `quality_margin=0.0`
     Our quality may be worse than the peer's by this much and no more; also by peer. Lower is
     better unless `higher_is_better=True`.
+`quality_ratio=1.01`
+    The same as a ratio, for qualities of which lower is better: ours / the peer's, at most.
 `seconds_limit=15`, `memory_limit=480`
     Bounds on our own time (median, s) and our own growth of memory (MiB), in every setting.
 `runs=5`
@@ -90,7 +93,6 @@ import argparse
 import contextlib
 import fnmatch
 import json
-import os
 import statistics
 import sys
 from pathlib import Path
@@ -99,13 +101,7 @@ import cases
 from judging import check_against, check_alone, compare, growth
 from measuring import measure
 
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib", "numba", "lightgbm", "xgboost")
 
 
 # --- what is shown ----------------------------------------------------------------------------
@@ -199,7 +195,7 @@ def environment(threads):
     import platform
 
     versions = {}
-    for library in ("numpy", "scipy", "scikit-learn", "joblib", "lightgbm", "xgboost"):
+    for library in (*LIBRARIES, "scikit-learn-intelex"):
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[library] = metadata.version(library)
     return {
@@ -242,7 +238,9 @@ def run_case(subject, case, table, args, report):
     """Measure and print every setting of a case; gives its record for --json."""
     settings, outcome = [], {"case": case.name, "title": case.title, "rows": []}
     for setting in case.settings(args.quick):
-        params = {**setting, "seed": args.seed, "threads": args.threads}
+        params = {"threads": available_cores(), **setting, "seed": args.seed}
+        if args.threads:
+            params["threads"] = args.threads
         prefix = label(case, setting)
         record = measure(
             subject,
@@ -328,7 +326,9 @@ def parse(argv):
     parser.add_argument("--quick", action="store_true", help="smaller data, as a test of the cases")
     parser.add_argument("--seed", type=int, default=0, help="seed of the data (default 0)")
     parser.add_argument(
-        "--threads", type=positive, help="BLAS and OpenMP threads per process (default: all cores)"
+        "--threads",
+        type=positive,
+        help="threads per process (default: those of the case, or all cores)",
     )
     parser.add_argument("--json", metavar="FILE", type=Path, help="keep every figure in FILE")
     return parser.parse_args(argv)
@@ -355,18 +355,14 @@ def main(argv=None):
         for subject, case in selected:
             print(f"{case.name.ljust(width)}  {subject}: {case.title}")
         return 0
-    args.threads = args.threads or available_cores()
-    os.environ.update(
-        dict.fromkeys(THREAD_VARIABLES, str(args.threads))
-    )  # inherited by the workers
-
     table = Table([case for _, case in selected], args.quick)
     report = report_to(sys.stderr)
     outcomes = []
     for subject, case in selected:
         outcomes.append(run_case(subject, case, table, args, report))
         if args.json:  # after each case, so that an interrupted run keeps its results
-            kept = {"environment": environment(args.threads), "cases": outcomes}
+            threads = args.threads or available_cores()
+            kept = {"environment": environment(threads), "cases": outcomes}
             args.json.write_text(json.dumps(kept, indent=1) + "\n")
     for sentence in missing(outcomes):
         print(sentence)

@@ -1,6 +1,6 @@
 """Ensemble methods as scikit-learn estimators, with closed forms and guarantees from theory."""
 
-from sklearn_ensemble_theory._version import __version__
+from sklearn_ensemble_theory._version import __version__, show_versions
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
     BaggedNearestNeighborsRegressor,
@@ -55,4 +55,5 @@ __all__ = [
     "SmoothingSplineRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",
+    "show_versions",
 ]

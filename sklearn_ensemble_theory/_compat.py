@@ -45,6 +45,7 @@ __all__ = [
     "safe_indexing",
     "threadpool_controller",
     "tree_constraints",
+    "validate_parameters",
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
@@ -79,6 +80,11 @@ except ImportError:
 
         def call_on_fit_task_end(self, **kwargs):
             return False
+
+
+def validate_parameters(estimator):
+    """The check of its parameters that an estimator's `fit` begins with."""
+    estimator._validate_params()
 
 
 def tree_constraints(tree_class):

@@ -14,9 +14,11 @@ from sklearn.tree import (
 __all__ = [
     "REGRESSION_TREES",
     "TREES",
+    "check_counts",
     "check_single_precision",
     "is_tree",
     "on_grid",
+    "reads_single_precision",
     "single_precision",
     "single_precision_if_finite",
 ]
@@ -28,6 +30,26 @@ TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 def is_tree(estimator: Any) -> bool:
     """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
     return type(estimator) in TREES
+
+
+def reads_single_precision(estimator: Any) -> bool:
+    """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
+
+    A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.
+    """
+    return is_tree(estimator) or bool(vars(type(estimator)).get("_reads_single_precision"))
+
+
+def check_counts(estimator: Any, y: np.ndarray) -> None:
+    """Raise an error if y cannot be fitted by the Poisson criterion and the tree has that.
+
+    Trees check it themselves, but not with `check_input=False`.
+    """
+    if estimator.criterion == "poisson" and y.size:
+        if y.min() < 0:
+            raise ValueError("y has negative values, which criterion='poisson' does not allow.")
+        if y.max() <= 0:
+            raise ValueError("y is 0 everywhere, which criterion='poisson' does not allow.")
 
 
 def single_precision(X: Any) -> Any:

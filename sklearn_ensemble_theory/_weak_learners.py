@@ -36,6 +36,7 @@ __all__ = [
     "HammingTask",
     "JointTask",
     "LeastSquaresTask",
+    "PreparedMembers",
     "PreparedRounds",
     "SignTask",
     "Task",
@@ -44,6 +45,7 @@ __all__ = [
     "outputs_have_scale",
     "predict_codes",
     "predict_validated",
+    "prepare_members",
     "prepare_rounds",
 ]
 
@@ -329,6 +331,67 @@ def outputs_have_scale(estimator: Any) -> bool:
     True for classifiers (-1 and +1) and where the estimator's attribute `_has_scale` is true.
     """
     return bool(getattr(estimator, "_has_scale", is_classifier(estimator)))
+
+
+# --- members of a bagged ensemble -----------------------------------------------------------------
+
+
+class PreparedMembers(Protocol):
+    """A base learner prepared with the columns of X, which all members of a bagged ensemble share.
+
+    It must be usable from several threads at once. A member depends on the arguments of `fit` and
+    on its parameters only, not on the members fitted before it.
+    """
+
+    def fit(
+        self,
+        member: Any,
+        rows: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        features: np.ndarray | None,
+    ) -> Any:
+        """Fit one member.
+
+        Parameters
+        ----------
+        member : estimator
+            An unfitted copy of the base learner, its `random_state` set.
+        rows : int array of shape (m,)
+            The distinct rows drawn, in increasing order.
+        y : array of shape (m,)
+            Their targets: float64, or codes of the classes of the ensemble.
+        weights : array of shape (m,) or None
+            Their weights, positive; None where all are 1.
+        features : int array or None
+            The columns of X, in the order in which the member has them; None for all of them.
+
+        Returns
+        -------
+        member : fitted estimator
+        """
+        ...
+
+
+def prepare_members(
+    estimator: Any, X: np.ndarray, sample_weight: np.ndarray | None
+) -> PreparedMembers | None:
+    """What fits copies of the estimator to rows and columns of X, sharing what is computed once.
+
+    An estimator offers it by a method `_prepare_members(X, sample_weight)`, which a subclass does
+    not inherit. None where it has none, and where it returns None for this X: the members are then
+    fitted by their own `fit`.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array of shape (n, p)
+        Dense and numeric; not checked for missing and infinite values. Kept by reference.
+    sample_weight : array of shape (n,) or None
+        Non-negative, for what is chosen once (quantiles of bins, say).
+    """
+    prepare = _own_method(estimator, "_prepare_members")
+    return None if prepare is None else prepare(X, sample_weight)
 
 
 def _own_method(estimator: Any, name: str) -> Callable | None:

@@ -200,8 +200,9 @@ def test_docstring_describes_the_fitted_attributes(cls):
 @pytest.mark.parametrize(("address", "function"), FUNCTIONS, ids=[a for a, _ in FUNCTIONS])
 def test_docstring_of_a_function(address, function):
     found = sections(function.__doc__)
-    assert {"Parameters", "Returns", "Examples"} <= set(found)
-    assert described(found["Parameters"]) == list(inspect.signature(function).parameters)
+    assert {"Returns", "Examples"} <= set(found)
+    parameters = list(inspect.signature(function).parameters)
+    assert described(found.get("Parameters", "")) == parameters
 
 
 def files_of(folder, *patterns):

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import tomllib
 from pathlib import Path
 
 import sklearn_ensemble_theory as package
@@ -36,8 +37,27 @@ def test_every_estimator_is_in_the_table_and_nothing_else_is():
 
 def test_the_two_commands_stand_alone():
     commands = [code.strip() for language, code in BLOCKS if not language]
-    assert 'python -m pip install ".[plot]" && python benchmarks/compare.py' in commands
+    assert 'python -m pip install ".[plot,fast]" && python benchmarks/compare.py' in commands
     assert 'python -m pip install ".[test]" && python -m pytest' in commands
+    extras = {name for command in commands for name in re.findall(r"[\w,]+(?=\])", command)}
+    named = {name for group in extras for name in group.split(",")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert named <= set(project["optional-dependencies"])
+
+
+def test_every_extra_is_described():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    install = README[README.index("## Install") : README.index("## Getting started")]
+    described = set(re.findall(r"`(\w+)`", install))
+    assert set(project["optional-dependencies"]) - {"dask"} <= described
+
+
+def test_the_test_extra_covers_the_compiled_loops():
+    """The test command needs what `fast` adds, in the same version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    assert set(extras["fast"]) <= set(extras["test"])
+    assert set(extras["fast"]) <= set(extras["benchmark"])
 
 
 def test_links_lead_somewhere():

@@ -46,6 +46,7 @@ class Case:
     higher_is_better: bool = False
     limit: float | Mapping[str, float] | None = None
     quality_margin: float | Mapping[str, float] | None = None
+    quality_ratio: float | Mapping[str, float] | None = None
     growth_limit: float | None = None
     seconds_limit: float | None = None
     memory_limit: float | None = None
@@ -61,9 +62,12 @@ class Case:
             raise ValueError(f"case {self.name}: name the metric of its quality")
         if self.growth_limit is not None and not self.vary:
             raise ValueError(f"case {self.name}: a growth_limit needs a parameter to vary")
-        if self.quality_margin is not None and self.quality is None:
-            raise ValueError(f"case {self.name}: a quality_margin needs a quality")
-        for required in (self.limit, self.quality_margin):
+        for name in ("quality_margin", "quality_ratio"):
+            if getattr(self, name) is not None and self.quality is None:
+                raise ValueError(f"case {self.name}: a {name} needs a quality")
+        if self.quality_ratio is not None and self.higher_is_better:
+            raise ValueError(f"case {self.name}: a quality_ratio needs that lower is better")
+        for required in (self.limit, self.quality_margin, self.quality_ratio):
             if isinstance(required, Mapping) and not set(required) <= set(self.peers):
                 raise ValueError(f"case {self.name}: a limit names a side that is not a peer")
 
@@ -91,7 +95,7 @@ class Case:
         return [params]
 
     def required(self, what, peer):
-        """The figure that `limit` or `quality_margin` requires for this peer, or None."""
+        """The figure that `limit` or another requirement sets for this peer, or None."""
         value = getattr(self, what)
         return value.get(peer) if isinstance(value, Mapping) else value
 

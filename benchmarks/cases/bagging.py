@@ -1,4 +1,4 @@
-"""Bagging and random forests, compared with scikit-learn's."""
+"""Bagging, compared with scikit-learn's; random forests are in `trees`."""
 
 from cases import (
     Case,
@@ -64,7 +64,7 @@ register(
         quick=QUICK,
         sides=drop_in("BaggingRegressor", regression_tree),
         run=fit,
-        limit=0.9,
+        limit=0.25,
         runs=3,
     )
 )
@@ -92,33 +92,8 @@ register(
         quick=QUICK,
         sides=drop_in("BaggingClassifier"),
         run=fit,
+        limit=0.25,
         runs=3,
-    )
-)
-
-register(
-    Case(
-        name="random-forest-regressor",
-        title="random forest of 100 regression trees, n = 20,000, p = 20, two jobs",
-        **REGRESSION,
-        params={**FULL_SIZE, "max_features": 1 / 3},
-        quick=QUICK,
-        sides=drop_in("RandomForestRegressor"),
-        run=fit,
-        limit=1.05,
-    )
-)
-
-register(
-    Case(
-        name="random-forest-classifier",
-        title="random forest of 100 classification trees, n = 20,000, p = 20, two jobs",
-        **CLASSIFICATION,
-        params=FULL_SIZE,
-        quick=QUICK,
-        sides=drop_in("RandomForestClassifier"),
-        run=fit,
-        limit=1.05,
     )
 )
 

@@ -16,8 +16,20 @@ from cases import (
 
 ROUNDS = {"n": 100_000, "p": 20, "n_estimators": 100}
 QUICK = {"n": 2_000, "n_estimators": 10}
-CLASSIFICATION = {"data": two_classes, "quality": held_out_error, "metric": "test error"}
+TEST_ERROR = {"quality": held_out_error, "metric": "test error"}
+CLASSIFICATION = {"data": two_classes, **TEST_ERROR}
 MAX_BINS = 255
+
+
+def squares(seed, n, p, n_test=2_000):
+    """Whether the sum of ten squares of normal variables is above its median.
+
+    Hard for stumps: each of the ten columns is a weak hint, and on both of its sides.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n + n_test, p))
+    total = (X[:, :10] ** 2).sum(axis=1)
+    return split(X, (total > np.median(total)).astype(int), n)
 
 
 def ten_digits(seed, n_test=600):
@@ -28,6 +40,8 @@ def ten_digits(seed, n_test=600):
     rows = np.random.default_rng(seed).permutation(len(y))
     return split(X[rows], y[rows], len(y) - n_test)
 
+
+HARD = {"data": squares, **TEST_ERROR}
 
 exact_adaboost = estimator("sklearn_ensemble_theory", "AdaBoostClassifier")
 sklearn_adaboost = estimator("sklearn.ensemble", "AdaBoostClassifier")
@@ -92,8 +106,35 @@ register(
         quick=QUICK,
         sides={"ours": exact_adaboost, "scikit-learn": sklearn_adaboost},
         run=fit,
-        limit=1 / 35,
+        limit=1 / 60,
         runs=3,
+    )
+)
+
+register(
+    Case(
+        name="adaboost-exact-hard",
+        title="AdaBoost with exact stumps, squares of normal variables, n = 100,000, 50 rounds",
+        **HARD,
+        params={**ROUNDS, "n_estimators": 50},
+        quick=QUICK,
+        sides={"ours": exact_adaboost, "scikit-learn": sklearn_adaboost},
+        run=fit,
+        limit=1 / 100,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="adaboost-small",
+        title="AdaBoost, n = 442, p = 10, 100 rounds",
+        **CLASSIFICATION,
+        params={"n": 442, "p": 10, "n_estimators": 100},
+        quick={"n_estimators": 10},
+        sides={"ours": exact_adaboost, "scikit-learn": sklearn_adaboost},
+        run=fit,
+        limit=1.1,
     )
 )
 
@@ -116,8 +157,7 @@ register(
         name="adaboost-many-classes",
         title="AdaBoost of ten classes, digits, n = 1,197, p = 64, 300 rounds",
         data=ten_digits,
-        quality=held_out_error,
-        metric="test error",
+        **TEST_ERROR,
         params={"n_estimators": 300},
         quick={"n_estimators": 10},
         sides={"ours": exact_adaboost, "scikit-learn": sklearn_adaboost},
@@ -141,7 +181,25 @@ register(
             "lightgbm": lightgbm_stumps,
         },
         run=fit,
-        limit=2.5,
+        limit=0.6,
+    )
+)
+
+register(
+    Case(
+        name="adaboost-boosted-stumps-hard",
+        title="the same, squares of normal variables",
+        **HARD,
+        params=ROUNDS,
+        quick={**QUICK, "n": (1_000, 2_000)},
+        vary={"n": (100_000, 1_000_000)},
+        sides={
+            "ours": binned_adaboost,
+            "xgboost": xgboost_stumps,
+            "lightgbm": lightgbm_stumps,
+        },
+        run=fit,
+        limit=0.6,
     )
 )
 

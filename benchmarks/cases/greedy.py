@@ -13,6 +13,7 @@ from cases import (
     held_out_error,
     held_out_mse,
     register,
+    split,
     two_classes,
 )
 
@@ -71,6 +72,39 @@ register(
         quality_margin=0.0,
     )
 )
+
+
+def neighbouring_columns(seed, n, d, k, noise):
+    """As `sparse_signal`, with correlation 0.9 between neighbouring columns: hard to tell apart,
+    and the residuals of one round say little about the columns of later ones."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    for j in range(1, d):
+        X[:, j] = 0.9 * X[:, j - 1] + np.sqrt(1 - 0.9**2) * X[:, j]
+    X -= X.mean(axis=0)
+    X /= np.sqrt(np.mean(X**2, axis=0))
+    coef = np.zeros(d)
+    coef[rng.choice(d, k, replace=False)] = rng.choice([-1, 1], k) * rng.uniform(1, 3, k)
+    return SimpleNamespace(X=X, y=X @ coef + noise * rng.standard_normal(n), coef=coef)
+
+
+for name, n_atoms in (("orthogonal-pursuit-correlated", 100), ("orthogonal-pursuit-long", 300)):
+    register(
+        Case(
+            name=name,
+            title=f"the same with correlated columns, {n_atoms} atoms",
+            data=neighbouring_columns,
+            params={"n": 2_000, "d": 5_000, "k": 100, "noise": 0.5, "n_atoms": n_atoms},
+            quick={"n": 300, "d": 400, "k": 10, "n_atoms": 20},
+            sides={"ours": orthogonal, "scikit-learn": sklearn_orthogonal(False)},
+            run=fit,
+            quality=lambda model, data: float(np.mean((data.y - model.predict(data.X)) ** 2)),
+            metric="training MSE",
+            limit=0.6,
+            quality_margin=1e-6,
+            runs=3,
+        )
+    )
 
 # --- plain pursuit ------------------------------------------------------------------------------
 
@@ -234,6 +268,29 @@ register(
 )
 
 
+def sums_of_squares(seed, n, p, n_test=2_000):
+    """Normal features, y the sum of 10 squares: far out the bounds of the search exclude little."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n + n_test, p))
+    return split(X, (X[:, :10] ** 2).sum(axis=1) + rng.standard_normal(len(X)), n)
+
+
+register(
+    Case(
+        name="relu-unit-search-squares",
+        title="the same, normal features and y a sum of 10 squares",
+        data=sums_of_squares,
+        params={"n": 100_000, "p": 20, "n_rounds": 20},
+        quick={"n": 2_000, "n_rounds": 3},
+        sides={"ours": sorted_units},
+        run=unit_rounds,
+        quality=lambda result, data: result,
+        metric="training MSE",
+        seconds_limit=20 * 0.060,
+    )
+)
+
+
 def grown_network(data, n_units):
     from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
 
@@ -256,6 +313,21 @@ register(
         name="relu-network",
         title="network of 100 rectified linear units: by boosting, or by gradient descent",
         data=friedman1,
+        params={"n": 10_000, "p": 10, "n_units": 100},
+        quick={"n": 500, "n_units": 10},
+        sides={"ours": grown_network, "scikit-learn (MLP)": descended_network},
+        run=fit,
+        quality=held_out_mse,
+        metric="test MSE",
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="relu-network-squares",
+        title="the same, normal features and y a sum of 10 squares",
+        data=sums_of_squares,
         params={"n": 10_000, "p": 10, "n_units": 100},
         quick={"n": 500, "n_units": 10},
         sides={"ours": grown_network, "scikit-learn (MLP)": descended_network},

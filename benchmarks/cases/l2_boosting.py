@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from cases import Case, fit, friedman1, register
+from cases import Case, fit, friedman1, register, split
+
+
+def heavy_tails(seed, n, p, n_test):
+    """Log-normal features with ties, and jumps: bins of very different widths, every feature
+    chosen, so that every pair of them is counted."""
+    rng = np.random.default_rng(seed)
+    X = np.exp(1.5 * rng.standard_normal((n + n_test, p)))
+    X[:, ::4] = np.round(X[:, ::4])
+    y = (X > 1).sum(axis=1) + np.log1p(X).sum(axis=1) + rng.standard_normal(len(X))
+    return split(X, y, n)
 
 
 def ours(data, n_rounds, learning_rate, max_bins):
@@ -131,6 +141,21 @@ register(
         limit=0.04,
         quality_margin=0.001,
         runs=1,  # the peers need a minute or two for a run, and run twice
+    )
+)
+
+register(
+    Case(
+        name="l2-boosting-heavy-tails",
+        title="1,000 stumps at learning rate 0.1, n = 1,000,000, 20 heavy-tailed features",
+        **{**QUALITY, "data": heavy_tails},
+        params={**LONG, "n_rounds": 1_000, "learning_rate": 0.1},
+        quick=QUICK,
+        sides={"ours": ours, "LightGBM": lightgbm, "XGBoost": xgboost},
+        run=fit,
+        limit=0.2,
+        quality_margin=0.001,
+        runs=1,
     )
 )
 

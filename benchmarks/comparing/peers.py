@@ -72,6 +72,7 @@ def splines():
 NEIGHBORS = {"n_neighbors": [3, 10, 30]}
 MAX_SAMPLES = {"max_samples": [0.5, 1.0]}
 MAX_FEATURES = {"max_features": ["sqrt", 0.5]}
+LEAF_SIZES = {"min_samples_leaf": [1, 10]}
 LEARNING_RATE = {"learning_rate": [0.2, 0.5]}
 STUMP_ROUNDS = {"n_estimators": [15, 50]}
 KNOTS = {"splinetransformer__n_knots": [4, 8]}
@@ -127,6 +128,9 @@ ENTRIES = {
         peer=of(linear_model.LogisticRegression),
         peer_grid={"C": [0.01, 1.0]},
     ),
+    # trees
+    "BinnedTreeClassifier": Entry(LEAF_SIZES, peer=of(tree.DecisionTreeClassifier)),
+    "BinnedTreeRegressor": Entry(LEAF_SIZES, peer=of(tree.DecisionTreeRegressor)),
     # smoothing
     "NadarayaWatsonRegressor": Entry(
         {"bandwidth": ["scott", "loo"]}, peer=of(neighbors.KNeighborsRegressor), peer_grid=NEIGHBORS

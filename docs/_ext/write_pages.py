@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 PACKAGE = "sklearn_ensemble_theory"
-# The folders of the package, in the order of the reference.
+# The folders and modules of the package that export names, in the order of the reference.
 GROUPS = {
     "averaging": "Averaging",
     "boosting": "Boosting",
@@ -27,6 +27,7 @@ GROUPS = {
     "bounds": "Bounds",
     "inspection": "Inspection",
     "datasets": "Datasets",
+    "_version": "Versions",
 }
 # The pages of the guide have the same order: each is sorted by the first prefix that its name has.
 GUIDE = [*GROUPS, "benchmarks"]
@@ -35,7 +36,7 @@ GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting", "gr
 
 def members(module, short):
     """(address, object) of each name that a module exports; of each of its own for a module."""
-    for name in module.__all__:
+    for name in getattr(module, "__all__", ()):
         member = getattr(module, name)
         if inspect.ismodule(member):
             yield from members(member, {})
@@ -84,7 +85,8 @@ def tables(found):
             continue
         doc = inspect.getdoc(importlib.import_module(f"{PACKAGE}.{group}")) or ""
         title = GROUPS[group]
-        lines += [f".. _api-{group}:", "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
+        label = f".. _api-{group.strip('_')}:"
+        lines += [label, "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
         lines += [".. autosummary::", ""]
         lines += [f"   ~{address}" for address, _ in names]
         lines += ["", ".. toctree::", "   :hidden:", f"   :caption: {title}", ""]

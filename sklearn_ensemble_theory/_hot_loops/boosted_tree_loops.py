@@ -22,6 +22,9 @@ from sklearn_ensemble_theory._hot_loops.histogram_loops import (
 )
 
 NO_LEAF = -1
+NONE, TAKEN, DOUBTFUL = 0, 1, 2
+# Only a gain below this share of the score can be one between equal targets.
+SUSPICIOUS = 1e-11
 
 
 @jit
@@ -44,9 +47,11 @@ def decrease_of(sums, score, rules):
 
 @jit
 def take_cut(node, nodes, found, least, rules):
-    """Store the best of the cuts that were found for blocks of features; False if there is none.
+    """Store the best of the cuts that were found for blocks of features.
 
     Among equal scores the first block, and so the lowest feature, is taken.
+
+    Returns NONE, TAKEN, or DOUBTFUL for a gain that may be the rounding error of equal targets.
 
     Parameters
     ----------
@@ -62,17 +67,29 @@ def take_cut(node, nodes, found, least, rules):
         if scores[block, 0] > scores[best, 0]:
             best = block
     if cuts[best, 0] < 0:
-        return False
+        return NONE
     decrease = decrease_of(sums[node], scores[best, 0], rules)
     size = node_score(float(sums[node, 0]), float(sums[node, 1]), SQUARED_ERROR, 0.0)
-    if decrease + 1e-15 * (size + abs(scores[best, 0])) < least or (rules[1] > 0 and decrease <= 0):
-        return False
+    if decrease + 1e-15 * size < least or (rules[1] > 0 and decrease <= 0):
+        return NONE
     spans[node, FEATURE] = cuts[best, 0]
     spans[node, CUT_AT] = cuts[best, 1] * 4 + cuts[best, 2]
     reals[node, 2] = decrease
     for k in range(3):
         lefts[node, k] = cuts[best, 3 + k]
-    return True
+    return TAKEN if decrease > SUSPICIOUS * size else DOUBTFUL
+
+
+@jit
+def all_equal(node, nodes, rows, gradient):
+    """Whether all targets of a leaf are equal."""
+    spans = nodes[0]
+    start, stop, here = spans[node, START], spans[node, STOP], rows[spans[node, WHICH]]
+    first = gradient[here[start] if here.size > 1 else start]
+    k = start + 1
+    while k < stop and gradient[here[k] if here.size > 1 else k] == first:
+        k += 1
+    return k == stop
 
 
 @jit
@@ -201,13 +218,15 @@ def total_of_table(tables, n_bins, plan, totals):
 
 
 @jit
-def grow_by_histograms(data, integers, values, rows, n_rows, tables, nodes, options):
+def grow_by_histograms(data, targets, values, rows, n_rows, tables, nodes, options):
     """Grow a tree.
 
     Parameters
     ----------
-    data, integers, rows, tables, nodes :
+    data, rows, tables, nodes :
         See `histogram_loops`.
+    targets : (int64 q, int64 r, float64 gradient) arrays of shape (n,)
+        The integers of the rows (see there), and what they are made of.
     values : (int64, int64) arrays of shape (n // 2 + 1,)
         Buffers for the integers of smaller children.
     n_rows : int
@@ -222,6 +241,7 @@ def grow_by_histograms(data, integers, values, rows, n_rows, tables, nodes, opti
     n_nodes : int
     """
     plan, limits, rules, least = options
+    integers, gradient = (targets[0], targets[1]), targets[2]
     codes, n_bins, constraints = data
     spans, sums, reals, _ = nodes
     p, n_forms = codes.shape[0], tables.shape[1]
@@ -244,7 +264,8 @@ def grow_by_histograms(data, integers, values, rows, n_rows, tables, nodes, opti
     best_first = limits[1] > 0
     if may_be_cut(spans[0], sums[0], limits, rules):
         find_cuts(data, tables, nodes, 0, plan, rules, 0, p, (found[0][0, 0], found[1][0, 0]))
-        if take_cut(0, nodes, (found[0][0], found[1][0]), least, rules):
+        status = take_cut(0, nodes, (found[0][0], found[1][0]), least, rules)
+        if status == TAKEN or (status == DOUBTFUL and not all_equal(0, nodes, rows, gradient)):
             waiting[0], n_waiting = 0, 1
     while n_waiting > 0 and (not best_first or n_leaves < limits[1]):
         at = next_leaf(waiting, n_waiting, reals, best_first)
@@ -290,7 +311,12 @@ def grow_by_histograms(data, integers, values, rows, n_rows, tables, nodes, opti
         )
         for child in (left, right):
             k = 0 if child == small else 1
-            if wanted[k] and take_cut(child, nodes, (found[0][k], found[1][k]), least, rules):
+            if not wanted[k]:
+                continue
+            status = take_cut(child, nodes, (found[0][k], found[1][k]), least, rules)
+            if status == TAKEN or (
+                status == DOUBTFUL and not all_equal(child, nodes, rows, gradient)
+            ):
                 waiting[n_waiting] = child
                 n_waiting += 1
     return n_nodes

@@ -17,7 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = ["NUMBA_VARIABLE", "jit", "jit_inside", "numba_disabled", "numba_version", "uses_numba"]
+__all__ = [
+    "NUMBA_VARIABLE",
+    "jit",
+    "jit_inside",
+    "numba_disabled",
+    "uses_numba",
+    "why_not_compiled",
+]
 
 NUMBA_VARIABLE = "SKLEARN_ENSEMBLE_THEORY_NUMBA"
 
@@ -27,15 +34,23 @@ _disabled = 0
 
 
 @cache
-def _numba() -> Any:
-    """The module numba; None where it is not installed, fails to import or is switched off."""
-    if os.environ.get(NUMBA_VARIABLE, "1").strip().lower() in ("0", "false", "no", "off"):
-        return None
+def _found() -> tuple[Any, str]:
+    """The module numba and ""; or None and the reason why it is not used."""
+    value = os.environ.get(NUMBA_VARIABLE, "1").strip()
+    if value.lower() in ("0", "false", "no", "off"):
+        return None, f"numba is switched off by {NUMBA_VARIABLE}={value}"
     try:
         import numba
-    except Exception:  # a numba that is too old for this NumPy raises other errors than ImportError
-        return None
-    return numba
+    except Exception as error:  # one that does not fit this NumPy raises more than ImportError
+        if isinstance(error, ModuleNotFoundError) and error.name == "numba":
+            return None, "numba is not installed"
+        return None, f"numba cannot be imported: {type(error).__name__}: {error}"
+    return numba, ""
+
+
+def _numba() -> Any:
+    """The module numba; None where it is not installed, fails to import or is switched off."""
+    return _found()[0]
 
 
 def uses_numba() -> bool:
@@ -43,9 +58,9 @@ def uses_numba() -> bool:
     return not _disabled and _numba() is not None
 
 
-def numba_version() -> str | None:
-    """The version of the numba that compiles the loops, or None."""
-    return _numba().__version__ if uses_numba() else None
+def why_not_compiled() -> str:
+    """The reason why the loops do not run compiled in this process; empty where they do."""
+    return "numba is switched off by a context of a test" if _disabled else _found()[1]
 
 
 @contextmanager

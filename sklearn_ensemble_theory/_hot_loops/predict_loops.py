@@ -90,6 +90,30 @@ def pack_nodes(left, right, feature, missing_left, shift, position, words):
 
 
 @jit
+def leaves_in_arrays(rows, children, feature, cuts, missing_left, leaf):
+    """The leaf of every row in one tree that is not laid out.
+
+    Parameters
+    ----------
+    rows : float32 array of shape (n, p)
+    children : tuple of two int32 arrays of shape (m,)
+        Left and right.
+    feature, cuts, missing_left : int32, float64 and uint8 arrays of shape (m,)
+        As in `TreeArrays`.
+    leaf : int32 array of shape (n,)
+        Output.
+    """
+    left, right = children
+    for i in range(len(rows)):
+        at = 0
+        while left[at] >= 0:
+            x = rows[i, feature[at]]
+            goes_left = missing_left[at] != 0 if x != x else x <= cuts[at]
+            at = left[at] if goes_left else right[at]
+        leaf[i] = at
+
+
+@jit
 def next_node(word, cut, x, shift):
     """The child that a row goes to: its left child's position, plus 1 for the right child."""
     right = (x > cut) | ((x != x) & (word & np.uint32(1) != 0))

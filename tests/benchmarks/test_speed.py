@@ -60,6 +60,14 @@ def setup_n(data, n):
     return n / 5_000
 
 
+def threads(data, threads):
+    return 0.001 * threads
+
+
+def threads_of_openmp(result, data):
+    return float(os.environ["OMP_NUM_THREADS"])
+
+
 def allocate(megabytes, data):
     return np.ones(megabytes * 2**17).sum()
 
@@ -77,6 +85,9 @@ register(Case("linear", "time grows as n", data, {"ours": setup_n}, sleep, param
               vary={"n": (100, 300, 900)}, growth_limit=1.9, runs=2))
 register(Case("memory", "64 MiB", data, {"ours": lambda data: 64}, allocate, params={"n": 10},
               memory_limit=32, runs=1))
+register(Case("threads", "as the case says", data, {"ours": threads, "peer": threads},
+              sleep, params={"n": 10, "threads": 3}, vary={"threads": (1, 3)}, runs=1,
+              quality=threads_of_openmp, metric="threads", quality_ratio=0.5))
 """
 
 
@@ -160,6 +171,17 @@ def test_time_as_a_function_of_a_size(speed):
     assert "required at most 1.9: met" in done.stdout
 
 
+def test_threads_of_a_case_and_a_ratio_of_qualities(speed):
+    done, kept = speed("threads")
+    assert done.returncode == 0, done.stderr
+    rows = kept["cases"][0]["rows"]
+    assert [row["params"]["threads"] for row in rows] == [1, 3]
+    assert [row["sides"]["ours"]["quality"] for row in rows] == [1, 3]
+    assert done.stdout.count("threads ratio <= 0.5: MISSED") == 2
+    _, kept = speed("threads", "--threads", "2")
+    assert {row["sides"]["peer"]["quality"] for row in kept["cases"][0]["rows"]} == {2}
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems say less")
 def test_memory_of_a_run(speed):
     done, kept = speed("memory")
@@ -198,7 +220,7 @@ def test_real_cases_build_small_data(cases):
     assert "bagged-trees-regressor" in names
     for case in all_cases(cases):
         for params in case.settings(quick=True):
-            data = cases.call(case.data, **params, seed=0, threads=1)
+            data = cases.call(case.data, **{"threads": 1, **params}, seed=0)
             if hasattr(data, "X"):
                 assert len(data.X) == len(data.y) <= 10_000
 
@@ -236,6 +258,11 @@ def test_a_real_case_runs(tmp_path):
         ({"vary": {"n": (1,), "p": (2,)}}, "vary one parameter"),
         ({"quality": len}, "name the metric"),
         ({"quality_margin": 0.0}, "needs a quality"),
+        ({"quality_ratio": 1.0}, "needs a quality"),
+        (
+            {"quality_ratio": 1.0, "quality": len, "metric": "R²", "higher_is_better": True},
+            "lower is better",
+        ),
         ({"growth_limit": 1.0}, "needs a parameter to vary"),
         ({"limit": {"nobody": 1.0}}, "not a peer"),
     ],

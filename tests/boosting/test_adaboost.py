@@ -4,6 +4,7 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification, make_hastie_10_2
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import AdaBoostClassifier as SklearnAdaBoost
@@ -16,6 +17,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._weak_learners import SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import ExponentialRisk
@@ -428,3 +430,29 @@ def test_feature_importances_name_the_learner_that_has_none():
     model = AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(X, y)
     with pytest.raises(AttributeError, match="GaussianNB"):
         _ = model.feature_importances_
+
+
+@pytest.mark.parametrize("max_bins", [None, 255])
+@pytest.mark.parametrize("data", ["linear", "squares", "few values"])
+def test_both_routes_give_the_same_ensemble(data, max_bins):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    if data == "linear":
+        y = X[:, :3].sum(axis=1) + rng.normal(size=3000) > 0
+    else:
+        y = (X[:, :3] ** 2).sum(axis=1) > 2.4
+    if data == "few values":
+        X = np.round(2 * X)
+    weight = rng.exponential(size=3000)
+    model = AdaBoostClassifier(DecisionStumpClassifier(max_bins=max_bins), n_estimators=20)
+    fitted = clone(model).fit(X, y, sample_weight=weight)
+    with numba_disabled():
+        other = clone(model).fit(X, y, sample_weight=weight)
+    for one, same in zip(fitted.estimators_, other.estimators_, strict=True):
+        assert (one.feature_, one.threshold_) == (same.feature_, same.threshold_)
+        assert (one.left_class_, one.right_class_) == (same.left_class_, same.right_class_)
+        assert one.training_error_ == pytest.approx(same.training_error_, abs=1e-12)
+        assert one.left_proba_ == pytest.approx(same.left_proba_, abs=1e-9)
+        assert one.right_proba_ == pytest.approx(same.right_proba_, abs=1e-9)
+    assert fitted.estimator_weights_ == pytest.approx(other.estimator_weights_, abs=1e-10)
+    assert np.array_equal(fitted.predict(X), other.predict(X))

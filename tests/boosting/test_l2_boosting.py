@@ -19,6 +19,7 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
 from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
     CountedGram,
@@ -645,3 +646,28 @@ def test_verbose_prints_progress(capsys):
     X = np.arange(6.0)[:, None]
     L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
     assert "1/50 rounds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_compiled_and_array_loops_give_the_same_sums(weighted, n_folds):
+    rng = np.random.default_rng(0)
+    n, n_cuts = 500, np.array([3, 0, 7, 300])
+    codes = np.asfortranarray(rng.integers(n_cuts + 1, size=(n, 4)).astype(np.uint16))
+    offsets = np.concatenate([[0], np.cumsum(n_cuts)])
+    y = rng.standard_normal(n)
+    options = {
+        "sample_weight": rng.random(n) if weighted else None,
+        "folds": rng.integers(n_folds, size=n) if n_folds > 1 else None,
+    }
+
+    def sums_and_tables():
+        sums = cut_sums(codes, offsets, y, n_folds=n_folds, **options)
+        gram = CountedGram(codes, offsets, sums.left_weight, **options)
+        return sums.left_weight, sums.left_y, *gram._tables(0, [2, 3]), *gram._tables(3, [0])
+
+    fast = sums_and_tables()
+    with numba_disabled():
+        slow = sums_and_tables()
+    for mine, other in zip(fast, slow, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)

@@ -18,6 +18,8 @@ from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
+from sklearn_ensemble_theory.boosting._pursuit import pursuit_rounds
+from sklearn_ensemble_theory.boosting._pursuit.likely_columns import likely_columns
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 
 
@@ -385,3 +387,45 @@ def test_early_stopping_does_not_depend_on_the_unit_of_y(early_stopping, exponen
         scaled.fit(X, np.ldexp(y, exponent))
     assert scaled.n_iter_ == model.n_iter_ > 1
     np.testing.assert_array_equal(scaled.coef_, np.ldexp(model.coef_, exponent))
+
+
+@pytest.mark.parametrize("kind", ["independent", "common factor", "neighbours", "duplicates"])
+def test_guessed_rows_of_the_gram_matrix_change_no_choice(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 120))
+    if kind == "common factor":
+        X += 5 * rng.standard_normal((80, 1))
+    if kind == "neighbours":
+        X = np.cumsum(X, axis=1)
+    if kind == "duplicates":
+        X[:, 60:] = X[:, :60]
+        X[:, 7] = 0.0
+    y = X @ rng.standard_normal(120) + rng.standard_normal(80)
+    sides = []
+    for smallest in (10**6, 2):
+        monkeypatch.setattr(pursuit_rounds, "GUESSED_COLUMNS", smallest)
+        monkeypatch.setattr(pursuit_rounds, "GUESSED_VALUES", smallest)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            sides.append(MatchingPursuitRegressor(50, variant="orthogonal").fit(X, y))
+    np.testing.assert_array_equal(sides[0].selected_, sides[1].selected_)
+    np.testing.assert_allclose(sides[0].residual_norms_, sides[1].residual_norms_, rtol=1e-8)
+
+
+def test_the_guess_is_right_where_all_that_is_chosen_is_a_candidate():
+    X, y, _ = problem(n=300, d=200, k=6, noise=0.1)
+    dictionary = ColumnDictionary(X, np.full(300, 1 / 300), True)
+    correlations = dictionary.products(y - y.mean())
+    rows = GramRows(dictionary)
+    path = pursuit_rounds.orthogonal_pursuit_on_gram(rows, correlations, float(np.mean(y**2)), 6)
+    guessed = likely_columns(dictionary, correlations, np.empty((0, 0)), np.empty((0, 200)), 6, 0)
+    np.testing.assert_array_equal(guessed, path.chosen)
+    # from the middle of the path: the active columns are projected out
+    active = path.chosen[:3]
+    gram = dictionary.gram()
+    factor = np.linalg.cholesky(gram[np.ix_(active, active)])
+    beta = np.linalg.solve(gram[np.ix_(active, active)], correlations[active])
+    c = correlations - beta @ gram[active]
+    c[active] = 0.0
+    guessed = likely_columns(dictionary, c, factor, gram[active], 3, 3)
+    np.testing.assert_array_equal(guessed, path.chosen[3:])

@@ -7,14 +7,16 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.boosting.losses import LogisticLoss, SquaredLoss
 from sklearn_ensemble_theory.erm import ReLUNetwork
-from sklearn_ensemble_theory.erm._relu import hinge_search as _hinge_search
-from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex, best_between
+from sklearn_ensemble_theory.erm._relu import hinge_index as _hinge_index
+from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
+from sklearn_ensemble_theory.erm._relu.hinge_search import best_between
 
 
 def data(seed, tied=False):
@@ -51,8 +53,33 @@ def brute_force(X, t, w):
 @pytest.fixture(params=["every value an edge", "four bins"])
 def bins(request, monkeypatch):
     if request.param == "four bins":
-        monkeypatch.setattr(_hinge_search, "ALL_EDGES", 4)
-        monkeypatch.setattr(_hinge_search, "BINS", 4)
+        monkeypatch.setattr(_hinge_index, "ALL_EDGES", 4)
+        monkeypatch.setattr(_hinge_index, "BINS", 4)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])
+@pytest.mark.parametrize("kind", ["normal", "tied", "noise", "one row", "sorted"])
+def test_compiled_and_array_loops_find_the_same_hinges(bins, criterion, kind):
+    rng = np.random.default_rng(0)
+    n = 1 if kind == "one row" else 2000
+    X = rng.standard_normal((n, 4))
+    X[:, 3] = 0.0
+    y = rng.standard_normal(n) + (0.0 if kind == "noise" else np.abs(X[:, 0]))
+    if kind == "tied":
+        X, y = X.round(), y.round(1)
+    if kind == "sorted":
+        X.sort(axis=0)
+    weight = rng.random(n) + 0.01
+    index = HingeIndex(X)
+    for _ in range(4):
+        target, w = y / np.abs(y).max(), weight / weight.sum()
+        hinge = index.best(target, w, criterion)
+        with numba_disabled():
+            other = HingeIndex(X).best(target, w, criterion)
+        assert hinge[:2] == other[:2]
+        assert hinge[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-12)
+        y = y - 0.5 * hinge.outputs(X[:, hinge.feature])
+        weight = weight * np.exp(0.1 * y)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -111,7 +138,7 @@ def test_bins_with_and_without_an_inside_agree_on_many_rows():
     coarse = HingeIndex(X)
     fine = HingeIndex.__new__(HingeIndex)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_hinge_search, "ALL_EDGES", 10_000)
+        patch.setattr(_hinge_index, "ALL_EDGES", 10_000)
         fine.__init__(X)
     for _ in range(5):
         for criterion in ("squared_error", "inner_product"):

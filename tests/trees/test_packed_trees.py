@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -24,11 +25,11 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory._hot_loops import predict_loops
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._packed.compiled_route import uses_compiled_loops
 from sklearn_ensemble_theory.trees._packed.member_nodes import single_precision_cuts
 from sklearn_ensemble_theory.trees._packed.packed_trees import (
-    PARALLEL_SIZE,
     PackedCache,
     add_in_threads,
     packed_trees,
@@ -38,6 +39,7 @@ from sklearn_ensemble_theory.trees._packed.packed_trees import (
 @pytest.fixture(params=["numba", "no numba"])
 def route(request):
     if request.param == "numba":
+        uses_numba()  # loaded, so that it is used for few rows, too
         yield
     else:
         with numba_disabled():
@@ -156,11 +158,19 @@ def test_few_rows_are_predicted_from_the_trees_themselves():
     X, y = data()
     members = trees_fitted(DecisionTreeRegressor, X, y)
     assert not packed_trees(members, n_rows=1).is_kept
-    # No tree of scikit-learn's is made of a tree that has only its arrays.
-    binned = trees_fitted(BinnedTreeRegressor, X, y)
-    with_arrays = [not m._node_arrays().is_built for m in binned]
-    packed_trees(binned, n_rows=1)
-    assert [not m._node_arrays().is_built for m in binned] == with_arrays
+
+
+@pytest.mark.skipif(not uses_numba(), reason="numba is not installed")
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
+    X, y = data(missing=missing)
+    members = trees_fitted(BinnedTreeRegressor, X, y)
+    sums = packed_trees(members, n_rows=1)
+    out = np.zeros((30, 1))
+    sums.add(X[:30], out)
+    assert not sums.is_kept
+    assert not any(member._node_arrays().is_built for member in members)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X[:30], width=1))
 
 
 def test_compiled_loops_are_plain_loops():
@@ -336,15 +346,16 @@ def test_input_that_the_trees_refuse(route):
 def test_threads_and_rows_do_not_change_the_sums(depth, route):
     X, y = data()
     members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=64, max_depth=depth)
-    rows = np.tile(data(n=512, seed=1)[0], (PARALLEL_SIZE // 64 // 512 + 1, 1))
     sums = packed_trees(members)
+    sums.parallel_size = 2**15
+    rows = data(n=700, seed=1)[0]
     one = add_in_threads(sums, rows, np.zeros((len(rows), 1)), None)
     for n_jobs in (2, 3):
         out = add_in_threads(sums, rows, np.zeros((len(rows), 1)), n_jobs)
         np.testing.assert_array_equal(out, one)
-    out = np.zeros((512, 1))
-    sums.add(rows[:512], out)
-    np.testing.assert_array_equal(one[:512], out)
+    out = np.zeros((511, 1))
+    sums.add(rows[3:514], out)
+    np.testing.assert_array_equal(one[3:514], out)
 
 
 # What is kept
@@ -362,6 +373,18 @@ def test_what_is_laid_out_is_neither_copied_nor_pickled():
         np.testing.assert_array_equal(other.predict(X), expected)
     model.fit(X, y)
     assert not model._packed._kept
+
+
+def test_a_few_rows_do_not_load_numba(monkeypatch):
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    assert not uses_compiled_loops(100)
+    X, y = data()
+    shallow = GradientBoostingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=9)
+    for model in [shallow, RandomForestRegressor(9)]:
+        model.fit(X, y)
+        monkeypatch.delitem(sys.modules, "numba", raising=False)
+        model.predict(X[:9])
+        assert "numba" not in sys.modules
 
 
 def test_several_threads_lay_out_once():

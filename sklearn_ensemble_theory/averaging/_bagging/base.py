@@ -7,13 +7,13 @@ section "What a forest overrides".
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 from warnings import warn
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn import config_context
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import delayed
@@ -29,11 +29,14 @@ from sklearn_ensemble_theory._compat import (
     fit_context,
     raise_for_params,
     routing_enabled,
+    validate_parameters,
 )
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._trees import is_tree
+from sklearn_ensemble_theory._trees import check_counts, is_tree, reads_single_precision
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._weak_learners import prepare_members
+from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
 from sklearn_ensemble_theory.averaging._bagging.fitted_members import FittedMembersMixin
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
@@ -68,6 +71,7 @@ class BaseBagging(
     warm_start: bool
     random_state: RandomStateLike
     verbose: int
+    max_bins: int | Literal["auto"] | None
     delta: float
 
     _parameter_constraints: dict = {
@@ -86,6 +90,7 @@ class BaseBagging(
         "bootstrap_features": ["boolean"],
         "oob_score": ["boolean", callable],
         "warm_start": ["boolean"],
+        "max_bins": [StrOptions({"auto"}), None, Interval(Integral, 2, 255, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],
@@ -213,16 +218,31 @@ class BaseBagging(
         y, description = self._encode_y(y)
         classes = description.get("classes_")
         n_features = X.shape[1]
-        X, checked = member_input(estimator, X)
+        routed = self._route(fit_params, "fit")
+        estimator = with_bins(estimator, X, y, self.max_bins)
+        if reads_single_precision(estimator):
+            validate_parameters(estimator)
+            check_counts(estimator, y)
+        scheme = self._make_scheme(y, sample_weight, classes)
+        prepared, checked = None, False
+        if not routed and can_be_binned(X, y):
+            prepared = prepare_members(estimator, X, scheme.sample_weight)
+        if prepared is None:
+            X, checked = member_input(estimator, X)
+        elif classes is None:
+            y = y.astype(np.float64, copy=False)
+        plain = prepared is not None or is_tree(estimator)
         spec = self._make_member_spec(
-            estimator=estimator,
+            estimator=clone(estimator) if plain else estimator,
             n_features=n_features,
-            scheme=self._make_scheme(y, sample_weight, classes),
-            weighted=takes_sample_weight(estimator),
+            scheme=scheme,
+            weighted=prepared is not None or takes_sample_weight(estimator),
+            plain=plain,
+            prepared=prepared,
             checked=checked,
             out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
             n_classes=0 if classes is None else len(classes),
-            fit_params=self._route(fit_params, "fit"),
+            fit_params=routed,
         )
         self._check_combination(spec)
 
@@ -255,7 +275,7 @@ class BaseBagging(
         self.estimators_features_ = (self.estimators_features_ if continued else []) + features
         self._seeds = np.concatenate([self._seeds[:n_known] if continued else [], seeds])
         self._seeds = self._seeds[: len(self.estimators_)].astype(int)
-        self._member_spec = replace(spec, estimator=None, fit_params={})
+        self._member_spec = spec.without_data()
         self._packed = PackedCache()
         self._set_out_of_bag(oob)
         return self
@@ -307,11 +327,10 @@ class BaseBagging(
         context = self._init_callback_context(max_subtasks=len(seeds))
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         progress = Progress(type(self).__name__, len(seeds), self.verbose)
-        results = in_order(
-            (delayed(fit_member)(spec, X, y, seed) for seed in seeds),
-            n_jobs=self.n_jobs,
-            prefer="threads" if is_tree(spec.estimator) else None,
-        )
+        tasks = (delayed(fit_member)(spec, X, y, seed) for seed in seeds)
+        # The parameters of a plain learner have been validated, once for all members.
+        with config_context(skip_parameter_validation=spec.plain or None):
+            results = in_order(tasks, n_jobs=self.n_jobs, prefer="threads" if spec.plain else None)
         members: list[BaseEstimator] = []
         features: list[np.ndarray] = []
 
@@ -321,7 +340,7 @@ class BaseBagging(
                 "estimator_": spec.estimator,
                 "estimators_": list(members),
                 "estimators_features_": list(features),
-                "_member_spec": spec,
+                "_member_spec": spec.without_data(),
             }
 
         for member, columns, outside in results:

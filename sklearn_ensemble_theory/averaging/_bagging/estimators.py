@@ -85,6 +85,13 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
     verbose : int, default=0
         1 prints progress every few seconds, 2 after every member.
 
+    max_bins : int, "auto" or None, default="auto"
+        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to 255,
+        into which the columns of X are cut, once for all members, so that members are
+        :class:`BinnedTreeRegressor`. `None` is exact trees. `"auto"` is exact trees up to 10,000
+        rows, and 255 bins above where X is dense, y has one output and a binned tree has the
+        base learner's parameters.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
@@ -184,6 +191,7 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
         self.estimator = estimator
@@ -197,6 +205,7 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+        self.max_bins = max_bins
         self.delta = delta
 
     def _get_estimator(self) -> BaseEstimator:
@@ -263,6 +272,13 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         `"soft"` averages the members' probabilities (a member without `predict_proba` votes);
         `"hard"` is the majority vote, which is consistent whenever a single member is
         [Ghoshdastidar, theorem En.1].
+
+    max_bins : int, "auto" or None, default="auto"
+        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to 255,
+        into which the columns of X are cut, once for all members, so that members are
+        :class:`BinnedTreeClassifier`. `None` is exact trees. `"auto"` is exact trees up to 10,000
+        rows, and 255 bins above where X is dense and a binned tree has the base learner's
+        parameters.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -370,6 +386,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         random_state: RandomStateLike = None,
         verbose: int = 0,
         voting: Literal["soft", "hard"] = "soft",
+        max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
         self.estimator = estimator
@@ -384,6 +401,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         self.random_state = random_state
         self.verbose = verbose
         self.voting = voting
+        self.max_bins = max_bins
         self.delta = delta
 
     def _get_estimator(self) -> BaseEstimator:

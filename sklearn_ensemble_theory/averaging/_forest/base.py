@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -55,7 +55,9 @@ class ForestMemberSpec(MemberSpec):
         return np.arange(self.n_features)
 
     def unfitted_member(self, seed: int) -> BaseEstimator:
-        return clone(self.estimator).set_params(random_state=seed)
+        member = self._copied()
+        member.random_state = seed
+        return member
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -89,15 +89,21 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
         constrained.
 
+    max_bins : int, "auto" or None, default="auto"
+        Number of bins, 2 to 255, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeRegressor`. `None` is scikit-learn's exact trees. `"auto"` is
+        exact trees up to 10,000 rows, and 255 bins above where X is dense, y has one output and
+        the criterion is squared error or Poisson.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
     Attributes
     ----------
-    estimator_ : DecisionTreeRegressor
+    estimator_ : DecisionTreeRegressor or BinnedTreeRegressor
         The tree that the members are clones of.
 
-    estimators_ : list of DecisionTreeRegressor
+    estimators_ : list of the same
         The fitted trees.
 
     estimators_features_ : list of ndarray
@@ -135,8 +141,9 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
     Notes
     -----
     The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s log
-    s) for each draw. With the same `random_state` the trees are those of scikit-learn's class
-    (release 1.9), fitted to the distinct rows with their counts.
+    s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
+    `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
+    distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
 
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
@@ -189,6 +196,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | None = None,
+        max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -209,6 +217,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         self.ccp_alpha = ccp_alpha
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
         self.delta = delta
 
 
@@ -286,15 +295,20 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     voting : {"soft", "hard"}, default="soft"
         `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
 
+    max_bins : int, "auto" or None, default="auto"
+        Number of bins, 2 to 255, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees. `"auto"` is
+        exact trees up to 10,000 rows, and 255 bins above where X is dense.
+
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
     Attributes
     ----------
-    estimator_ : DecisionTreeClassifier
+    estimator_ : DecisionTreeClassifier or BinnedTreeClassifier
         The tree that the members are clones of.
 
-    estimators_ : list of DecisionTreeClassifier
+    estimators_ : list of the same
         The fitted trees.
 
     estimators_features_ : list of ndarray
@@ -335,8 +349,9 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     Notes
     -----
     The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s log
-    s) for each draw. With the same `random_state` the trees are those of scikit-learn's class
-    (release 1.9), fitted to the distinct rows with their counts.
+    s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
+    `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
+    distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
 
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
@@ -392,6 +407,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | None = None,
         voting: Literal["soft", "hard"] = "soft",
+        max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
@@ -414,6 +430,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.voting = voting
+        self.max_bins = max_bins
         self.delta = delta
 
     def _class_weights(

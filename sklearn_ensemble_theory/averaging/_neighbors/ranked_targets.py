@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+
 # Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
 # of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
 # that are not tied falls below it about R^2 d / 2 times in 10^10 points (R ranks, d features), and
@@ -75,6 +77,24 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
     return first, point
 
 
+def _without(distances, points, own):
+    """The neighbours without the row's own point, which is a point of one row only.
+
+    A row may be missing among its own nearest, if as many others are at distance 0: then any of
+    them can be left out.
+    """
+    shape = len(points), points.shape[1] - 1
+    if uses_numba() and points.dtype == np.int64:
+        from sklearn_ensemble_theory._hot_loops.neighbor_loops import leave_out
+
+        kept = np.empty(shape), np.empty(shape, dtype=np.int64)
+        leave_out(distances, points, own, kept)
+        return kept
+    is_own = points == own[:, None]
+    is_own[:, -1] |= ~is_own.any(axis=1)
+    return distances[~is_own].reshape(shape), points[~is_own].reshape(shape)
+
+
 class RankedBlock:
     """The neighbours of a block of rows, and their targets by rank."""
 
@@ -87,19 +107,17 @@ class RankedBlock:
         own: np.ndarray | None = None,
     ):
         own_place = None
-        if own is not None:
-            is_own = points == own[:, None]
-            if counts is None:
-                # A row may be missing among its own nearest, if as many others are at distance 0:
-                # then any of them can be left out.
-                is_own[:, -1] |= ~is_own.any(axis=1)
-                shape = len(points), points.shape[1] - 1
-                distances = distances[~is_own].reshape(shape)
-                points = points[~is_own].reshape(shape)
-            else:
-                own_place = is_own
+        if own is not None and counts is None:
+            distances, points = _without(distances, points, own)
+        elif own is not None:
+            own_place = points == own[:, None]
         starts = np.ones(points.shape, dtype=bool)
-        np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
+        if uses_numba():
+            from sklearn_ensemble_theory._hot_loops.neighbor_loops import tie_starts
+
+            tie_starts(distances, 1 - TIE_RTOL, starts)
+        else:
+            np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
         self.points, self.starts, self.n_ranks, self.own_place = points, starts, n_ranks, own_place
         self.counts = None if counts is None else counts[points]
         if own_place is not None:

@@ -9,6 +9,8 @@ from joblib import effective_n_jobs
 from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.averaging._neighbors.euclidean_tree import EuclideanTree
 from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import RankedBlock
 
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
@@ -59,10 +61,11 @@ def index_points(
 
 
 class MinkowskiTree:
-    """SciPy's k-d tree with the interface of `NearestNeighbors`.
+    """A k-d tree with the interface of `NearestNeighbors`.
 
-    It is faster than scikit-learn's tree for hundreds of neighbours per query. Splits are at
-    sliding midpoints: medians are slow to find among many equal values.
+    SciPy's, which is faster than scikit-learn's for hundreds of neighbours per query; for Euclidean
+    distances an `EuclideanTree` where loops are compiled, which is several times as fast. SciPy's
+    splits are at sliding midpoints: its medians are slow to find among many equal values.
     """
 
     metric = "minkowski"
@@ -71,13 +74,16 @@ class MinkowskiTree:
         self._build(points, leaf_size, power, n_jobs)
 
     def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
-        self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
-        self.power, self.n_jobs = power, n_jobs
+        self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
+        self.tree: KDTree | EuclideanTree
+        if power == 2 and uses_numba():
+            self.tree = EuclideanTree(points, leaf_size)
+        else:
+            self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Not the compiled tree, which not every format can store: it is built again quickly.
-        points, leaf_size = np.asarray(self.tree.data), int(self.tree.leafsize)
-        return {"arguments": (points, leaf_size, self.power, self.n_jobs)}
+        # Not the tree, which not every format or machine can read: it is built again quickly.
+        return {"arguments": (self.points, self.leaf_size, self.power, self.n_jobs)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._build(*state["arguments"])

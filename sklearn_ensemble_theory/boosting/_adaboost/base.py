@@ -35,10 +35,10 @@ from sklearn_ensemble_theory._weak_learners import (
 )
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._adaboost.coefficients import ConfidenceStep, VotingStep
+from sklearn_ensemble_theory.boosting._adaboost.margins import margin_risk
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
-from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
 from sklearn_ensemble_theory.boosting._core.steps import Step
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
@@ -131,7 +131,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             step = VotingStep(self.learning_rate, task)
         else:
             step = ConfidenceStep(self.learning_rate)
-        rounds = boost(MarginRisk(weight), learner, step, np.zeros(weight.shape))
+        rounds = boost(margin_risk(weight), learner, step, np.zeros(weight.shape))
         found, stop_reason = self._take(rounds)
         if not found:
             found = [self._without_edge(learner, weight, rounds.stop_details)]

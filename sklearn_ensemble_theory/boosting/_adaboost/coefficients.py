@@ -7,7 +7,9 @@ import numpy as np
 from scipy.special import logsumexp
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._weak_learners import ClassTask, HammingTask
+from sklearn_ensemble_theory.boosting._adaboost.margins import is_votes
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk, RiskState
 from sklearn_ensemble_theory.boosting._core.steps import LearningRate, Step, StepResult
 
@@ -76,6 +78,14 @@ class VotingStep(Step):
         alpha = math.log1p(-error) - log_error + math.log(self.K - 1)
         alpha = self.rate(t) * alpha
         return StepResult(alpha * (self.K - 1) ** 2 / self.K, VoteDetails(error, alpha))
+
+    def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
+        if is_votes(psi) and uses_numba():
+            from sklearn_ensemble_theory._hot_loops import vote_loops
+
+            vote_loops.add_votes(u.ravel(), psi.ravel(), b)
+        else:
+            super().move(u, psi, b)
 
 
 class ConfidenceStep(Step):

@@ -127,7 +127,15 @@ class GramRows(RowCache):
         size[self.is_kept] = -1.0
         size[j] = np.inf
         likely = np.argpartition(-size, self.block - 1)[: self.block]
-        likely = np.sort(likely[size[likely] > 0])
+        return self.compute(j, likely[size[likely] > 0], recent)
+
+    def compute(self, j: int, likely: np.ndarray, recent: Sequence[int] = ()) -> np.ndarray:
+        """Compute row j and those of `likely` that are not kept; see `load`."""
+        wanted = np.zeros(len(self.views), dtype=bool)
+        wanted[likely] = True
+        wanted[self.is_kept] = False
+        wanted[j] = True
+        likely = np.flatnonzero(wanted)
         self.make_room(len(likely), recent)
         rows = self.dictionary.products(self.dictionary.columns(likely))
         self.keep(j, likely.tolist(), rows)

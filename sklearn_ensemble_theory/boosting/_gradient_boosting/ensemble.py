@@ -15,6 +15,7 @@ from sklearn_ensemble_theory.boosting.losses import Loss
 from sklearn_ensemble_theory.trees._packed.packed_trees import (
     PackedCache,
     TreeSums,
+    add_in_threads,
     packed_trees,
 )
 
@@ -39,6 +40,8 @@ class AdditiveModel:
     steps, train_scores, validation_scores : lists of float
     stop_reason : str
     packed : PackedCache
+    n_jobs : int or None
+        Threads that predict.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class AdditiveModel:
         self.validation_scores: list[float] = []
         self.stop_reason = "n_estimators"
         self.packed = PackedCache()
+        self.n_jobs: int | None = 1
 
     @classmethod
     def of(cls, estimator: Any) -> AdditiveModel:
@@ -66,6 +70,7 @@ class AdditiveModel:
         model.steps = estimator.steps_.tolist()
         model.train_scores = estimator.train_scores_.tolist()
         model.validation_scores = list(getattr(estimator, "validation_scores_", []))
+        model.n_jobs = getattr(estimator, "n_jobs", 1)
         model.packed = getattr(estimator, "_packed", model.packed)
         return model
 
@@ -102,7 +107,7 @@ class AdditiveModel:
         u = self.initial_scores(X)
         sums = self._tree_sums(X)
         if sums is not None:
-            sums.add(X, u.reshape(-1, self.n_scores))
+            add_in_threads(sums, X, u.reshape(-1, self.n_scores), self.n_jobs)
             return u
         for members, b in zip(self.members, self.steps):
             u += b * outputs(members, X)

@@ -18,13 +18,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+
 __all__ = ["CountedGram", "CutSums", "StoredGram", "cut_offsets", "cut_sums"]
 
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
-# row and other feature, for each product of two cuts, and for the calls that count a cut.
-_ROW_OF_TABLE, _ROW_OF_CUT, _CELL, _CALLS = 2, 4, 15, 3e5
+# row and other feature (by compiled loops), for each product of two cuts, and for the calls that
+# count a cut.
+_ROW_OF_TABLE, _ROW_OF_COMPILED_TABLE, _ROW_OF_CUT, _CELL, _CALLS = 2, 0.5, 4, 15, 3e5
 
 
 def cut_offsets(edges):
@@ -87,7 +90,15 @@ def cut_sums(codes, offsets, y, sample_weight=None, folds=None, n_folds=1):
             return np.atleast_1d(len(y) if values is None else values.sum()).astype(float)
         return np.bincount(folds, weights=values, minlength=n_folds).astype(float)
 
-    for j in np.flatnonzero(n_cuts):
+    used = np.flatnonzero(n_cuts)
+    if uses_numba():
+        fold = np.zeros(len(y), np.uint32) if folds is None else folds.astype(np.uint32)
+        for values, sums in [(sample_weight, left_weight), (wy, left_y)]:
+            tables = _compiled_tables(fold, n_folds, codes, used, n_cuts + 1, values)
+            for j, table in zip(used, tables):
+                sums[:, offsets[j] : offsets[j + 1]] = np.cumsum(table, axis=1)[:, :-1]
+        used = used[:0]
+    for j in used:
         n_bins = n_cuts[j] + 1
         bins = codes[:, j].astype(np.intp)
         if folds is not None:
@@ -97,6 +108,24 @@ def cut_sums(codes, offsets, y, sample_weight=None, folds=None, n_folds=1):
             cumulated = np.cumsum(of_bin.reshape(n_folds, n_bins), axis=1)
             sums[:, offsets[j] : offsets[j + 1]] = cumulated[:, :-1]
     return CutSums(per_fold(sample_weight), per_fold(wy), per_fold(wy * y), left_weight, left_y)
+
+
+def _compiled_tables(first, n_first, codes, others, n_bins, weight):
+    """The weight (None: the number) of the rows by `first` and by the bin of each other column.
+
+    A list of arrays of shape (n_first, B).
+    """
+    from sklearn_ensemble_theory._hot_loops.table_loops import add_counts, add_weights
+
+    others = np.asarray(others, dtype=np.intp)
+    widths = n_bins[others]
+    starts = np.concatenate([[0], np.cumsum(n_first * widths)]).astype(np.intp)
+    tables = np.zeros(starts[-1], dtype=np.int64 if weight is None else np.float64)
+    if weight is None:
+        add_counts(first, codes.T, others, widths, starts, tables)
+    else:
+        add_weights(first, codes.T, others, widths, weight, starts, tables)
+    return [t.reshape(n_first, -1) for t in np.split(tables, starts[1:-1])]
 
 
 class _Groups:
@@ -159,7 +188,8 @@ class CountedGram(_Groups):
         m = np.diff(offsets)
         if patience is None:
             one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + _CELL * self.n_cuts
-            patience = (_ROW_OF_TABLE * n_rows * p + _CELL * m * self.n_cuts) / one_cut
+            row = _ROW_OF_COMPILED_TABLE if uses_numba() else _ROW_OF_TABLE
+            patience = (row * n_rows * p + _CELL * m * self.n_cuts) / one_cut
         self.patience = np.where(m > self.max_cuts, np.inf, patience)
         self.n_single = np.zeros(p, dtype=np.intp)
         self.blocks = OrderedDict()
@@ -217,6 +247,14 @@ class CountedGram(_Groups):
         """The weight of the rows in each bin of j and each of each other feature: (k, B_j, B)."""
         n_bins = np.diff(self.offsets) + 1
         n_folds = len(self.left_weight)
+        if uses_numba():
+            first = self.codes[:, j].astype(np.uint32)
+            if self.folds is not None:
+                first += (n_bins[j] * self.folds).astype(np.uint32)
+            found = _compiled_tables(
+                first, n_folds * n_bins[j], self.codes, others, n_bins, self.sample_weight
+            )
+            return [t.reshape(n_folds, n_bins[j], -1) for t in found]
         counted = np.intp if self.sample_weight is None else np.float64
         tables = [np.zeros(n_folds * n_bins[j] * n_bins[other], counted) for other in others]
         bins = np.empty(min(_BLOCK_ROWS, len(self.codes)), dtype=np.intp)

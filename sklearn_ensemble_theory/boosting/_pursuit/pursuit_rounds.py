@@ -14,13 +14,18 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import daxpy, idamax
 
+from sklearn_ensemble_theory.boosting._core.column_dictionary import BLOCK
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory.boosting._pursuit.likely_columns import likely_columns
 
 # Correlations below this share of the residual's norm at the start are rounding errors.
 EXHAUSTED = 1e-13
 # A column whose part outside the span of the active ones has a mean square below this would make
 # the normal equations as ill conditioned as rounding allows.
 DEPENDENT = 1e-10
+# With fewer columns, or values of X, the rows of the Gram matrix that are likely to be needed are
+# not guessed by a pursuit among some of the columns.
+GUESSED_COLUMNS, GUESSED_VALUES = 384, 2**20
 
 
 class PursuitPath(NamedTuple):
@@ -159,6 +164,7 @@ def orthogonal_pursuit_on_gram(
     """
     d = len(correlations)
     n_rounds = min(n_rounds, d)
+    is_guessed = d >= GUESSED_COLUMNS and rows.dictionary.n * d >= GUESSED_VALUES
     floor, target = EXHAUSTED * np.sqrt(square), tol**2 * square
     L = np.zeros((n_rounds, n_rounds), order="F")
     gram = np.empty((n_rounds, d))
@@ -176,7 +182,15 @@ def orthogonal_pursuit_on_gram(
         if abs(c[k]) <= floor:
             reason = "exhausted"
             break
-        row, t = rows.get(k, c, chosen), len(chosen)
+        t = len(chosen)
+        row = rows.views[k]
+        if row is None and not is_guessed:
+            row = rows.load(k, c, chosen)
+        elif row is None:
+            n_most = min(n_rounds - t, 2 * BLOCK - 1)
+            n_kept = int(np.count_nonzero(rows.is_kept))
+            likely = likely_columns(rows.dictionary, c, L[:t, :t], gram[:t], n_most, n_kept)
+            row = rows.compute(k, likely, chosen)
         inner = _solve(L[:t, :t], row[chosen])
         outside = row[k] - inner @ inner
         available[k] = False

@@ -14,7 +14,8 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, HingeIndex, hinge_values
+from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
+from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
 from sklearn_ensemble_theory.erm._relu.relu_rounds import ReLURounds
 

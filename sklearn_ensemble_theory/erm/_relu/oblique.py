@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory.erm._relu.hinge_search import HingeIndex
+from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
 
 # An ascent ends when a step gains less than this share.
 SMALLEST_GAIN = 1e-6

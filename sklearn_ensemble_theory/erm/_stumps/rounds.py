@@ -22,6 +22,7 @@ from sklearn_ensemble_theory._weak_learners import (
 from sklearn_ensemble_theory.erm._stumps.hamming import HAMMING_CRITERIA, HammingRounds
 from sklearn_ensemble_theory.erm._stumps.joint import JointSearch, cells_of
 from sklearn_ensemble_theory.erm._stumps.joint_bounds import RowFalls
+from sklearn_ensemble_theory.erm._stumps.side_search import side_index
 from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     ClassSquares,
     LeastSquares,
@@ -49,23 +50,24 @@ class StumpRounds:
         For the quantiles of the bins.
     max_bins : int or None
     objective : Objective
+    for_many : bool, default=True
+        False for a single search, which compiled loops are not loaded for.
     """
 
     is_exact = True
 
     def __init__(
-        self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None, objective: "Objective"
+        self,
+        X: np.ndarray,
+        weight: np.ndarray | None,
+        max_bins: int | None,
+        objective: "Objective",
+        for_many: bool = True,
     ) -> None:
         self.objective = objective
         self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
-        self.index = ColumnIndex(
-            X,
-            max_bins,
-            weight,
-            objective.codes,
-            objective.n_classes,
-            objective.search_bins(len(X)),
-        )
+        index = objective.compiled_index(X, weight, max_bins) if for_many else None
+        self.index = objective.index(X, weight, max_bins) if index is None else index
 
     def search(self, target: np.ndarray | None, weight: np.ndarray) -> tuple[Split, Any, Any]:
         """The best split and what its two sides return (classes as codes)."""
@@ -82,8 +84,8 @@ class StumpRounds:
 def stump_rounds(
     X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
 ) -> StumpRounds:
-    """`StumpRounds` for a task that has an objective."""
-    return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps))
+    """`StumpRounds` for a single search for a task that has an objective."""
+    return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps), for_many=False)
 
 
 def prepare_stumps(
@@ -94,7 +96,7 @@ def prepare_stumps(
         return HammingRounds(X, weight, task, max_bins, stumps.regressor)
     if task.kind not in OBJECTIVES:
         return None
-    return stump_rounds(X, weight, task, max_bins, stumps)
+    return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps))
 
 
 class Objective:
@@ -119,9 +121,18 @@ class Objective:
         """Coarse bins of the exact search over n rows (see `ColumnIndex`)."""
         return None
 
+    def index(self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None) -> ColumnIndex:
+        """The columns, sorted or binned."""
+        bins = self.search_bins(len(X))
+        return ColumnIndex(X, max_bins, weight, self.codes, self.n_classes, bins)
+
+    def compiled_index(self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None) -> Any:
+        """The columns for compiled searches; None where there are none."""
+        return None
+
     def search(
         self,
-        index: ColumnIndex,
+        index: Any,
         target: np.ndarray | None,
         weight: np.ndarray,
         scores: np.ndarray | None,
@@ -130,7 +141,7 @@ class Objective:
         raise NotImplementedError
 
     def member(
-        self, index: ColumnIndex, weight: np.ndarray, split: Split, left: Any, right: Any
+        self, index: Any, weight: np.ndarray, split: Split, left: Any, right: Any
     ) -> tuple[Any, np.ndarray]:
         """The fitted stump and its outputs on the rows."""
         raise NotImplementedError
@@ -160,12 +171,24 @@ class SignObjective(RealObjective):
         size = np.abs(moment).sum()
         if size > 0:
             moment = moment / size
-        masses = None
-        if index.exact and index.binned:
-            masses = index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
-        split = index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
-        left, right = (1.0 if side[0] > 0 else -1.0 for side in (split.left, split.right))
+        if index.by_sides:
+            index.set_sides(moment > 0)
+            split = index.best(np.abs(moment))
+        else:
+            masses = None
+            if index.exact and index.binned:
+                masses = index.column_masses([np.maximum(-moment, 0.0), np.maximum(moment, 0.0)])
+            split = index.best(SignedZeroOne, moment[None], masses, size=1.0, rough=True)
+        left, right = (1.0 if _moment(side) > 0 else -1.0 for side in (split.left, split.right))
         return split, left, right
+
+    def compiled_index(self, X, weight, max_bins):
+        return side_index(X, weight, max_bins, np.zeros(len(X), dtype=bool))
+
+
+def _moment(masses: np.ndarray) -> float:
+    """S of one side, from the masses of `SignedZeroOne` or from those of both sides."""
+    return float(masses[0] if len(masses) == 1 else masses[1] - masses[0])
 
 
 class MeanObjective(RealObjective):
@@ -266,7 +289,7 @@ class ErrorObjective(ClassObjective):
         """Which rows are classified correctly."""
         return np.where(on_left, self.codes == left, self.codes == right)
 
-    def shares(self, weight: np.ndarray, on_left: np.ndarray, split: Split) -> list:
+    def shares(self, weight: np.ndarray, on_left: Any, split: Split) -> list:
         """The classes' shares of the weight on each side."""
         sides = split.left, np.maximum(split.right, 0.0)
         return [side / side.sum() if side.sum() > 0 else sum(sides) for side in sides]
@@ -279,19 +302,40 @@ class TwoClassErrorObjective(ErrorObjective):
         super().__init__(task, stumps)
         self.signs, self.second = task.signs, task.codes == 1
 
+    def compiled_index(self, X, weight, max_bins):
+        return side_index(X, weight, max_bins, self.second)
+
     def search(self, index, target, weight, scores):
-        masses = index.class_masses(weight) if index.exact and index.binned else None
-        columns = (self.signs * weight)[None]
-        split = index.best(SignedZeroOne, columns, masses, size=1.0, rough=True)
-        left, right = int(split.left[0] > 0), int(split.right[0] > 0)
+        if index.by_sides:
+            split = index.best(weight)
+        else:
+            masses = index.class_masses(weight) if index.exact and index.binned else None
+            columns = (self.signs * weight)[None]
+            split = index.best(SignedZeroOne, columns, masses, size=1.0, rough=True)
+        left, right = int(_moment(split.left) > 0), int(_moment(split.right) > 0)
         return split, left, left if split.threshold == np.inf else right
+
+    def member(self, index, weight, split, left, right):
+        if not index.by_sides:
+            return super().member(index, weight, split, left, right)
+        # The masses of the classes are known, so no pass over the rows is needed for them.
+        stump = self.classifier._of_labels(
+            self.classes,
+            index.p,
+            split,
+            (left, right),
+            ErrorObjective.shares(self, weight, None, split),
+            float(split.left[1 - left] + split.right[1 - right]),
+        )
+        correct = self.correct(index.is_left(split), left, right)
+        return stump, correct.view(np.int8) * np.int8(2) - np.int8(1)
 
     def correct(self, on_left: np.ndarray, left: int, right: int) -> np.ndarray:
         if left == right:
             return super().correct(on_left, left, right)
         return np.equal(on_left, self.second if left else ~self.second)
 
-    def shares(self, weight: np.ndarray, on_left: np.ndarray, split: Split) -> list:
+    def shares(self, weight: np.ndarray, on_left: Any, split: Split) -> list:
         mass, moments = inner(weight, on_left), (split.left[0], split.right[0])
         everywhere = 0.5 * (1 + sum(moments))
         return [

@@ -51,8 +51,11 @@ class SignedZeroOne(_Criterion):
 
     @staticmethod
     def bound(low, high, total):
-        mass = total.sum(axis=0)
-        return 2 * ZeroOne.bound(low, high, total) - mass
+        # The gain is convex in S, which lies between these two in the bin.
+        most, least, whole = high[1] - low[0], low[1] - high[0], total[1] - total[0]
+        return np.maximum(
+            np.abs(most) + np.abs(whole - most), np.abs(least) + np.abs(whole - least)
+        )
 
 
 class _TwoClasses(_Criterion):

@@ -94,6 +94,8 @@ class ColumnIndex:
     Memory beside X: at most 10 n p bytes for the exact search, 1 to 6 n p for the binned one.
     """
 
+    by_sides = False  # `side_search` has the columns of which this is true
+
     def __init__(
         self, X, max_bins=None, sample_weight=None, classes=None, n_classes=None, search_bins=None
     ):
@@ -225,7 +227,10 @@ class ColumnIndex:
             return self._choose_edge(task, left, gains)
         low = np.concatenate([np.zeros_like(high[:, :, :1]), high[:, :, :-1]], axis=2)
         # Sums by bin and sums by row differ by rounding: one slack for that and one for ties.
-        wanted = max(task.base, np.max(gains, initial=-np.inf)) - 2 * task.slack
+        wanted = np.max(gains, initial=-np.inf) - 2 * task.slack
+        # No bin whose bound is the constant's gain holds a threshold that is better. Where the
+        # constant is the best, these may be all bins.
+        wanted = max(task.base + 0.5 * task.slack, wanted)
         bounds = criterion.bound(low, high, high[:, :1, -1:])
         feature, code = np.nonzero((bounds >= wanted) & (np.diff(self.starts) > 0))
         low = low if merged else criterion.merge(low)

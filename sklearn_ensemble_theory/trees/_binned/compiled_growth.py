@@ -43,18 +43,10 @@ def grow(
         by_row = _spread(target, rows, columns.n_rows), _spread(weight, rows, columns.n_rows)
     if n_classes:
         by_row = None, None
-    targets = tuple(
-        _NOTHING_REAL if one is None or not len(one) else np.asarray(one, dtype=np.float64)
-        for one in by_row
-    )
+    targets = tuple(_NOTHING_REAL if one is None else padded(one) for one in by_row)
     target_unit, weight_unit, gain_unit, total = units
-    plan = (
-        form,
-        bits,
-        CRITERIA[options.criterion],
-        options.max_features or p,
-        options.random_splits,
-    )
+    n_drawn = options.max_features or p
+    plan = (form, bits, CRITERIA[options.criterion], n_drawn, options.random_splits)
     limits = (
         options.max_depth,
         options.max_leaf_nodes,
@@ -89,6 +81,8 @@ def grow(
     )
     loop = tree_loops.grow_best_first if options.max_leaf_nodes else tree_loops.grow_depth_first
     n_nodes, depth = loop(*arguments, out)
+    if n_classes == 1:
+        out[2][:] = 1.0  # the loops count the rows of the second of two classes
     return _arrays(columns, [one[:n_nodes] for one in out], depth)
 
 
@@ -100,6 +94,12 @@ def _capacity(m: int, options: GrowthOptions) -> int:
     if options.max_depth < 30:
         n_leaves = min(n_leaves, 2**options.max_depth)
     return 2 * n_leaves - 1
+
+
+def padded(values: np.ndarray) -> np.ndarray:
+    """As an array of at least two numbers: to the loops, one of a single number is none at all."""
+    values = np.asarray(values, dtype=np.float64)
+    return values if len(values) > 1 else np.append(values, 0.0)
 
 
 def _spread(values, rows, n):

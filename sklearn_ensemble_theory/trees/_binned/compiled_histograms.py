@@ -7,7 +7,11 @@ import numpy as np
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
 from sklearn_ensemble_theory.trees._binned import compiled_growth
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-from sklearn_ensemble_theory.trees._binned.compiled_growth import integer_scale, thresholds_of
+from sklearn_ensemble_theory.trees._binned.compiled_growth import (
+    integer_scale,
+    padded,
+    thresholds_of,
+)
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.threaded_histograms import (
     fill_in_threads,
@@ -91,7 +95,7 @@ class CompiledHistogramGrower:
         n_forms = 1 if weights.is_packed else 2
         tables, values = self._buffers(n_forms)
         options = self._options(weights, scale)
-        shared = self.data, (self.q, weights.r), values, self.rows, n_rows, tables
+        shared = self.data, (self.q, weights.r, gradient), values, self.rows, n_rows, tables
         used = n_rows or self.columns.n_rows
         if self.team.n_threads > 1 and used * self.columns.n_features >= _LEAST_SHARED_VALUES:
             n_nodes = grow_in_threads(self.team, *shared, nodes=self.nodes, options=options)
@@ -121,7 +125,7 @@ class CompiledHistogramGrower:
         if rows is not None:
             gradient = gradient[rows]
             weight = None if weight is None else weight[rows]
-        given = _NOTHING_REAL if weight is None else weight
+        given = _NOTHING_REAL if weight is None else padded(weight)
         parts = self.team.run(
             sum_of_sizes, [(gradient, given, *chunk) for chunk in row_chunks(len(gradient))]
         )
@@ -170,7 +174,7 @@ class CompiledHistogramGrower:
     def _result(self, n_nodes, gradient, weights, scale, square, rows):
         from sklearn_ensemble_theory._hot_loops import boosted_tree_loops as loops
 
-        spans, sums, _, _ = (one[:n_nodes] for one in self.nodes)
+        spans, sums, reals, _ = (one[:n_nodes] for one in self.nodes)
         number = np.empty(n_nodes, np.int64)
         loops.number_nodes(self.nodes, n_nodes, number)
         node = np.empty(self.columns.n_rows, np.min_scalar_type(max(n_nodes - 1, 0)))
@@ -184,10 +188,10 @@ class CompiledHistogramGrower:
             gradient,
             weight=weights.given,
         )
-        tree = self._arrays(spans, sums, squares, number, weights, scale)
+        tree = self._arrays(spans, sums, reals, squares, number, weights, scale)
         return tree, node if rows is None else tree.leaves(self.columns.codes)
 
-    def _arrays(self, spans, sums, squares, number, weights, scale):
+    def _arrays(self, spans, sums, reals, squares, number, weights, scale):
         m = len(number)
         left, right = spans[:, 5], spans[:, 6]
         inner = np.flatnonzero(left != LEAF)
@@ -209,7 +213,10 @@ class CompiledHistogramGrower:
         feature = np.full(m, -2, np.int32)
         feature[inner] = spans[inner, 7]
         renumbered = np.append(number, LEAF).astype(np.int32)
-        l2 = self.options.l2_regularization
+        # Cuts of features without a constraint may lead outside of the bounds, as in scikit-learn.
+        value = moment / (weight + self.options.l2_regularization)
+        bounds = reals[:, :2] / (scale * weights.unit)
+        value = np.minimum(np.maximum(value, bounds[:, 0]), bounds[:, 1])
         return TreeArrays(
             left=renumbered[left[order]],
             right=renumbered[right[order]],
@@ -220,7 +227,7 @@ class CompiledHistogramGrower:
             impurity=np.maximum(squares / weight - mean * mean, 0.0)[order],
             n_rows=sums[order, 2],
             weight=weight[order],
-            value=(moment / (weight + l2))[order][:, None],
+            value=value[order][:, None],
             depth=int(spans[:, 4].max()),
         )
 
@@ -244,7 +251,7 @@ class _Weights:
 
     def __init__(self, weight, rows, n, options):
         self.weight = weight
-        self.given = _NOTHING_REAL if weight is None else weight
+        self.given = _NOTHING_REAL if weight is None else padded(weight)
         self.counts = self.r = _NOTHING
         self.unit = 1.0
         self.is_packed = True

@@ -343,7 +343,8 @@ class _Growth:
             low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
             forbidden |= (below - above) * self.constraints[:, None, None] > 0
             for mean in means:
-                forbidden |= (mean < low) | (mean > high)
+                outside = (mean < low) | (mean > high)
+                forbidden |= outside & (self.constraints[:, None, None] != 0)
             # Missing values alone are on the right.
             forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
         gain[forbidden] = -np.inf
@@ -402,7 +403,10 @@ class _Growth:
             threshold[i] = self.columns.edges[feature[i]][code[i]] if inside else np.inf
         totals = np.array(self.totals)[order]
         weight = totals[:, -1] * self.weight_unit
-        value = totals[:, 0] / (totals[:, -1] + self.l2) * self.value_unit
+        bounds = np.array(self.bounds)[order]
+        # Splits of features without a constraint may lead outside of them, as in scikit-learn.
+        mean = totals[:, 0] / (totals[:, -1] + self.l2)
+        value = np.minimum(np.maximum(mean, bounds[:, 0]), bounds[:, 1]) * self.value_unit
         node = self.leaf_of_rows(number)
         tree = TreeArrays(
             left=left,

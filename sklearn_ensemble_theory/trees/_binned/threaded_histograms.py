@@ -85,7 +85,14 @@ class _Growth:
             len(codes),
             (found[0][0], found[1][0]),
         )
-        return [0] if loops.take_cut(0, self.nodes, found, self.least, self.rules) else []
+        return [0] if self._takes(loops, 0, found) else []
+
+    def _takes(self, loops, node, found):
+        status = loops.take_cut(node, self.nodes, found, self.least, self.rules)
+        doubtful = status == loops.DOUBTFUL
+        if doubtful and loops.all_equal(node, self.nodes, self.rows, self.integers[2]):
+            return False
+        return status != loops.NONE
 
     def _may_be_cut(self, loops, node):
         spans, sums = self.nodes[:2]
@@ -181,8 +188,7 @@ class _Growth:
             child
             for _, pair in parents
             for child in pair
-            if allowed[child]
-            and loops.take_cut(child, self.nodes, found[child], self.least, self.rules)
+            if allowed[child] and self._takes(loops, child, found[child])
         ]
 
 

@@ -95,6 +95,7 @@ class BaseBinnedTree:
         else:
             classes, n_classes = None, 0
             target = np.asarray(y, dtype=np.float64)
+            _check_regression_target(target, self.criterion)
         by_class = None
         if getattr(self, "class_weight", None) is not None:
             by_class = compute_sample_weight(self.class_weight, y)
@@ -121,8 +122,6 @@ class BaseBinnedTree:
         total = float(len(target) if weight is None else weight.sum())
         shape = TreeShape(len(target), total, columns.n_features, n_classes)
         options = growth_options(self, shape, bool(columns.has_missing.any()))
-        if not n_classes:
-            _check_regression_target(target, options.criterion)
         self._set_fitted(grown_arrays(columns, target, weight, rows, options), shape, classes)
 
     def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:

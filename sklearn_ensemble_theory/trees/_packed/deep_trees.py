@@ -32,6 +32,8 @@ class DeepTrees:
     """
 
     is_kept: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = True
+    parallel_size: ClassVar[int] = 2**18
 
     def __init__(
         self,

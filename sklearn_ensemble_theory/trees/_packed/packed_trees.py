@@ -7,6 +7,7 @@ routes, and any split of the rows over threads, give the same sums to the last b
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any, ClassVar, Protocol
 
@@ -15,6 +16,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.trees._packed.compiled_route import uses_compiled_loops
 from sklearn_ensemble_theory.trees._packed.deep_trees import (
     CHUNK_SIZE,
     DeepTrees,
@@ -31,8 +33,6 @@ __all__ = ["PackedCache", "TreeSums", "add_in_threads", "packed_trees"]
 # takes as long as so many nodes.
 NODES_A_ROW = 10
 NODES_A_TREE = 100
-# Fewer rows times trees are not shared out among threads.
-PARALLEL_SIZE = 2**18
 
 
 class TreeSums(Protocol):
@@ -44,10 +44,16 @@ class TreeSums(Protocol):
         Number of sums of a row.
     is_kept : bool
         Whether there is anything laid out, worth keeping for the next prediction.
+    is_compiled : bool
+        Whether it needs the compiled loops.
+    parallel_size : int
+        Fewer rows times trees are not shared out among threads.
     """
 
     width: int
     is_kept: ClassVar[bool]
+    is_compiled: ClassVar[bool]
+    parallel_size: ClassVar[int]
 
     def __len__(self) -> int: ...
 
@@ -60,21 +66,24 @@ class LooseTrees:
     """The same sums from the trees themselves, one tree at a time, with nothing laid out."""
 
     is_kept: ClassVar[bool] = False
+    is_compiled: ClassVar[bool] = False
+    parallel_size: ClassVar[int] = 2**18
 
     def __init__(
         self,
         members: Sequence[Any],
+        trees: Sequence[Any],
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
         leaf_outputs: LeafOutputs | None,
     ) -> None:
-        self.trees = [member.tree_ for member in members]
+        self.predictors = [_predictor(*pair) for pair in zip(members, trees)]
         self.features, self.scale, self.width = features, scale, width
         self.leaf_outputs = leaf_outputs
 
     def __len__(self) -> int:
-        return len(self.trees)
+        return len(self.predictors)
 
     def add(self, X: np.ndarray, out: np.ndarray) -> None:
         chunk = max(1, CHUNK_SIZE // X.shape[1])
@@ -93,12 +102,38 @@ class LooseTrees:
 
     def _add_tree(self, t: int, X: np.ndarray, out: np.ndarray) -> None:
         columns = self.features[t]
-        found = self.trees[t].predict(X if columns is None else X[:, columns])
+        found = self.predictors[t](X if columns is None else X[:, columns])
         if self.leaf_outputs is not None:
             out += self.leaf_outputs(t, found)
         else:
             values = found[:, 0] if self.scale is None else found[:, 0] * self.scale[t]
             out[:, column_of_tree(t, self.width)] += values
+
+
+def _predictor(member: Any, nodes: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
+    if nodes.is_built or not uses_numba():
+        return member.tree_.predict
+    return partial(_values_of_rows, nodes)
+
+
+def _values_of_rows(nodes: Any, X: np.ndarray) -> np.ndarray:
+    from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_in_arrays
+
+    leaf = np.empty(len(X), dtype=np.int32)
+    children = (
+        np.ascontiguousarray(nodes.left, dtype=np.int32),
+        np.ascontiguousarray(nodes.right, dtype=np.int32),
+    )
+    leaves_in_arrays(
+        np.ascontiguousarray(X),
+        children,
+        np.ascontiguousarray(nodes.feature, dtype=np.int32),
+        np.ascontiguousarray(nodes.threshold, dtype=np.float64),
+        np.ascontiguousarray(nodes.missing_left, dtype=np.uint8),
+        leaf,
+    )
+    return nodes.value[leaf]
 
 
 def packed_trees(
@@ -143,23 +178,28 @@ def packed_trees(
     depth = max(tree.depth for tree in trees)
     if depth <= MAX_DEPTH and (leaf_outputs is None or width == 1):
         return ShallowTrees(trees, features, scale, width, leaf_outputs)
-    if uses_numba() and fits_in_words(trees, features) and _pays(trees, n_rows):
+    if _pays(trees, n_rows) and fits_in_words(trees, features):
         return DeepTrees(trees, features, scale, width, leaf_outputs)
-    return LooseTrees(members, features, scale, width, leaf_outputs)
+    return LooseTrees(members, trees, features, scale, width, leaf_outputs)
 
 
 def _pays(trees: Sequence[Any], n_rows: int | None) -> bool:
-    """Whether deep trees are to be laid out."""
-    if n_rows is None or not all(tree.is_built for tree in trees):
-        return True
-    return NODES_A_ROW * n_rows * len(trees) >= sum(map(len, trees)) + NODES_A_TREE * len(trees)
+    """Whether deep trees are to be laid out, for the compiled loops."""
+    if n_rows is None:
+        return uses_numba()
+    n_nodes, n_trees = sum(map(len, trees)), len(trees)
+    if NODES_A_ROW * n_rows * n_trees < n_nodes + NODES_A_TREE * n_trees:
+        return False
+    return uses_compiled_loops(n_rows * n_trees)
 
 
 def add_in_threads(
     sums: TreeSums, X: np.ndarray, out: np.ndarray, n_jobs: int | None
 ) -> np.ndarray:
     """`sums.add(X, out)`, the rows shared out among threads where that pays; returns `out`."""
-    n_threads = 1 if n_jobs == 1 or len(X) * len(sums) < PARALLEL_SIZE else effective_n_jobs(n_jobs)
+    n_threads = (
+        1 if n_jobs == 1 or len(X) * len(sums) < sums.parallel_size else effective_n_jobs(n_jobs)
+    )
     if n_threads == 1:
         sums.add(X, out)
         return out
@@ -179,7 +219,7 @@ class PackedCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[Any, tuple[list[Any], TreeSums]] = {}
+        self._kept: dict[str, tuple[list[Any], TreeSums]] = {}
         self._n_rows = 0
 
     def __reduce__(self) -> Any:
@@ -203,20 +243,23 @@ class PackedCache:
         build : callable
             ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
         """
-        key = kind, uses_numba()
-        kept = self._kept.get(key)
-        if kept is not None and _same_objects(kept[0], members):
-            return kept[1]
+        sums = self._found(kind, members)
+        if sums is not None:
+            return sums
         with self._lock:
-            kept = self._kept.get(key)  # another thread may have made it
-            if kept is not None and _same_objects(kept[0], members):
-                return kept[1]
+            sums = self._found(kind, members)  # another thread may have made it
+            if sums is not None:
+                return sums
             self._n_rows += n_rows
             sums = build(self._n_rows)
             if sums is not None and sums.is_kept:
-                self._kept[key] = members, sums
+                self._kept[kind] = members, sums
             return sums
 
-
-def _same_objects(a: list[Any], b: list[Any]) -> bool:
-    return len(a) == len(b) and all(map(operator.is_, a, b))
+    def _found(self, kind: str, members: list[Any]) -> TreeSums | None:
+        """What is kept, if it is of these members and its route is not switched off."""
+        of, sums = self._kept.get(kind, (None, None))
+        if of is None or sums is None or (sums.is_compiled and not uses_numba()):
+            return None
+        same = len(of) == len(members) and all(map(operator.is_, of, members))
+        return sums if same else None

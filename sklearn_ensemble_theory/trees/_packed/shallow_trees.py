@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.trees._packed.compiled_route import uses_compiled_loops
 from sklearn_ensemble_theory.trees._packed.member_nodes import single_precision_cuts
 
 __all__ = ["MAX_DEPTH", "ShallowTrees"]
@@ -51,6 +51,8 @@ class ShallowTrees:
     """
 
     is_kept: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = False
+    parallel_size: ClassVar[int] = 2**23
 
     def __init__(
         self,
@@ -113,30 +115,34 @@ class ShallowTrees:
             Read in single precision; NaN is a missing value.
         out : C-contiguous float array of shape (n, width)
         """
-        if not uses_numba() and len(X) <= FEW_ROWS:
+        compiled = uses_compiled_loops(len(X) * len(self))
+        if not compiled and len(X) <= FEW_ROWS:
             chunk = max(1, FEW_OUTCOMES // self.feature.size)
             for start in range(0, len(X), chunk):
                 self._add_to_few_rows(X[start : start + chunk], out[start : start + chunk])
             return
-        chunk = CHUNK if uses_numba() else NUMPY_CHUNK
+        chunk = CHUNK if compiled else NUMPY_CHUNK
         for start in range(0, len(X), chunk):
             rows = slice(start, start + chunk)
             columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
-            self._add_to_columns(columns, out[rows], slice(None))
+            self._add_to_columns(columns, out[rows], slice(None), compiled)
 
     def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
         """The same, `width` trees at a time; `out` after each of these rounds.
 
         X is held in single precision meanwhile.
         """
+        compiled = uses_compiled_loops(len(X) * len(self))
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
         for t in range(0, len(self), self.width):
-            self._add_to_columns(columns, out, slice(t, t + self.width))
+            self._add_to_columns(columns, out, slice(t, t + self.width), compiled)
             yield out
 
-    def _add_to_columns(self, columns: np.ndarray, out: np.ndarray, trees: slice) -> None:
+    def _add_to_columns(
+        self, columns: np.ndarray, out: np.ndarray, trees: slice, compiled: bool
+    ) -> None:
         tables = self.feature[trees], self.cuts[trees], self.missing_left[trees]
-        if uses_numba():
+        if compiled:
             from sklearn_ensemble_theory._hot_loops.predict_loops import add_shallow_trees
 
             add_shallow_trees(columns, *tables, self.table[trees], out)

@@ -1,0 +1,378 @@
+"""Ensembles of binned trees: gradient boosting and forests, compared with histogram boosting."""
+
+import os
+
+import numpy as np
+
+from cases import (
+    Case,
+    call,
+    fit,
+    friedman1,
+    held_out_error,
+    held_out_mse,
+    register,
+    split,
+    two_classes,
+)
+from cases._histogram_peers import intelex, lightgbm, scikit_learn, xgboost
+
+# --- data -------------------------------------------------------------------------------------
+
+
+def long_tails(seed, n, p, missing=0.2, n_test=20_000):
+    """Data that are hard for bins: features of long tails, ties, missing values, outliers in y.
+
+    A part of the signal is a peak that 1 % of the rows are in. The targets of the test rows are
+    without noise, whose outliers would hide the differences.
+    """
+    rng = np.random.default_rng(seed)
+    normal = rng.standard_normal((n + n_test, p))
+    mean = 5 * np.sin(2 * normal[:, 0]) + 4 * (normal[:, 1] > 0.5) * normal[:, 2]
+    mean += 3 * np.abs(normal[:, 3]) + 10 * (np.abs(normal[:, 4] - 1) < 0.02)
+    y = mean + rng.standard_t(4, len(mean))
+    X = np.exp(2 * normal)
+    X[:, 1::2] = np.round(X[:, 1::2], 1)
+    X[rng.random(X.shape) < missing] = np.nan
+    data = split(X, y, n)
+    data.y_test = mean[n:]
+    return data
+
+
+def long_tails_without_missing(seed, n, p, n_test=20_000):
+    return long_tails(seed, n, p, 0.0, n_test)
+
+
+def two_long_tailed_classes(seed, n, p, missing=0.2, n_test=20_000):
+    """The same problem, with the targets cut at 4; those of the test rows have noise as well."""
+    data = long_tails(seed, n + n_test, p, missing, 0)
+    return split(data.X, (data.y > 4.0).astype(int), n)
+
+
+def two_long_tailed_classes_without_missing(seed, n, p, n_test=20_000):
+    return two_long_tailed_classes(seed, n, p, 0.0, n_test)
+
+
+# --- our side ---------------------------------------------------------------------------------
+
+
+def boosted(name, loss=None):
+    """A setup of our gradient boosting; `loss` is a function that imports and builds one."""
+
+    def setup(data, n_estimators, learning_rate, threads, max_depth=None, max_leaf_nodes=None):
+        import sklearn_ensemble_theory as package
+
+        # Trees of depth 3 are the default.
+        chosen = {"n_estimators": n_estimators, "learning_rate": learning_rate, "n_jobs": threads}
+        if max_leaf_nodes is not None:
+            chosen["estimator"] = package.BinnedTreeRegressor(max_leaf_nodes=max_leaf_nodes)
+        if loss is not None:
+            chosen["loss"] = loss()
+        return getattr(package, name)(**chosen)
+
+    return setup
+
+
+def forest(name):
+    """A setup of our or, by its module, scikit-learn's class."""
+
+    def sides(module):
+        def setup(data, n_estimators, threads, seed):
+            import importlib
+
+            cls = getattr(importlib.import_module(module), name)
+            return cls(n_estimators=n_estimators, n_jobs=threads, random_state=seed)
+
+        return setup
+
+    return {
+        "ours": sides("sklearn_ensemble_theory"),
+        "scikit-learn": sides("sklearn.ensemble"),
+        "scikit-learn-intelex": intelex(name),
+    }
+
+
+def without_numba(setup):
+    """The same setup in a process whose loops are not compiled."""
+
+    def switched_off(data, **params):
+        os.environ["SKLEARN_ENSEMBLE_THEORY_NUMBA"] = "0"  # read at the first fit
+        return call(setup, data, **params)
+
+    return switched_off
+
+
+def compiled_before(setup):
+    """The same setup after a fit to few rows: importing and compiling need memory of their own."""
+
+    def after_a_fit(data, **params):
+        call(setup, data, **{**params, "n_estimators": 2}).fit(data.X[:1_000], data.y[:1_000])
+        return call(setup, data, **params)
+
+    return after_a_fit
+
+
+# --- losses and what they are judged by -------------------------------------------------------
+
+QUANTILE = 0.9
+
+
+def quantile_loss():
+    from sklearn_ensemble_theory.boosting.losses import QuantileLoss
+
+    return QuantileLoss(QUANTILE)
+
+
+def loss_of_a_user():
+    """The logistic loss as a user writes it: two functions in NumPy."""
+
+    class Logistic:
+        def value(self, y, u):
+            return np.logaddexp(0.0, -y * u)
+
+        def gradient(self, y, u):
+            return -y / (1.0 + np.exp(np.clip(y * u, -500.0, 500.0)))
+
+    return Logistic()
+
+
+def held_out_pinball(model, data):
+    error = data.y_test - model.predict(data.X_test)
+    return float(np.mean(np.maximum(QUANTILE * error, (QUANTILE - 1) * error)))
+
+
+def held_out_log_loss(model, data):
+    if hasattr(model, "decision_function"):
+        score = model.decision_function(data.X_test)
+    else:
+        share = np.clip(model.predict_proba(data.X_test)[:, 1], 1e-12, 1 - 1e-12).astype(float)
+        score = np.log(share / (1 - share))
+    return float(np.mean(np.logaddexp(0.0, np.where(data.y_test == 1, -score, score))))
+
+
+# --- gradient boosting ------------------------------------------------------------------------
+
+SIZES = (100_000, 1_000_000)
+ROUNDS = {"n": SIZES[0], "p": 20, "n_test": 20_000, "n_estimators": 100, "learning_rate": 0.1}
+QUICK = {"n": 2_000, "n_test": 500, "n_estimators": 5}
+DEPTH = {"max_depth": 3}
+LEAVES = {"max_leaf_nodes": 31}
+MSE = {"quality": held_out_mse, "metric": "test MSE"}
+EASY, HARD = "", "-long-tails"
+SAME_ERROR = 1.03  # of 20,000 test rows; peers differ as much among themselves
+
+squared_loss = {
+    "ours": boosted("GradientBoostingRegressor"),
+    "lightgbm": lightgbm("LGBMRegressor"),
+    "xgboost": xgboost("XGBRegressor"),
+    "hist-gradient-boosting": scikit_learn("HistGradientBoostingRegressor"),
+}
+for tree, size, limit in (("depth-3", DEPTH, 0.8), ("31-leaves", LEAVES, 1.0)):
+    for kind, data in ((EASY, friedman1), (HARD, long_tails)):
+        for threads, suffix in ((1, ""), (2, "-two-threads")):
+            register(
+                Case(
+                    name=f"gradient-boosting-{tree}{kind}{suffix}",
+                    title=f"gradient boosting of trees, {tree}, squared loss, 100 rounds, p = 20, "
+                    f"{threads} thread{'s' * (threads > 1)}",
+                    data=data,
+                    **MSE,
+                    params={**ROUNDS, **size, "threads": threads},
+                    quick={**QUICK, "n": (1_000, 2_000)},
+                    vary={"n": SIZES},
+                    sides=squared_loss,
+                    run=fit,
+                    limit=limit,
+                    quality_ratio=SAME_ERROR,
+                )
+            )
+
+LOSSES = {
+    "logistic": {
+        "sides": {
+            "ours": boosted("GradientBoostingClassifier"),
+            "hist-gradient-boosting": scikit_learn("HistGradientBoostingClassifier"),
+            "lightgbm": lightgbm("LGBMClassifier"),
+            "xgboost": xgboost("XGBClassifier"),
+        },
+        "quality": held_out_log_loss,
+        "metric": "test log-loss",
+    },
+    "quantile": {
+        "sides": {
+            "ours": boosted("GradientBoostingRegressor", quantile_loss),
+            "hist-gradient-boosting": scikit_learn("HistGradientBoostingRegressor"),
+            "lightgbm": lightgbm("LGBMRegressor", objective="quantile", alpha=QUANTILE),
+            "xgboost": xgboost(
+                "XGBRegressor", objective="reg:quantileerror", quantile_alpha=QUANTILE
+            ),
+        },
+        "quality": held_out_pinball,
+        "metric": "test pinball loss",
+    },
+    "user-loss": {
+        "sides": {
+            "ours": boosted("GradientBoostingClassifier", loss_of_a_user),
+            "hist-gradient-boosting": scikit_learn("HistGradientBoostingClassifier"),
+        },
+        "quality": held_out_log_loss,
+        "metric": "test log-loss",
+    },
+}
+OPTIONS = {"quantile": {"loss": "quantile", "quantile": QUANTILE}}
+TITLES = {
+    "logistic": "logistic loss",
+    "quantile": "loss of the 0.9 quantile",
+    "user-loss": "a loss written in NumPy, compared with the logistic loss of the peer",
+}
+for loss, fields in LOSSES.items():
+    real = loss == "quantile"
+    for kind, data in (
+        (EASY, friedman1 if real else two_classes),
+        (HARD, long_tails if real else two_long_tailed_classes),
+    ):
+        register(
+            Case(
+                name=f"gradient-boosting-{loss}{kind}",
+                title=f"gradient boosting of trees of depth 3: {TITLES[loss]}, n = 100,000",
+                data=data,
+                **fields,
+                params={**ROUNDS, **DEPTH, "threads": 1, **OPTIONS.get(loss, {})},
+                quick=QUICK,
+                run=fit,
+                limit={"hist-gradient-boosting": 1.0},
+                quality_ratio={"hist-gradient-boosting": SAME_ERROR},
+            )
+        )
+
+register(
+    Case(
+        name="gradient-boosting-without-numba",
+        title="gradient boosting of trees of depth 3 without numba, n = 100,000, p = 20",
+        data=friedman1,
+        **MSE,
+        params={**ROUNDS, **DEPTH, "threads": 1},
+        quick=QUICK,
+        sides={
+            "ours": without_numba(boosted("GradientBoostingRegressor")),
+            "hist-gradient-boosting": scikit_learn("HistGradientBoostingRegressor"),
+        },
+        run=fit,
+        limit=2.0,
+        quality_ratio=SAME_ERROR,
+        runs=3,
+    )
+)
+
+register(
+    Case(
+        name="gradient-boosting-memory",
+        title="peak memory of gradient boosting beside X: codes and 64 bytes a row, n = 1,000,000",
+        data=friedman1,
+        **MSE,
+        params={**ROUNDS, **DEPTH, "n": SIZES[1], "n_estimators": 10, "threads": 1},
+        quick=QUICK,
+        sides={side: compiled_before(setup) for side, setup in squared_loss.items()},
+        run=fit,
+        memory_limit=SIZES[1] * (20 + 64) / 2**20,
+        runs=1,
+    )
+)
+
+# --- forests ----------------------------------------------------------------------------------
+
+TREES = {"n": 20_000, "p": 20, "n_test": 20_000, "n_estimators": 100}
+FORESTS = {
+    "regressor": ("RandomForestRegressor", friedman1, long_tails_without_missing, MSE),
+    "classifier": (
+        "RandomForestClassifier",
+        two_classes,
+        two_long_tailed_classes_without_missing,
+        {"quality": held_out_error, "metric": "test error"},
+    ),
+}
+for task, (name, easy, hard, judged) in FORESTS.items():
+    for kind, data, threads, sizes in (
+        ("", easy, 1, (20_000, 100_000)),
+        ("-long-tails", hard, 1, (20_000, 100_000)),
+        ("-two-threads", easy, 2, (20_000,)),
+    ):
+        register(
+            Case(
+                name=f"random-forest-{task}{kind}",
+                title=f"random forest of 100 full trees, {task}, p = 20, "
+                f"{threads} thread{'s' * (threads > 1)}",
+                data=data,
+                **judged,
+                params={**TREES, "threads": threads},
+                quick={**QUICK, "n": (1_000, 2_000)},
+                vary={"n": sizes},
+                sides=forest(name),
+                run=fit,
+                limit={"scikit-learn": 0.22, "scikit-learn-intelex": 0.6},
+                quality_ratio=1.01,
+                runs=1,
+            )
+        )
+
+# --- prediction -------------------------------------------------------------------------------
+
+
+def fitted(setup):
+    """The model of a setup, fitted once and kept with the data."""
+
+    def after_the_fit(data, **params):
+        if not hasattr(data, "model"):
+            data.model = call(setup, data, **params).fit(data.X, data.y)
+        return data.model
+
+    return after_the_fit
+
+
+def predict(model, data):
+    return model.predict(data.X_test)
+
+
+def predict_single_rows(model, data):
+    rows = [data.X_test[i : i + 1] for i in range(min(1_000, len(data.X_test)))]
+    return np.concatenate([model.predict(row) for row in rows])
+
+
+def mse_of_rows(prediction, data):
+    return float(np.mean((data.y_test[: len(prediction)] - prediction) ** 2))
+
+
+def exact_boosting(data, n_estimators, learning_rate, seed):
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    return GradientBoostingRegressor(
+        n_estimators=n_estimators, learning_rate=learning_rate, max_depth=3, random_state=seed
+    )
+
+
+PREDICTION = {**ROUNDS, **DEPTH, "n": 5_000, "threads": 1}
+PREDICTING = {
+    "ours": fitted(boosted("GradientBoostingRegressor")),
+    "hist-gradient-boosting": fitted(scikit_learn("HistGradientBoostingRegressor")),
+    "scikit-learn": fitted(exact_boosting),
+    "lightgbm": fitted(lightgbm("LGBMRegressor")),
+    "xgboost": fitted(xgboost("XGBRegressor")),
+}
+for name, title, n_test, run, limit in (
+    ("rows", "100,000 rows", 100_000, predict, {"hist-gradient-boosting": 1.0}),
+    ("one-row", "1,000 times one row", 2_000, predict_single_rows, {"scikit-learn": 1.0}),
+):
+    register(
+        Case(
+            name=f"gradient-boosting-predict-{name}",
+            title=f"predictions of 100 boosted trees of depth 3: {title}",
+            data=friedman1,
+            params={**PREDICTION, "n_test": n_test},
+            quick=QUICK,
+            sides=PREDICTING,
+            run=run,
+            quality=mse_of_rows,
+            metric="test MSE",
+            limit=limit,
+        )
+    )

@@ -1,0 +1,51 @@
+"""Whether the trees of an ensemble are grown on binned columns.
+
+The answer depends on the parameters, the number of rows and the kind of the data, and on nothing
+else: not on what is installed, and not on the number of jobs.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from sklearn_ensemble_theory.trees._estimators.binned_members import binned_equivalent
+
+__all__ = ["AUTO_BINS", "AUTO_ROWS", "can_be_binned", "with_bins"]
+
+# "auto" bins the columns of data of more rows than this.
+AUTO_ROWS = 10_000
+AUTO_BINS = 255
+
+
+def can_be_binned(X: Any, y: np.ndarray) -> bool:
+    """Whether X is a dense array of numbers, and y one output."""
+    return not sp.issparse(X) and X.dtype.kind in "fiub" and y.ndim == 1
+
+
+def with_bins(
+    estimator: BaseEstimator, X: Any, y: np.ndarray, max_bins: int | Literal["auto"] | None
+) -> BaseEstimator:
+    """The tree on binned columns that the parameter `max_bins` asks for, or the estimator itself.
+
+    Raises
+    ------
+    ValueError
+        If `max_bins` is a number and the estimator or the data cannot be binned.
+    """
+    if max_bins is None or (max_bins == "auto" and X.shape[0] <= AUTO_ROWS):
+        return estimator
+    binned = binned_equivalent(estimator, AUTO_BINS if max_bins == "auto" else max_bins)
+    if binned is not None and can_be_binned(X, y):
+        return binned
+    if max_bins == "auto":
+        return estimator
+    if binned is None:
+        raise ValueError(
+            f"max_bins={max_bins} requires a decision tree of scikit-learn's with parameters that "
+            f"trees on binned columns have; got {estimator!r}. Use max_bins=None."
+        )
+    raise ValueError(
+        f"max_bins={max_bins} requires a dense X of numbers and a single output; use max_bins=None."
+    )
