@@ -14,6 +14,7 @@ from sklearn.tree import (
 __all__ = [
     "REGRESSION_TREES",
     "TREES",
+    "check_single_precision",
     "is_tree",
     "on_grid",
     "single_precision",
@@ -35,7 +36,7 @@ def single_precision(X: Any) -> Any:
     Parameters
     ----------
     X : {array, CSR or CSC matrix} of shape (n, p)
-        Finite.
+        Without infinite values.
 
     Returns
     -------
@@ -46,16 +47,24 @@ def single_precision(X: Any) -> Any:
     ValueError
         If a value is beyond the range of single precision.
     """
-    values = X.data if sp.issparse(X) else X
-    if values.dtype != np.float32 and values.size:
-        limit = np.finfo(np.float32).max
-        if values.max() > limit or values.min() < -limit:
-            raise ValueError(
-                "X has a value too large for dtype('float32'), in which trees store it."
-            )
+    check_single_precision(X)
     if sp.issparse(X):
         return X.tocsr().astype(np.float32)
     return np.ascontiguousarray(X, dtype=np.float32)
+
+
+def check_single_precision(X: Any) -> None:
+    """Raise a ValueError where a value, not NaN, is beyond the range of single precision.
+
+    O(n p), without a copy.
+    """
+    values = X.data if sp.issparse(X) else X
+    if values.dtype == np.float32 or not values.size:
+        return
+    limit = np.finfo(np.float32).max
+    # Of NaN and a number these take the number, other than `max` and `min`.
+    if np.fmax.reduce(values, axis=None) > limit or np.fmin.reduce(values, axis=None) < -limit:
+        raise ValueError("X has a value too large for dtype('float32'), in which trees store it.")
 
 
 def single_precision_if_finite(X: Any) -> np.ndarray | None:

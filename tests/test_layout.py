@@ -21,7 +21,7 @@ RUNTIME = {"numpy", "scipy", "sklearn", "joblib", NAME}
 TOP = "the private modules at the top"
 LAYERS = (
     (TOP, "_hot_loops", "_numerics", "bounds", "datasets", "smoothing._smoothers"),
-    ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned"),
+    ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned", "trees._packed"),
     ("trees._estimators",),
     ("averaging._bagging", "averaging._neighbors", "boosting.losses", "smoothing._linear_boosting"),
     ("averaging._forest", "boosting._core"),

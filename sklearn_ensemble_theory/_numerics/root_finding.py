@@ -184,7 +184,8 @@ def root_of_jumps(
     before = np.concatenate([[0.0], running])[ends - np.bincount(group, minlength=n_groups)]
     after = start[group] + (running - before[group])
     # One kink more or less by rounding would move the minimum by a whole gap.
-    tolerance = 1e-12 * (total + np.abs(start))
+    n_jumps = np.bincount(group, minlength=n_groups)
+    tolerance = (1e-12 + 2.3e-16 * n_jumps) * (total + np.abs(start))
     b = np.zeros(n_groups)
     if not len(position):
         return b

@@ -333,7 +333,11 @@ def test_algorithm_3_leaves_the_trees_as_they_were_fitted(regression, binary, lo
 def test_algorithm_3_with_several_classes():
     X, y = load_iris(return_X_y=True)
     model = GradientBoostingClassifier(
-        reoptimize_leaves=False, learning_rate=1.0, n_estimators=2, random_state=0
+        DecisionTreeRegressor(max_depth=3),
+        reoptimize_leaves=False,
+        learning_rate=1.0,
+        n_estimators=2,
+        random_state=0,
     ).fit(X, y)
     target = on_grid((y == 1) - 1 / 3)
     plain = clone(model.estimators_[0, 1]).fit(X, target)
@@ -548,7 +552,8 @@ def test_staged_methods_end_at_the_unstaged(cls, regression, binary):
 def test_sparse_rows_equal_dense_ones(binary):
     X, y, X_new, _ = binary
     X, X_new = np.where(np.abs(X) > 0.7, X, 0), np.where(np.abs(X_new) > 0.7, X_new, 0)
-    model = GradientBoostingClassifier(n_estimators=5, subsample=0.8, random_state=0)
+    exact = DecisionTreeRegressor(max_depth=3)
+    model = GradientBoostingClassifier(exact, n_estimators=5, subsample=0.8, random_state=0)
     dense = model.fit(X, y).decision_function(X_new)
     for container in (sp.csr_matrix, sp.csc_matrix):
         sparse = model.fit(container(X), y).decision_function(container(X_new))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._hot_loops import bin_sums
-from sklearn_ensemble_theory._hot_loops.bin_sums import BinSums, GridTargets, GridWeights
+from sklearn_ensemble_theory.trees._binned import bin_sums
+from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.histogram_growth import NumpyHistogramGrower

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._hot_loops.leaf_outputs import LeafOutputs, add_multiple
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs, add_multiple
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner
@@ -72,6 +73,28 @@ def test_the_risk_is_that_of_fitted_trees(name, weighted):
         )
 
 
+@pytest.mark.parametrize("options", [{}, {"subsample": 0.5}])
+def test_deep_trees_are_sorted_and_not_counted(options):
+    """Without numba; the squared loss of a full tree vanishes."""
+    X, y, rng = rows_of(13, n_values=10_000)
+    for weight in (None, rng.integers(1, 4, len(y)).astype(float)):
+        with numba_disabled():
+            ours, learner, u = rounds_of(
+                BinnedTreeRegressor(),
+                X,
+                1e-9 * y,
+                losses.SquaredLoss(),
+                step=FixedStep(1.0),
+                n_rounds=1,
+                weight=weight,
+                **options,
+            )
+        assert type(learner.grower).__name__ == "CodeTreeGrower"
+        member, fitted = ours[0].predictor, np.abs(u - 1e-9 * y) < 1e-16
+        assert fitted.sum() == (125 if options else 250)
+        np.testing.assert_allclose(member.predict(X), u, rtol=1e-12)
+
+
 def test_drawn_rows_are_those_of_clones():
     X, y, rng = rows_of(1)
     for loss in (losses.SquaredLoss(), losses.HuberLoss(0.3)):
@@ -87,10 +110,10 @@ def test_drawn_rows_are_those_of_clones():
 
 @pytest.mark.parametrize("subsample", [1.0, 0.7])
 def test_several_scores_have_a_tree_each(subsample):
-    X, y, _ = rows_of(2)
-    y = np.digitize(y, [-0.3, 0.4])
+    X, y, rng = rows_of(2)
+    y, weight = np.digitize(y, [-0.3, 0.4]), rng.uniform(0.5, 2, len(y))
     loss = losses.MultinomialLoss()
-    options = {"n_scores": 3, "subsample": subsample, "n_rounds": 6}
+    options = {"n_scores": 3, "subsample": subsample, "n_rounds": 6, "weight": weight}
     ours, _, u = rounds_of(BinnedTreeRegressor(**TREE), X, y, loss, **options)
     _, _, v = rounds_of(DecisionTreeRegressor(**TREE), X, y, loss, **options)
     np.testing.assert_allclose(u, v, rtol=1e-8, atol=1e-10)
@@ -199,9 +222,10 @@ def test_clones_of_binned_trees_have_their_leaves_optimised():
     X, y, rng = rows_of(11)
     loss, options = losses.AbsoluteLoss(), {"weight": rng.uniform(0.5, 2, len(y)), "n_rounds": 3}
     pruned = BinnedTreeRegressor(**TREE, ccp_alpha=1e-30)
-    _, learner, u = rounds_of(pruned, X.astype(np.float64), y, loss, **options)
-    assert type(learner).__name__ == "TreeClones"
-    _, _, v = rounds_of(BinnedTreeRegressor(**TREE), X, y, loss, **options)
+    with numba_disabled():
+        _, learner, u = rounds_of(pruned, X.astype(np.float64), y, loss, **options)
+        assert type(learner).__name__ == "TreeClones"
+        _, _, v = rounds_of(BinnedTreeRegressor(**TREE), X, y, loss, **options)
     np.testing.assert_allclose(u, v, atol=1e-10)
 
 

@@ -48,6 +48,7 @@ from sklearn_ensemble_theory.averaging._bagging.out_of_bag import OutOfBag, Scor
 from sklearn_ensemble_theory.averaging._bagging.sampling import SCHEMES, SamplingScheme
 from sklearn_ensemble_theory.averaging._bagging.uncertainty import UncertaintyMixin
 from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
+from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 
 class BaseBagging(
@@ -255,6 +256,7 @@ class BaseBagging(
         self._seeds = np.concatenate([self._seeds[:n_known] if continued else [], seeds])
         self._seeds = self._seeds[: len(self.estimators_)].astype(int)
         self._member_spec = replace(spec, estimator=None, fit_params={})
+        self._packed = PackedCache()
         self._set_out_of_bag(oob)
         return self
 

@@ -1,9 +1,10 @@
 """The fitted members of an ensemble: their mean prediction, their rows, their importances."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +15,50 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
     member_input,
     summed_predictions,
 )
+from sklearn_ensemble_theory.trees._packed.deep_trees import LeafOutputs
+from sklearn_ensemble_theory.trees._packed.packed_trees import (
+    PackedCache,
+    TreeSums,
+    add_in_threads,
+    packed_trees,
+)
+
+
+def class_shares(members: Sequence[Any], n_classes: int) -> LeafOutputs:
+    """The shares of the ensemble's classes in a leaf; a class that a member lacks has 0."""
+
+    def outputs(t: int, value: np.ndarray) -> np.ndarray:
+        classes = members[t].classes_
+        if len(classes) == n_classes:
+            return value
+        full = np.zeros((len(value), n_classes))
+        full[:, classes.astype(np.intp)] = value
+        return full
+
+    return outputs
+
+
+def class_votes(members: Sequence[Any], n_classes: int) -> LeafOutputs:
+    """1 for the class that a leaf predicts."""
+
+    def outputs(t: int, value: np.ndarray) -> np.ndarray:
+        chosen = members[t].classes_.take(value.argmax(axis=1))
+        return np.equal(chosen[:, None], np.arange(n_classes)).astype(float)
+
+    return outputs
+
+
+def no_outputs(members: Sequence[Any], n_classes: int) -> LeafOutputs | None:
+    """Trees of one target add their value."""
+    return None
+
+
+# By the method of the members whose mean is predicted.
+LEAF_OUTPUTS: dict[str, Callable[[Sequence[Any], int], LeafOutputs | None]] = {
+    "predict": no_outputs,
+    "predict_proba": class_shares,
+    "vote": class_votes,
+}
 
 
 class FittedMembersMixin:
@@ -35,6 +80,11 @@ class FittedMembersMixin:
         self, X: Any, method: str, params: dict[str, Any] | None = None
     ) -> np.ndarray:
         """Mean of the members' predictions; of log-probabilities the logarithm of the mean."""
+        trees = None if params else self._tree_sums(X, method)
+        if trees is not None:
+            total = add_in_threads(trees, X, np.zeros((len(X), trees.width)), self.n_jobs)
+            total /= len(self.estimators_)
+            return total[:, 0] if method == "predict" else total
         X, checked = member_input(self.estimator_, X)
         features = self._features_or_all()
         sums = Parallel(n_jobs=self.n_jobs, prefer="threads")(
@@ -55,6 +105,46 @@ class FittedMembersMixin:
             total = np.logaddexp(total, part) if logs else total + part
         n_members = len(self.estimators_)
         return total - np.log(n_members) if logs else total / n_members
+
+    def _tree_sums(self, X: Any, method: str) -> TreeSums | None:
+        """The sums of the members' predictions in one pass, where they are trees and X is dense."""
+        leaf_outputs = LEAF_OUTPUTS.get(method)
+        members = self.estimators_
+        if leaf_outputs is None or sp.issparse(X) or X.dtype.kind not in "fiub":
+            return None
+        if hasattr(members[0], "classes_") == (method == "predict") or not self._trees_take(X):
+            return None
+        n_classes = self._member_spec.n_classes
+        cache = vars(self).get("_packed") or PackedCache()
+        return cache.get(
+            method,
+            members,
+            len(X),
+            lambda n_rows: packed_trees(
+                members,
+                width=max(1, n_classes),
+                features=self._features_or_all(),
+                leaf_outputs=leaf_outputs(members, n_classes),
+                n_rows=n_rows,
+            ),
+        )
+
+    def _trees_take(self, X: np.ndarray) -> bool:
+        """Whether the members, if they are trees, can predict X.
+
+        Raises
+        ------
+        ValueError
+            From a member that refuses missing or infinite values.
+        """
+        with np.errstate(all="ignore"):
+            if np.isfinite(np.sum(X, dtype=np.float32)):
+                return True
+            first = self.estimators_[0]
+            if not self._member_spec.all_features or not hasattr(first, "apply"):
+                return False
+            first.apply(X)
+            return True
 
     def _features_or_all(self) -> Sequence[np.ndarray | None]:
         """The columns of X that each member takes; None for all of them."""

@@ -41,6 +41,7 @@ from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
 from sklearn_ensemble_theory.boosting._core.steps import Step
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
+from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 # What the weak learner minimises in each algorithm, as `ClassTask` names it.
 CRITERION_OF = {
@@ -144,6 +145,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         self._reaches = np.array([one.reach for one in found])
         self.stop_reason_ = stop_reason
         self.estimators_ = [one.member for one in found]
+        self._packed = PackedCache()
         return self
 
     def _weak_learner(

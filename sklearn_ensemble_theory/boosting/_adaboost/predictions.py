@@ -12,8 +12,18 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
-from sklearn_ensemble_theory._weak_learners import has_fast_path, predict_codes, predict_validated
+from sklearn_ensemble_theory._weak_learners import (
+    half_log_odds,
+    has_fast_path,
+    predict_codes,
+    predict_validated,
+)
 from sklearn_ensemble_theory.boosting._core.learners import probability_score
+from sklearn_ensemble_theory.trees._packed.packed_trees import (
+    PackedCache,
+    TreeSums,
+    packed_trees,
+)
 
 
 class VotesMixin:
@@ -29,6 +39,12 @@ class VotesMixin:
         """The sum of the coefficients times the outputs after each round, in one array."""
         K = self.n_classes_
         scores = np.zeros(X.shape[0] if K <= 2 else (X.shape[0], K))
+        trees = self._tree_sums(X)
+        if trees is not None:
+            # Each tree adds to all columns: a round is one tree.
+            for _ in trees.rounds(X, scores.reshape(len(scores), -1)):
+                yield scores
+            return
         for member, alpha in zip(self.estimators_, self.estimator_weights_):
             if self.algorithm_ == "discrete":
                 codes = predict_codes(member, X, self.classes_)
@@ -40,6 +56,52 @@ class VotesMixin:
             else:
                 scores += alpha * self._confidences(member, X)
             yield scores
+
+    def _sum_of_scores(self, X: Any) -> np.ndarray:
+        """The scores after the last round."""
+        trees = self._tree_sums(X)
+        if trees is None:
+            (scores,) = deque(self._running_scores(X), maxlen=1)
+            return scores
+        scores = np.zeros((len(X), trees.width))
+        trees.add(X, scores)
+        return scores[:, 0] if self.n_classes_ == 2 else scores
+
+    def _tree_sums(self, X: Any) -> TreeSums | None:
+        """The scores as sums over trees; None where the members are no trees, or X is not dense."""
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+            return None
+        if self.n_classes_ != 2 and self.algorithm_ != "discrete":
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(np.sum(X, dtype=np.float32)):  # the members report what is too large
+                return None
+        cache = vars(self).get("_packed") or PackedCache()
+        return cache.get(
+            "scores",
+            self.estimators_,
+            len(X),
+            lambda n_rows: packed_trees(
+                self.estimators_,
+                width=1 if self.n_classes_ == 2 else self.n_classes_,
+                leaf_outputs=self._leaf_scores,
+                n_rows=n_rows,
+            ),
+        )
+
+    def _leaf_scores(self, t: int, value: np.ndarray) -> np.ndarray:
+        """What member t adds to the scores of rows in leaves of these values, if it is a tree."""
+        member, alpha, K = self.estimators_[t], self.estimator_weights_[t], self.n_classes_
+        if self.algorithm_ == "discrete":
+            known = np.searchsorted(self.classes_, member.classes_)
+            codes = known.take(value.argmax(axis=1))
+            if K > 2:
+                return np.where(codes[:, None] == np.arange(K), alpha, -alpha / (K - 1))
+            return np.where(codes[:, None] == 1, alpha, -alpha)
+        if not hasattr(member, "classes_"):
+            return alpha * value
+        second = member.classes_ == self.classes_[-1]
+        return alpha * half_log_odds(value[:, second].sum(axis=1, keepdims=True))
 
     def _confidences(self, member: Any, X: Any) -> np.ndarray:
         if self.algorithm_ == "real" and hasattr(member, "predict_proba"):
@@ -96,8 +158,7 @@ class VotesMixin:
         X = self._check_X(X)
         if self.n_classes_ == 1:
             return np.zeros((X.shape[0], 1))
-        (scores,) = deque(self._running_scores(X), maxlen=1)
-        return scores / self._norms()[-1]
+        return self._sum_of_scores(X) / self._norms()[-1]
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
         codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)

@@ -234,6 +234,9 @@ class TreeClones(RegressorClones):
     def prepare(self, task: Any, options: CloneOptions) -> None:
         super().prepare(task, options)
         self.X = single_precision(self.X)
+        # Without its check of X a tree does not look for missing values.
+        checks = sp.issparse(self.X) or not np.isfinite(np.sum(self.X))
+        self.checked = {} if checks else {"check_input": False}
         self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
 
     def fit_one(
@@ -244,30 +247,14 @@ class TreeClones(RegressorClones):
         rows: np.ndarray | None,
         k: int | None,
     ) -> tuple[Any, np.ndarray]:
-        checked = {} if sp.issparse(self.X) else {"check_input": False}
-        member = self.fitted_to(on_grid(target), rows, **checked)
+        member = self.fitted_to(on_grid(target), rows, **self.checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]
         if self.reoptimise:
-            seen: Any = slice(None) if rows is None else rows
-            new = self._leaves(leaf[seen], weight[seen], scores[seen], seen, len(values), k)
+            new = self.risk.leaf_values(scores, target, leaf, len(values), rows, k)
             values = np.where(member.tree_.children_left < 0, new, values)
             member.tree_.value[:, 0, 0] = values
         return member, values.take(leaf)
-
-    def _leaves(
-        self,
-        leaf: np.ndarray,
-        weight: np.ndarray,
-        u: np.ndarray,
-        seen: Any,
-        n_nodes: int,
-        k: int | None,
-    ) -> np.ndarray:
-        loss, y = self.risk.loss, self.risk.y[seen]
-        # A loss with one score need not know of the argument `score`.
-        which = {} if k is None else {"score": k}
-        return loss.leaf_values(y, u, weight, leaf, n_nodes, **which)
 
 
 class SignClones(Clones):

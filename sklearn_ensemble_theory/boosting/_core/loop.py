@@ -122,6 +122,7 @@ class BoostingRounds:
             self._ended, self.stop_details = True, details
             raise StopIteration
         self.step.move(u, psi, b)
+        self.state = state = None  # its arrays are free for those of the next one
         self.state = risk.at(u)
         self.index += 1
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)

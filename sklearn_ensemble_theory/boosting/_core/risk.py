@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, as_loss
+from sklearn_ensemble_theory.boosting.losses.compiled import compiled_loss, leaf_codes
 
 Array = NDArray[np.float64]
 
@@ -56,21 +58,96 @@ class EmpiricalRisk:
     loss : Loss or object with `value` and `gradient`
     y : array of shape (n,)
     sample_weight : array of shape (n,), default=None
+    n_threads : int, default=1
+        Of the loops over the rows, for a loss that has compiled ones.
     """
 
-    def __init__(self, loss: Any, y: NDArray[Any], sample_weight: Array | None = None) -> None:
+    def __init__(
+        self,
+        loss: Any,
+        y: NDArray[Any],
+        sample_weight: Array | None = None,
+        n_threads: int = 1,
+    ) -> None:
         self.loss = as_loss(loss)
         self.y = y
         self.weight = normalised_weights(sample_weight, len(y))
+        self.team = ThreadTeam(n_threads)
+        self._compiled = compiled_loss(self.loss)
+        if self._compiled is not None:
+            known = self._compiled.known_targets(np.asarray(y))
+            if known is None:
+                self._compiled = None
+            else:
+                same = sample_weight is None
+                self._known = known
+                self._loop_weight = self.weight[:1].copy() if same else self.weight
 
     def at(self, u: Array) -> RiskState:
         """The `RiskState` at the scores u."""
+        found = self._in_one_pass(u)
+        if found is not None:
+            return RiskState(*found, self.weight)
         value = inner(self.weight, self.loss.value(self.y, u))
         return RiskState(value, -self.loss.gradient(self.y, u), self.weight)
 
     def value(self, u: Array) -> float:
         """F(u)."""
-        return inner(self.weight, self.loss.value(self.y, u))
+        found = self._in_one_pass(u)
+        return inner(self.weight, self.loss.value(self.y, u)) if found is None else found[0]
+
+    def _in_one_pass(self, u: Array) -> tuple[float, Array] | None:
+        """F(u) and the negative gradient by the loss's compiled loop, where it has one."""
+        loops = self._compiled
+        if loops is None or not loops.takes(u, len(self.y)):
+            return None
+        target = np.empty(u.shape)
+        scores = np.ascontiguousarray(u)
+        return loops.value((self._known, scores, self._loop_weight, target), self.team), target
+
+    def leaf_values(
+        self,
+        u: Array,
+        target: Array,
+        leaf: NDArray[Any],
+        n_leaves: int,
+        rows: NDArray[Any] | None = None,
+        score: int | None = None,
+    ) -> Array:
+        """The steps of the leaves of a tree, as `Loss.leaf_values` computes them.
+
+        Parameters
+        ----------
+        u : array of shape (n,) or (n, K)
+            Scores.
+        target : array of shape (n,)
+            The negative gradient there, in the score that the tree belongs to.
+        leaf : int array of shape (n,)
+            The leaf of each row.
+        n_leaves : int
+        rows : int array, default=None
+            The rows that the tree was fitted to; all by default.
+        score : int, default=None
+            The score that the tree belongs to, where there are several.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_leaves,)
+        """
+        loops = self._compiled
+        if loops is None or not loops.takes(u, len(self.y)):
+            seen: Any = slice(None) if rows is None else rows
+            # A loss with one score need not know of the argument `score`.
+            which = {} if score is None else {"score": score}
+            return self.loss.leaf_values(
+                self.y[seen], u[seen], self.weight[seen], leaf[seen], n_leaves, **which
+            )
+        weight = self._loop_weight
+        arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
+        if rows is not None:
+            arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
+            leaf = leaf.take(rows)
+        return loops.leaf_values(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
 
     def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""

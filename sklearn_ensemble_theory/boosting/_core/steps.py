@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.leaf_outputs import add_multiple
+from sklearn_ensemble_theory._numerics.leaf_outputs import add_multiple
 from sklearn_ensemble_theory._weak_learners import JointTask, LeastSquaresTask, Task
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
 

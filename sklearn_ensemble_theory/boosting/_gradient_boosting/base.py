@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeRegressor
@@ -24,8 +25,9 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._trees import is_tree, single_precision
+from sklearn_ensemble_theory._trees import check_single_precision, is_tree, single_precision
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import (
@@ -40,6 +42,8 @@ from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
 from sklearn_ensemble_theory.boosting.losses import Loss
 from sklearn_ensemble_theory.boosting.losses.registry import make_loss
+from sklearn_ensemble_theory.trees._estimators.estimators import BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 
 class Rows(NamedTuple):
@@ -70,6 +74,7 @@ class BaseGradientBoosting(
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
@@ -139,7 +144,7 @@ class BaseGradientBoosting(
         fit_params = self._routed(fit_params)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val must be given together.")
-        estimator = self._base_learner()
+        estimator = self._base_learner(X)
         if is_classifier(estimator):
             name = type(estimator).__name__
             raise ValueError(
@@ -156,7 +161,8 @@ class BaseGradientBoosting(
         elif self.n_iter_no_change is not None:
             train, held_out = self._split(rows, split_seed)
 
-        risk = EmpiricalRisk(loss, train.y, train.weight)
+        n_threads = ThreadTeam.of(self.n_jobs).n_threads
+        risk = EmpiricalRisk(loss, train.y, train.weight, n_threads)
         step = self._make_step(risk, description)
         model = self._begin(loss, train, rng, description, continued)
         options = CloneOptions(
@@ -166,6 +172,7 @@ class BaseGradientBoosting(
             n_scores=model.n_scores,
             risk=risk,
             reoptimise_leaves=self.reoptimize_leaves and step.reoptimizes_leaves,
+            n_threads=n_threads,
         )
         learner = weak_learner(estimator, train.X, train.weight, step.task(risk), options)
         step.prepare(learner)
@@ -184,8 +191,12 @@ class BaseGradientBoosting(
             return {}
         return process_routing(self, "fit", **fit_params)["estimator"]["fit"]
 
-    def _base_learner(self):
-        return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
+    def _base_learner(self, X=None):
+        """The base learner for X; binned trees are for dense data."""
+        if self.estimator is not None:
+            return self.estimator
+        tree = DecisionTreeRegressor if sp.issparse(X) else BinnedTreeRegressor
+        return tree(max_depth=3)
 
     def _read(self, X, y, sample_weight, estimator, continued):
         """The rows to fit, what describes their targets, and the loss."""
@@ -205,12 +216,16 @@ class BaseGradientBoosting(
 
     def _validate(self, X, *y, **options):
         """X, and y where it is given, validated; in single precision where trees will hold it."""
-        estimator = self._base_learner()
+        estimator = self._base_learner(X)
         options["accept_sparse"] = ["csr", "csc"] if _accepts_sparse(estimator) else False
+        if not sp.issparse(X) and _input_tag(estimator, "allow_nan"):
+            options["ensure_all_finite"] = "allow-nan"
         found = validate_data(self, X, *y, dtype=[np.float64, np.float32], **options)
         X, *y = found if y else (found,)
         if is_tree(estimator):
             X = single_precision(X)
+        elif getattr(estimator, "_reads_single_precision", False):
+            check_single_precision(X)
         return (X, *y) if y else X
 
     def _same_description(self, description):
@@ -284,19 +299,22 @@ class BaseGradientBoosting(
         context = self._init_callback_context(max_subtasks=n_more)
         context.call_on_fit_task_begin(estimator=self)
         progress = Progress(type(self).__name__, n_more, self.verbose, unit="rounds")
+        # A context for each round costs more than a round of few rows.
+        follows = bool(getattr(self, "_skl_callbacks", None))
         for record in islice(rounds, n_more):
-            task = context.subcontext(task_name="round")
-            task.call_on_fit_task_begin(estimator=self)
+            if follows:
+                task = context.subcontext(task_name="round")
+                task.call_on_fit_task_begin(estimator=self)
             members = [record.predictor] if model.n_scores == 1 else record.predictor
             model.members.append(members)
             model.steps.append(record.step)
             model.train_scores.append(record.risk)
-            note = f"risk {record.risk:.4g}"
             if held_out is not None:
                 model.validation_scores.append(held_out.risk_after(members, record.step))
-                note += f", validation {model.validation_scores[-1]:.4g}"
-            progress.advance(note)
-            if task.call_on_fit_task_end(estimator=self):
+            if self.verbose:
+                progress.advance(model.last_risks())
+            del record  # its outputs are an array of n numbers
+            if follows and task.call_on_fit_task_end(estimator=self):
                 model.stop_reason = "callback"
                 break
             if self._has_stopped_improving(model.validation_scores):
@@ -329,6 +347,7 @@ class BaseGradientBoosting(
         self.estimators_ = np.empty((len(model.members), model.n_scores), dtype=object)
         for row, members in zip(self.estimators_, model.members):
             row[:] = members
+        self._packed = PackedCache()
 
     # --- after the fit ----------------------------------------------------------------------
 
@@ -357,7 +376,7 @@ class BaseGradientBoosting(
         total = np.zeros(self.n_features_in_)
         try:
             for member in self.estimators_.ravel():
-                if is_tree(member):
+                if is_tree(member) or getattr(member, "_reads_single_precision", False):
                     total += member.tree_.compute_feature_importances(normalize=False)
                 else:
                     total += member.feature_importances_
@@ -387,14 +406,22 @@ class BaseGradientBoosting(
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = _accepts_sparse(self._base_learner())
+        estimator = self._base_learner()
+        # The default is an exact tree for sparse X.
+        tags.input_tags.sparse = self.estimator is None or _accepts_sparse(estimator)
+        tags.input_tags.allow_nan = _input_tag(estimator, "allow_nan")
         return tags
 
 
 def _accepts_sparse(estimator):
     # Trees do; before scikit-learn 1.7 their tags do not state it.
+    return is_tree(estimator) or _input_tag(estimator, "sparse")
+
+
+def _input_tag(estimator, name):
+    """A tag of the estimator's input; False for an object without tags."""
     tagged = hasattr(estimator, "__sklearn_tags__")
-    return is_tree(estimator) or (tagged and get_tags(estimator).input_tags.sparse)
+    return tagged and bool(getattr(get_tags(estimator).input_tags, name))
 
 
 def _n_classes(description):

@@ -22,8 +22,11 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     Parameters
     ----------
     estimator : regressor, default=None
-        The base learner; None is ``DecisionTreeRegressor(max_depth=3)``. The columns of
-        `DecisionStumpRegressor` are sorted once for all rounds.
+        The base learner; None is ``BinnedTreeRegressor(max_depth=3)``, whose columns are cut into
+        255 bins once for all rounds, and for sparse X ``DecisionTreeRegressor(max_depth=3)``, the
+        exact tree of scikit-learn. The parameters of binned trees, ``monotonic_cst`` and
+        ``max_features`` for instance, are set here: ``BinnedTreeRegressor(max_depth=3,
+        max_features=0.5)``. The columns of `DecisionStumpRegressor` are sorted once for all rounds.
     loss : str or object, default="squared_error"
         ``"squared_error"``, ``"absolute_error"``, ``"huber"`` (with ``delta=1``), ``"quantile"``
         (the median) or ``"poisson"`` (logarithmic link); an instance of a class in
@@ -56,9 +59,9 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         If None, the base learner must provide the bound, as
         ``ReLUUnitRegressor("inner_product")`` does.
     reoptimize_leaves : bool, default=True
-        Before a "fixed" or "line_search" step, re-optimise the leaf values of scikit-learn's trees
-        for the loss (Friedman 2001). With False, and with every other step, the trees keep the
-        values fitted to the negative gradient, as in [Shah, algorithm 3].
+        Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
+        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
+        trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
     init : estimator, "zero" or None, default=None
         Initial scores: the predictions of an estimator, which is fitted first; 0 with "zero"; the
         optimal constant with None.
@@ -73,6 +76,10 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         Tolerance of `n_iter_no_change`, in units of the loss.
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
+    n_jobs : int, default=None
+        Number of threads that grow one tree; the base learners are fitted one after the other.
+        None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
+        model is the same for any number. Only binned trees and the compiled losses use threads.
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -159,6 +166,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         validation_fraction: float = 0.1,
         tol: float = 1e-4,
         warm_start: bool = False,
+        n_jobs: int | None = None,
         verbose: bool | int = 0,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -175,6 +183,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         self.validation_fraction = validation_fraction
         self.tol = tol
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state
 
@@ -192,8 +201,11 @@ class GradientBoostingClassifier(
     Parameters
     ----------
     estimator : regressor, default=None
-        The base learner; None is ``DecisionTreeRegressor(max_depth=3)``. The columns of
-        `DecisionStumpRegressor` are sorted once for all rounds.
+        The base learner; None is ``BinnedTreeRegressor(max_depth=3)``, whose columns are cut into
+        255 bins once for all rounds, and for sparse X ``DecisionTreeRegressor(max_depth=3)``, the
+        exact tree of scikit-learn. The parameters of binned trees, ``monotonic_cst`` and
+        ``max_features`` for instance, are set here: ``BinnedTreeRegressor(max_depth=3,
+        max_features=0.5)``. The columns of `DecisionStumpRegressor` are sorted once for all rounds.
     loss : str or object, default="log_loss"
         ``"log_loss"`` (logistic, or multinomial for more than two classes); for two classes also
         ``"exponential"``, ``"hinge"``, an instance of a class in `boosting.losses`, or any object
@@ -226,9 +238,9 @@ class GradientBoostingClassifier(
         If None, the base learner must provide the bound, as
         ``ReLUUnitRegressor("inner_product")`` does.
     reoptimize_leaves : bool, default=True
-        Before a "fixed" or "line_search" step, re-optimise the leaf values of scikit-learn's trees
-        for the loss (Friedman 2001). With False, and with every other step, the trees keep the
-        values fitted to the negative gradient, as in [Shah, algorithm 3].
+        Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
+        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
+        trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
     init : estimator, "zero" or None, default=None
         Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
         "zero"; the optimal constant with None.
@@ -243,6 +255,10 @@ class GradientBoostingClassifier(
         Tolerance of `n_iter_no_change`, in units of the loss.
     warm_start : bool, default=False
         Continue the previous fit with further rounds, up to `n_estimators`.
+    n_jobs : int, default=None
+        Number of threads that grow one tree; the base learners are fitted one after the other.
+        None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
+        model is the same for any number. Only binned trees and the compiled losses use threads.
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -332,6 +348,7 @@ class GradientBoostingClassifier(
         validation_fraction: float = 0.1,
         tol: float = 1e-4,
         warm_start: bool = False,
+        n_jobs: int | None = None,
         verbose: bool | int = 0,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -348,5 +365,6 @@ class GradientBoostingClassifier(
         self.validation_fraction = validation_fraction
         self.tol = tol
         self.warm_start = warm_start
+        self.n_jobs = n_jobs
         self.verbose = verbose
         self.random_state = random_state

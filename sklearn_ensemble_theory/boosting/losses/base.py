@@ -17,6 +17,9 @@ MAX_EXPONENT = 700.0
 # Probabilities are kept this far from 0 and 1, where links are infinite.
 SMALLEST_PROBABILITY = float(np.finfo(float).eps)
 
+# Fewer expected events than this are none: near the end of the range exp(u) has lost its digits.
+SMALLEST_RATE = 1e-290
+
 
 def bounded_exp(z: Array) -> Array:
     """exp(z), kept finite."""
@@ -354,6 +357,18 @@ def newton_leaves(
     """-sum(w g) / sum(w h) in each leaf, 0 where the curvature has vanished."""
     first = group_sums(weight * gradient, leaf, n_leaves)
     second = group_sums(weight * hessian, leaf, n_leaves)
-    total = group_sums(weight, leaf, n_leaves)
+    return newton_steps(-first, second, group_sums(weight, leaf, n_leaves))
+
+
+def newton_steps(first: Array, second: Array, total: Array) -> Array:
+    """first / second for sums of negative gradients, second derivatives and weights."""
     flat = second <= 1e-150 * total
-    return np.where(flat, 0.0, -first / np.where(flat, 1.0, second))
+    return np.where(flat, 0.0, first / np.where(flat, 1.0, second))
+
+
+def poisson_steps(events: Array, expected: Array) -> Array:
+    """log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1."""
+    present = expected > SMALLEST_RATE
+    known = (events > 0) & present
+    ratio = np.where(known, events, 1.0) / np.where(known, expected, 1.0)
+    return np.where(known, np.log(ratio), np.where(present, -1.0, 0.0))

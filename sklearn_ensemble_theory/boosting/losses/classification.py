@@ -15,6 +15,13 @@ from sklearn_ensemble_theory.boosting.losses.base import (
     bounded_exp,
     newton_leaves,
 )
+from sklearn_ensemble_theory.boosting.losses.compiled import (
+    CompiledLoss,
+    exponential_loops,
+    kink_loops,
+    logistic_loops,
+    multinomial_loops,
+)
 from sklearn_ensemble_theory.boosting.losses.regression import PiecewiseLinearLoss
 
 
@@ -62,6 +69,9 @@ class LogisticLoss(MarginLoss):
         self, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float | np.ndarray:
         return log_odds(y, sample_weight)
+
+    def _compiled(self) -> CompiledLoss:
+        return logistic_loops()
 
 
 def log_odds(y: Array, sample_weight: Array | None) -> float:
@@ -121,6 +131,9 @@ class ExponentialLoss(MarginLoss):
         scaled = weight * np.exp(log_weight - np.max(log_weight, initial=-np.inf))
         return np.array([exponential_step(scaled, y * psi)])
 
+    def _compiled(self) -> CompiledLoss:
+        return exponential_loops()
+
 
 def exponential_step(weight: Array, margins: Array) -> float:
     """The b that minimises sum weight exp(-b margins).
@@ -155,6 +168,9 @@ class HingeLoss(PiecewiseLinearLoss, MarginLoss):
     def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         positive = y > 0
         return y, np.where(positive, -1.0, 0.0), np.where(positive, 0.0, 1.0)
+
+    def _compiled(self) -> CompiledLoss:
+        return kink_loops(-1.0, 0.0, 0.0, 1.0)
 
 
 class MultinomialLoss(Loss):
@@ -218,3 +234,6 @@ class MultinomialLoss(Loss):
         p = softmax(u, axis=1)[:, score]
         leaves = newton_leaves(p - (y == score), p * (1 - p), weight, leaf, n_leaves)
         return (n_classes - 1) / n_classes * leaves
+
+    def _compiled(self) -> CompiledLoss:
+        return multinomial_loops()

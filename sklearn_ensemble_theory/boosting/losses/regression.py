@@ -7,8 +7,24 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_jumps
-from sklearn_ensemble_theory.boosting.losses.base import Array, Loss, bounded_exp
+from sklearn_ensemble_theory.boosting.losses.base import (
+    Array,
+    Loss,
+    bounded_exp,
+    poisson_steps,
+)
+from sklearn_ensemble_theory.boosting.losses.compiled import (
+    FLAT_TOLERANCE,
+    CompiledLoss,
+    compiled_loss,
+    huber_loops,
+    kink_loops,
+    middle_of_flat,
+    poisson_loops,
+    squared_loops,
+)
 
 
 class SquaredLoss(Loss):
@@ -66,6 +82,9 @@ class SquaredLoss(Loss):
         # The mean of offsets from one row: exact for constant y, whatever its size.
         return float(y[0] + np.average(y - y[0], weights=sample_weight))
 
+    def _compiled(self) -> CompiledLoss:
+        return squared_loops()
+
 
 class PiecewiseLinearLoss(Loss):
     """Losses with one kink, linear on both sides: every line search is a weighted quantile."""
@@ -102,6 +121,19 @@ class PiecewiseLinearLoss(Loss):
         start = group_sums(weight * psi * np.where(psi > 0, left, right), group, n_groups)
         return root_of_jumps(position, jump, start, group, n_groups)
 
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        loops = compiled_loss(self)
+        known = None if loops is None else loops.known_targets(y)
+        if loops is None or known is None:
+            return super().optimal_constant(y, sample_weight)
+        # All rows are one leaf: without the sort of all rows.
+        weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        arrays = (known, np.zeros(len(y)), np.ascontiguousarray(weight), known)
+        leaf = np.zeros(len(y), dtype=np.uint16)
+        return float(loops.leaf_values(arrays, leaf, 1, None, ThreadTeam(1))[0])
+
 
 class AbsoluteLoss(PiecewiseLinearLoss):
     """l(y, u) = |y - u|, with G1 = 1; the optimal constant is the weighted median."""
@@ -110,6 +142,9 @@ class AbsoluteLoss(PiecewiseLinearLoss):
 
     def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         return y, -1.0, 1.0
+
+    def _compiled(self) -> CompiledLoss:
+        return kink_loops(-1.0, 1.0, -1.0, 1.0)
 
 
 class QuantileLoss(PiecewiseLinearLoss):
@@ -134,6 +169,10 @@ class QuantileLoss(PiecewiseLinearLoss):
 
     def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
         return y, -self.quantile, 1 - self.quantile
+
+    def _compiled(self) -> CompiledLoss:
+        slopes = -float(self.quantile), 1 - float(self.quantile)
+        return kink_loops(*slopes, *slopes)
 
 
 class HuberLoss(Loss):
@@ -165,6 +204,24 @@ class HuberLoss(Loss):
 
     def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return np.clip(u - y, -self.delta, self.delta)
+
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> np.ndarray:
+        # Where the minimum is an interval, its middle: the same by every route.
+        steps = super().leaf_values(y, u, weight, leaf, n_leaves, score)
+        near = np.abs(y - u - steps[leaf]) < self.delta * (1 - FLAT_TOLERANCE)
+        flat = np.bincount(leaf[near], minlength=n_leaves) == 0
+        return middle_of_flat(self.delta, y - u, leaf, steps, flat)
+
+    def _compiled(self) -> CompiledLoss:
+        return huber_loops(float(self.delta))
 
 
 class PoissonLoss(Loss):
@@ -205,9 +262,8 @@ class PoissonLoss(Loss):
         n_leaves: int,
         score: int | None = None,
     ) -> np.ndarray:
-        # log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1.
         events = group_sums(weight * y, leaf, n_leaves)
-        expected = group_sums(weight * bounded_exp(u), leaf, n_leaves)
-        known = (events > 0) & (expected > 0)
-        ratio = np.where(known, events, 1.0) / np.where(known, expected, 1.0)
-        return np.where(known, np.log(ratio), np.where(expected > 0, -1.0, 0.0))
+        return poisson_steps(events, group_sums(weight * bounded_exp(u), leaf, n_leaves))
+
+    def _compiled(self) -> CompiledLoss:
+        return poisson_loops()

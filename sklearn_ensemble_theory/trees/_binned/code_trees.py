@@ -4,6 +4,7 @@ scikit-learn's tree reads the codes as numbers and cuts halfway between two code
 cut in units of X is the edge at the integer part of that threshold.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
-__all__ = ["grow_on_codes", "supports"]
+__all__ = ["CodeTreeGrower", "grow_on_codes", "is_faster", "supports"]
 
+# Seconds that scikit-learn takes for each row, feature and level, and histograms for a node.
+SORTING, HISTOGRAMS = 7e-8, 6e-5
 # A cut above the highest bin leaves only missing values on the right.
 _ALL_VALUES = MISSING - 1
 
@@ -34,6 +37,46 @@ def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
         options.criterion == "gini" and options.n_classes == 2
     )
     return TREES_TRY_BOTH_SIDES or options.random_splits or not is_variance
+
+
+def is_faster(columns: BinnedColumns, options: GrowthOptions) -> bool:
+    """Whether a tree of this size has nodes so small that sorting their codes beats histograms."""
+    n_leaves = columns.n_rows / options.min_samples_leaf
+    if options.max_leaf_nodes:
+        n_leaves = min(n_leaves, options.max_leaf_nodes)
+    depth = min(options.max_depth, np.log2(max(n_leaves, 1)) + 1)
+    n_nodes = min(2 * n_leaves, 2.0 ** (depth + 1))
+    by_sorting = SORTING * columns.n_rows * columns.n_features * depth
+    return supports(columns, options) and HISTOGRAMS * n_nodes > by_sorting
+
+
+class CodeTreeGrower:
+    """Grows these trees in the rounds of boosting (see `growth.HistogramGrower`)."""
+
+    def __init__(self, columns: BinnedColumns, options: GrowthOptions) -> None:
+        self.columns, self.options = columns, options
+
+    def grow(
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        options = self.options if seed is None else replace(self.options, seed=seed)
+        if rows is not None:
+            gradient, weight = gradient[rows], None if weight is None else weight[rows]
+        # A tree takes nodes as pure where the variance is below 2e-16.
+        exponent = int(np.frexp(np.max(np.abs(gradient)))[1])
+        least = float(np.ldexp(options.min_impurity_decrease, -2 * exponent))
+        options = replace(options, min_impurity_decrease=least)
+        tree = grow_on_codes(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)
+        tree = replace(
+            tree,
+            value=np.ldexp(tree.value, exponent),
+            impurity=np.ldexp(tree.impurity, 2 * exponent),
+        )
+        return tree, tree.leaves(self.columns.codes)
 
 
 def grow_on_codes(

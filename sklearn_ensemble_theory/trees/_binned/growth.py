@@ -103,4 +103,6 @@ def histogram_grower(
             pass
     from sklearn_ensemble_theory.trees._binned import histogram_growth
 
-    return histogram_growth.grower(columns, options, n_threads)
+    if code_trees.is_faster(columns, options):
+        return code_trees.CodeTreeGrower(columns, options)
+    return histogram_growth.NumpyHistogramGrower(columns, options, n_threads)

@@ -1,7 +1,7 @@
 """Growth of regression trees by histograms, with NumPy and scikit-learn's histogram builder.
 
 The route of `growth.histogram_grower` without numba. The sums of targets and weights are exact
-(`_hot_loops.bin_sums`), so that another route that computes the same gains,
+(`bin_sums`), so that another route that computes the same gains,
 
     S_left² / (W_left + l2) + S_right² / (W_right + l2),
 
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory._numerics.feature_draws import FeatureDraws
+from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
-__all__ = ["NumpyHistogramGrower", "grower"]
+__all__ = ["NumpyHistogramGrower"]
 
 # Cuts above this code leave only missing values on the right.
 _ALL_VALUES = MISSING - 1
@@ -80,10 +80,6 @@ class NumpyHistogramGrower:
     def _grown(self, columns, sums, gradient, weights):
         with np.errstate(divide="ignore", invalid="ignore"):
             return _Growth(self, columns, sums, GridTargets(gradient, weights), weights).result()
-
-
-# What `growth.histogram_grower` calls.
-grower = NumpyHistogramGrower
 
 
 def _sums_of(columns: BinnedColumns, n_threads: int) -> BinSums:
@@ -325,7 +321,7 @@ class _Growth:
             found.append(self.described(split_gain, place, counts, left[at].tolist()))
         return found
 
-    def occupied(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def occupied(self, counts: np.ndarray) -> tuple[np.ndarray, Any]:
         """In how many bins each feature has values, and whether it has missing ones."""
         n_bins = self.sums.n_bins
         return np.count_nonzero(counts[:, :n_bins], axis=1), counts[:, n_bins:].any(axis=1)
@@ -333,7 +329,7 @@ class _Growth:
     def gains(self, ids: list[int], left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """S_left²/(W_left + l2) + S_right²/(W_right + l2); -inf for cuts that are not allowed."""
         means = []
-        gain = 0.0
+        gain: Any = 0.0
         n_rows = self.options.min_samples_leaf
         forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
         if self.least_weight > 0:

@@ -13,7 +13,7 @@ __all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
 # scikit-learn's marks of a leaf: no children, no feature.
 LEAF, NO_FEATURE = -1, -2
-# In trees of more nodes than this, rows are listed and not masked.
+# In trees of more nodes than this, rows go down together, level by level.
 MOST_MASKS = 64
 
 
@@ -81,35 +81,35 @@ class TreeArrays:
         ----------
         codes : uint8 array of shape (n, p), Fortran order
         """
-        n, m = len(codes), len(self)
-        node = np.zeros(n, dtype=np.min_scalar_type(m - 1))
-        if m == 1:
-            return node
-        stack: list[tuple[int, Any]] = [(0, None)]
+        smallest = np.min_scalar_type(len(self) - 1)
+        if len(self) > MOST_MASKS:
+            return self._leaves_by_level(codes).astype(smallest)
+        node = np.zeros(len(codes), dtype=smallest)
+        stack = [(0, np.ones(len(codes), dtype=bool))]
         while stack:
             i, rows = stack.pop()
             if self.left[i] == LEAF:
-                if rows.dtype == bool:
-                    node += rows * node.dtype.type(i)
-                else:
-                    node[rows] = i
+                node += rows * node.dtype.type(i)
                 continue
             column = codes[:, self.feature[i]]
-            listed = rows is not None and rows.dtype != bool
-            if listed:
-                column = column.take(rows)
             goes = column <= self.code[i]
             if self.missing_left[i]:
                 goes |= column == MISSING
-            if rows is None:
-                parts = goes, ~goes
-            elif listed:
-                parts = rows[goes], rows[~goes]
-            else:
-                parts = rows & goes, rows > goes
-                if m > MOST_MASKS:
-                    parts = np.flatnonzero(parts[0]), np.flatnonzero(parts[1])
-            stack += ((int(self.left[i]), parts[0]), (int(self.right[i]), parts[1]))
+            stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
+        return node
+
+    def _leaves_by_level(self, codes: np.ndarray) -> np.ndarray:
+        node = np.zeros(len(codes), dtype=np.intp)
+        rows = np.arange(len(codes))
+        at = node
+        while len(rows):
+            code = codes[rows, self.feature[at]]
+            goes = code <= self.code[at]
+            goes |= (code == MISSING) & (self.missing_left[at] > 0)
+            at = np.where(goes, self.left[at], self.right[at])
+            node[rows] = at
+            inner = self.left[at] != LEAF
+            rows, at = rows[inner], at[inner]
         return node
 
     def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:

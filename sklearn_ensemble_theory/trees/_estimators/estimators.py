@@ -211,7 +211,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         return BinnedMembers(self, X, sample_weight)
 
     def _prepare_rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, task: Task
+        self, X: Any, weight: np.ndarray | None, task: Task
     ) -> PreparedRounds | None:
         return BinnedTreeRounds.of(self, X, weight, task)
 

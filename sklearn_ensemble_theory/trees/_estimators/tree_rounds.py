@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._hot_loops.leaf_outputs import LeafOutputs
+from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
@@ -86,9 +86,11 @@ class BinnedTreeRounds:
         members, values, leaves = [], [], []
         for k, column in enumerate(columns):
             seed = int(self.random_state.randint(np.iinfo(np.int32).max))
-            tree, leaf = self.grown(np.ascontiguousarray(column), rows, seed)
+            column = np.ascontiguousarray(column)
+            tree, leaf = self.grown(column, rows, seed)
             if self.reoptimises:
-                self.reoptimise(tree, leaf, rows, weight, scores, k if target.ndim == 2 else None)
+                which = k if target.ndim == 2 else None
+                self.reoptimise(tree, leaf, rows, column, scores, which)
             members.append(self.member(tree, seed))
             values.append(tree.value[:, 0])
             leaves.append(leaf)
@@ -111,7 +113,7 @@ class BinnedTreeRounds:
         tree: TreeArrays,
         leaf: np.ndarray,
         rows: np.ndarray | None,
-        weight: np.ndarray,
+        target: np.ndarray,
         scores: Any,
         k: int | None,
     ) -> None:
@@ -120,13 +122,7 @@ class BinnedTreeRounds:
         Regularised values shrink by the same factor W/(W + l2) as means do, and values that break a
         monotonic constraint move to the middle.
         """
-        risk = self.task.risk
-        y = risk.y
-        if rows is not None:
-            y, scores, weight, leaf = y[rows], scores[rows], weight[rows], leaf[rows]
-        # A loss with one score need not know of the argument `score`.
-        which = {} if k is None else {"score": k}
-        values = risk.loss.leaf_values(y, scores, weight, leaf, len(tree), **which)
+        values = self.task.risk.leaf_values(scores, target, leaf, len(tree), rows, k)
         l2 = self.options.l2_regularization
         if l2:
             values = values * (tree.weight / (tree.weight + l2))

@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+
 __all__ = ["LeafOutputs", "add_multiple"]
 
 # So many doubles fit the first cache of a processor, with what they are added to.
@@ -60,6 +62,11 @@ def _add_values(u: NDArray[Any], values: NDArray[Any], leaf: NDArray[Any]) -> No
     """u += values[leaf]."""
     if len(u) <= 4 * _BLOCK:
         u += values.take(leaf)
+        return
+    if uses_numba() and u.flags.c_contiguous and u.dtype == values.dtype == np.float64:
+        from sklearn_ensemble_theory._hot_loops.leaf_loops import add_leaf_values
+
+        add_leaf_values(u, values, leaf)
         return
     for first in range(0, len(u), _BLOCK):
         part = slice(first, first + _BLOCK)

@@ -23,7 +23,7 @@ _LARGEST_EXPONENT = 1000
 _SAME = 2.0**-36
 
 
-def _blocks(n):
+def _row_blocks(n):
     """Slices of n rows whose temporary arrays stay in the processor's cache."""
     return (slice(first, min(first + _BLOCK, n)) for first in range(0, n, _BLOCK))
 
@@ -70,7 +70,7 @@ class GridTargets:
             self.weight, self.whole = grid_weights.weight, grid_weights.whole
         n = len(target)
         total = 0.0
-        for part in _blocks(n):
+        for part in _row_blocks(n):
             size = np.abs(target[part])
             total += float(size.sum()) if self.weight is None else inner(size, self.weight[part])
         self.exponent = _exponent(total)
@@ -95,7 +95,7 @@ class GridTargets:
     def squared_errors(self, node, mean):
         """The weighted sum of (target - mean)² in each node, given the node of each row."""
         total = np.zeros(len(mean))
-        for part in _blocks(len(node)):
+        for part in _row_blocks(len(node)):
             nodes = node[part].astype(np.intp)
             error = self.target[part] - mean.take(nodes)
             error *= error
@@ -176,7 +176,7 @@ class BinSums:
         """
         high, low = np.empty((2, self.n), np.float32)
         total = 0.0
-        for part in _blocks(self.n):
+        for part in _row_blocks(self.n):
             values = kind.integers(part)
             total += float(values.sum())
             some = high[part]

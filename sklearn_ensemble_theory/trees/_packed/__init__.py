@@ -1,0 +1,1 @@
+"""Trees of an ensemble laid out together, for predictions in one pass."""

@@ -1,0 +1,427 @@
+"""Predictions of all trees of an ensemble in one pass, compared with the trees' own."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn_ensemble_theory._hot_loops import predict_loops
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._packed.member_nodes import single_precision_cuts
+from sklearn_ensemble_theory.trees._packed.packed_trees import (
+    PARALLEL_SIZE,
+    PackedCache,
+    add_in_threads,
+    packed_trees,
+)
+
+
+@pytest.fixture(params=["numba", "no numba"])
+def route(request):
+    if request.param == "numba":
+        yield
+    else:
+        with numba_disabled():
+            yield
+
+
+def data(n=400, p=6, missing=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, p))
+    y = X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + 0.2 * rng.normal(size=n)
+    X[rng.random(X.shape) < missing] = np.nan
+    return X, y
+
+
+def trees_fitted(kind, X, y, n_trees=9, **params):
+    rows = [np.random.default_rng(t).integers(0, len(X), len(X)) for t in range(n_trees)]
+    return [kind(random_state=t, **params).fit(X[r], y[r]) for t, r in enumerate(rows)]
+
+
+def sum_in_order(members, scale, X, width):
+    total = np.zeros((len(X), width))
+    for t, member in enumerate(members):
+        total[:, t % width] += scale[t] * member.predict(X)
+    return total
+
+
+# The sums
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeRegressor, ExtraTreeRegressor, BinnedTreeRegressor])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4, 7, None])
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing, route):
+    X, y = data(missing=missing)
+    members = trees_fitted(kind, X, y, max_depth=depth)
+    scale = np.linspace(-0.3, 1, len(members))
+    rows = data(n=1043, missing=missing, seed=1)[0]
+    expected = sum_in_order(members, scale, rows, width=3)
+    sums = packed_trees(members, width=3, scale=scale)
+    for n in [1, 2, 15, 40, len(rows)]:
+        for given in [
+            rows[:n],
+            np.asfortranarray(rows[:n]),
+            rows[:n].astype(np.float32),
+            np.repeat(rows[:n], 2, axis=1)[:, ::2],
+        ]:
+            out = np.zeros((n, 3))
+            sums.add(given, out)
+            np.testing.assert_array_equal(out, expected[:n])
+    out = np.zeros_like(expected)
+    stages = [u.copy() for u in sums.rounds(rows, out)]
+    np.testing.assert_array_equal(stages[-1], expected)
+    np.testing.assert_array_equal(stages[1], sum_in_order(members[:6], scale, rows, width=3))
+
+
+def test_trees_of_one_leaf(route):
+    X, y = data(n=20)
+    members = [DecisionTreeRegressor(max_depth=d).fit(X, y * 0 + d) for d in (1, 5)]
+    out = np.zeros((20, 1))
+    packed_trees(members).add(X, out)
+    np.testing.assert_array_equal(out, 6.0)
+
+
+@pytest.mark.parametrize("depth", [3, None])
+def test_features_of_a_tree_are_columns_of_X(depth, route):
+    X, y = data()
+    features = [np.array([5, 2, 0]), np.array([1, 1, 3]), np.array([4, 0, 2])]
+    members = [DecisionTreeRegressor(max_depth=depth).fit(X[:, f], y) for f in features]
+    out = np.zeros((len(X), 1))
+    packed_trees(members, features=features).add(X, out)
+    expected = np.zeros(len(X))
+    for member, f in zip(members, features):
+        expected += member.predict(X[:, f])
+    np.testing.assert_array_equal(out[:, 0], expected)
+
+
+@pytest.mark.parametrize("depth", [2, None])
+def test_values_at_the_thresholds(depth, route):
+    """Where a value is within a rounding of a threshold, X is rounded first, as in the trees."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (200, 2)) / 3.0
+    y = X[:, 0] + X[:, 1] ** 2 + rng.normal(size=200)
+    members = trees_fitted(DecisionTreeRegressor, X, y, max_depth=depth)
+    cuts = np.unique(np.concatenate([m.tree_.threshold for m in members]))
+    near = np.concatenate(
+        [cuts, np.nextafter(cuts, 9), np.nextafter(cuts, -9), cuts * (1 + 3e-8), cuts * (1 - 3e-8)]
+    )
+    rows = np.stack(np.meshgrid(near, near), axis=-1).reshape(-1, 2)
+    out = np.zeros((len(rows), 1))
+    packed_trees(members).add(rows, out)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), rows, width=1))
+
+
+def test_cuts_in_single_precision():
+    cuts = np.array([0.1, 1 / 3, -0.1, 1e300, -1e300, np.inf, -np.inf, 1e-320, -1e-320, 2.0])
+    found = single_precision_cuts(cuts)
+    assert found.dtype == np.float32
+    assert np.all(found <= cuts)
+    with np.errstate(over="ignore"):
+        above = np.nextafter(found, np.float32(np.inf))
+    assert np.all((above > cuts) | (found == np.inf))
+
+
+def test_members_that_are_no_trees_of_one_output():
+    class Shifted(DecisionTreeRegressor):
+        def predict(self, X, check_input=True):
+            return super().predict(X) + 1
+
+    X, y = data()
+    assert packed_trees([]) is None
+    assert packed_trees([Shifted().fit(X, y)]) is None
+    assert packed_trees([DecisionTreeRegressor().fit(X, np.stack([y, y], axis=1))]) is None
+
+
+def test_few_rows_are_predicted_from_the_trees_themselves():
+    X, y = data()
+    members = trees_fitted(DecisionTreeRegressor, X, y)
+    assert not packed_trees(members, n_rows=1).is_kept
+    # No tree of scikit-learn's is made of a tree that has only its arrays.
+    binned = trees_fitted(BinnedTreeRegressor, X, y)
+    with_arrays = [not m._node_arrays().is_built for m in binned]
+    packed_trees(binned, n_rows=1)
+    assert [not m._node_arrays().is_built for m in binned] == with_arrays
+
+
+def test_compiled_loops_are_plain_loops():
+    X, y = data(n=60)
+    rows = data(n=37, seed=1, missing=0.1)[0].astype(np.float32)
+    for depth, name in [(3, "add_shallow_trees"), (None, "add_deep_values")]:
+        sums = packed_trees(trees_fitted(DecisionTreeRegressor, X, y, max_depth=depth))
+        compiled, plain = np.zeros((37, 1)), np.zeros((37, 1))
+        sums.add(rows, compiled)
+        kernel = getattr(predict_loops, name)
+        kernel = getattr(kernel, "py_func", kernel)
+        if depth == 3:
+            kernel(rows.T, sums.feature, sums.cuts, sums.missing_left, sums.table, plain)
+        elif hasattr(sums, "shift"):
+            values = sums.values
+            kernel(rows, sums.nodes, sums.cuts, sums.starts, sums.shift, values, plain)
+        else:
+            continue
+        np.testing.assert_array_equal(plain, compiled)
+
+
+# The ensembles
+
+
+def boosted(members, steps, X, init):
+    u = np.broadcast_to(init, (len(X), members.shape[1])).copy()
+    for row, b in zip(members, steps):
+        for k, member in enumerate(row):
+            u[:, k] += b * member.predict(X)
+    return u
+
+
+@pytest.mark.parametrize("tree", [DecisionTreeRegressor, BinnedTreeRegressor])
+@pytest.mark.parametrize("depth", [2, 5])
+@pytest.mark.parametrize("n_classes", [0, 2, 4])
+def test_gradient_boosting(tree, depth, n_classes, route):
+    X, y = data()
+    rows = data(n=700, seed=1)[0].astype(np.float32)
+    estimator = tree(max_depth=depth)
+    if n_classes:
+        y = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+        model = GradientBoostingClassifier(estimator, n_estimators=7).fit(X, y)
+        predict, staged = model.decision_function, model.staged_decision_function
+    else:
+        model = GradientBoostingRegressor(estimator, n_estimators=7).fit(X, y)
+        predict, staged = model.predict, model.staged_predict
+    expected = boosted(model.estimators_, model.steps_, rows, model.init_)
+    for _ in range(3):  # laid out at some call
+        np.testing.assert_array_equal(predict(rows[:1]).ravel(), expected[0])
+    np.testing.assert_array_equal(predict(rows), expected.reshape(predict(rows).shape))
+    stages = list(staged(rows))
+    assert len(stages) == 7
+    np.testing.assert_array_equal(stages[-1], predict(rows))
+    shorter = boosted(model.estimators_[:3], model.steps_, rows, model.init_)
+    np.testing.assert_array_equal(stages[2], shorter.reshape(stages[2].shape))
+    if depth == 2:
+        sparse = predict(sp.csr_matrix(rows)) if tree is DecisionTreeRegressor else predict(rows)
+        np.testing.assert_array_equal(sparse, predict(rows))
+
+
+def test_gradient_boosting_continues_from_what_is_laid_out(route):
+    X, y = data()
+    model = GradientBoostingRegressor(n_estimators=5, warm_start=True, random_state=0).fit(X, y)
+    model.predict(X)
+    model.set_params(n_estimators=9).fit(X, y)
+    whole = GradientBoostingRegressor(n_estimators=9, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), whole.predict(X))
+    # A list of members that the user shortens.
+    whole.predict(X)
+    whole.estimators_, whole.steps_ = whole.estimators_[:4], whole.steps_[:4]
+    *_, last = GradientBoostingRegressor(n_estimators=4, random_state=0).fit(X, y).staged_predict(X)
+    np.testing.assert_array_equal(whole.predict(X), last)
+
+
+def test_validation_scores_are_those_of_the_staged_predictions(route):
+    X, y = data()
+    X_val, y_val = data(n=100, seed=2)
+    model = GradientBoostingRegressor(n_estimators=6).fit(X, y, X_val=X_val, y_val=y_val)
+    risks = [model.loss_.value(y_val, u).mean() for u in model.staged_predict(X_val)]
+    np.testing.assert_allclose(model.validation_scores_, risks, rtol=1e-12)
+
+
+def mean_of(members, features, X, method):
+    total = 0.0
+    for member, columns in zip(members, features):
+        total = total + getattr(member, method)(X[:, columns])
+    return total / len(members)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+@pytest.mark.parametrize("depth", [3, None])
+def test_means_of_regression_trees(missing, depth, route):
+    X, y = data(missing=missing)
+    rows = data(n=300, missing=missing, seed=1)[0]
+    forest = RandomForestRegressor(70, max_depth=depth, random_state=0).fit(X, y)
+    bag = BaggingRegressor(DecisionTreeRegressor(max_depth=depth), 12, max_features=0.5)
+    extra = BaggingRegressor(ExtraTreeRegressor(max_depth=depth), 12, bootstrap_features=True)
+    for model in [forest, bag.fit(X, y), extra.fit(X, y)]:
+        assert model._tree_sums(rows, "predict") is not None or missing
+        expected = mean_of(model.estimators_, model.estimators_features_, rows, "predict")
+        for _ in range(2):
+            np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-13, atol=1e-15)
+            np.testing.assert_allclose(model.predict(rows[:1]), expected[:1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("depth", [2, None])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_means_of_classification_trees(depth, n_classes, route):
+    X, y = data(n=150)
+    y = np.array(list("eabdc"))[np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))]
+    rows = data(n=300, seed=1)[0]
+    models = [
+        RandomForestClassifier(15, max_depth=depth, random_state=0),
+        BaggingClassifier(BinnedTreeClassifier(max_depth=depth), 9, random_state=0),
+        # Draws that lack classes.
+        BaggingClassifier(
+            ExtraTreeClassifier(max_depth=depth), 30, max_samples=6, max_features=3, random_state=0
+        ),
+    ]
+    for model in models:
+        model.fit(X, y)
+        expected = np.zeros((300, n_classes))
+        for member, columns in zip(model.estimators_, model.estimators_features_):
+            expected[:, member.classes_.astype(int)] += member.predict_proba(rows[:, columns])
+        expected /= len(model)
+        for n in [1, 2, 300]:
+            np.testing.assert_array_equal(model.predict_proba(rows[:n]), expected[:n])
+        labels = model.classes_[expected.argmax(axis=1)]
+        np.testing.assert_array_equal(model.predict(rows), labels)
+    lacking = [m for m in models[2].estimators_ if len(m.classes_) < n_classes]
+    assert lacking or n_classes == 2
+
+
+def test_votes_of_trees(route):
+    X, y = data(n=150)
+    y = np.digitize(y, [-0.5, 0.5])
+    tree = DecisionTreeClassifier(max_depth=4)
+    model = BaggingClassifier(tree, 20, voting="hard", max_samples=9, random_state=0).fit(X, y)
+    rows = data(n=200, seed=1)[0]
+    votes = np.stack([member.predict(rows) for member in model.estimators_]).astype(int)
+    shares = (votes[:, :, None] == np.arange(3)).mean(axis=0)
+    np.testing.assert_allclose(model.predict_proba(rows), shares, rtol=1e-13)
+
+
+def test_classifiers_bagged_as_regressors_and_regressors_as_classifiers(route):
+    X, y = data(n=100)
+    labels = np.digitize(y, [0.0])
+    as_numbers = BaggingRegressor(DecisionTreeClassifier(max_depth=3), 5).fit(X, labels)
+    expected = np.mean([m.predict(X) for m in as_numbers.estimators_], axis=0)
+    np.testing.assert_allclose(as_numbers.predict(X), expected)
+    voting = BaggingClassifier(DecisionTreeRegressor(), 5, bootstrap=False).fit(X, labels)
+    np.testing.assert_array_equal(voting.predict(X), labels)
+
+
+def test_input_that_the_trees_refuse(route):
+    X, y = data()
+    bag = BaggingRegressor(DecisionTreeRegressor(max_depth=3), 5).fit(X, y)
+    bad = X.copy()
+    bad[3, 2] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        bag.predict(bad)
+    bad[3, 2] = 1e200
+    with pytest.raises(ValueError, match="too large"):
+        bag.predict(bad)
+    with pytest.raises(ValueError, match="minimum of 1 is required"):
+        bag.predict(X[:0])
+    large = X.copy()
+    large[:, 5] = 3e38  # finite, but not the sum
+    np.testing.assert_array_equal(bag.predict(large), bag.predict(large.astype(np.float32)))
+
+
+@pytest.mark.parametrize("depth", [3, None])
+def test_threads_and_rows_do_not_change_the_sums(depth, route):
+    X, y = data()
+    members = trees_fitted(DecisionTreeRegressor, X, y, n_trees=64, max_depth=depth)
+    rows = np.tile(data(n=512, seed=1)[0], (PARALLEL_SIZE // 64 // 512 + 1, 1))
+    sums = packed_trees(members)
+    one = add_in_threads(sums, rows, np.zeros((len(rows), 1)), None)
+    for n_jobs in (2, 3):
+        out = add_in_threads(sums, rows, np.zeros((len(rows), 1)), n_jobs)
+        np.testing.assert_array_equal(out, one)
+    out = np.zeros((512, 1))
+    sums.add(rows[:512], out)
+    np.testing.assert_array_equal(one[:512], out)
+
+
+# What is kept
+
+
+def test_what_is_laid_out_is_neither_copied_nor_pickled():
+    X, y = data()
+    model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
+    size = len(pickle.dumps(model))
+    expected = model.predict(X)
+    assert model._packed._kept
+    assert len(pickle.dumps(model)) == size
+    for other in [pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]:
+        assert not other._packed._kept
+        np.testing.assert_array_equal(other.predict(X), expected)
+    model.fit(X, y)
+    assert not model._packed._kept
+
+
+def test_several_threads_lay_out_once():
+    X, y = data()
+    members = trees_fitted(DecisionTreeRegressor, X, y)
+    cache, built = PackedCache(), []
+
+    def build(n_rows):
+        built.append(n_rows)
+        return packed_trees(members)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: cache.get("a", members, 10, build), range(8)))
+    if found[0].is_kept:
+        assert all(one is found[0] for one in found)
+        assert built == [10]
+    assert cache.get("a", members[:3], 10, build) is not found[0]
+
+
+@pytest.mark.parametrize("tree", [DecisionTreeClassifier, BinnedTreeClassifier])
+@pytest.mark.parametrize("depth", [2, 5])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_adaboost_of_trees(tree, depth, n_classes, route):
+    X, y = data()
+    rows = data(n=200, seed=1)[0]
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    labels = np.array(["x", "v", "w"])[labels]
+    model = AdaBoostClassifier(tree(max_depth=depth, random_state=0), n_estimators=6)
+    model.fit(X, labels)
+    K = n_classes
+    total = np.zeros((200, K))
+    stages = []
+    for member, alpha in zip(model.estimators_, model.estimator_weights_):
+        vote = member.predict(rows)[:, None] == model.classes_
+        total += np.where(vote, alpha, -alpha / (K - 1))
+        stages.append(total.copy())
+    norms = np.cumsum(model.estimator_weights_)
+    for stage, scores, norm in zip(stages, model.staged_decision_function(rows), norms):
+        stage = stage[:, 1] * 2 if K == 2 else stage
+        np.testing.assert_allclose(scores, stage / norm, rtol=1e-12, atol=1e-14)
+    for _ in range(3):
+        np.testing.assert_array_equal(model.decision_function(rows), scores)
+        np.testing.assert_array_equal(model.decision_function(rows[:2]), scores[:2])
+
+
+@pytest.mark.parametrize("algorithm", ["real", "gentle"])
+@pytest.mark.parametrize("depth", [2, 5])
+def test_adaboost_of_trees_by_confidences(algorithm, depth, route):
+    X, y = data()
+    rows = data(n=200, seed=1)[0]
+    kind = DecisionTreeClassifier if algorithm == "real" else DecisionTreeRegressor
+    tree = kind(max_depth=depth, min_samples_leaf=5, random_state=0)
+    model = AdaBoostClassifier(tree, n_estimators=6, algorithm=algorithm).fit(X, y > 0)
+    total = 0.0
+    for member, alpha in zip(model.estimators_, model.estimator_weights_):
+        if algorithm == "gentle":
+            total = total + alpha * member.predict(rows)
+        else:
+            share = np.clip(member.predict_proba(rows)[:, 1], 1e-4, 1 - 1e-4)
+            total = total + alpha * 0.5 * np.log(share / (1 - share))
+    np.testing.assert_allclose(model.decision_function(rows), total, rtol=1e-12, atol=1e-12)
+    *_, last = model.staged_decision_function(rows)
+    np.testing.assert_array_equal(last, model.decision_function(rows))
