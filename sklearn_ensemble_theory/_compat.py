@@ -30,6 +30,7 @@ except ImportError:
 
 __all__ = [
     "SKLEARN_VERSION",
+    "TREES_TRY_BOTH_SIDES",
     "CallbackSupportMixin",
     "HasMethods",
     "HistogramBuilder",
@@ -49,6 +50,8 @@ __all__ = [
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
+# Before, scikit-learn's trees leave out some of the splits of features with missing values.
+TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

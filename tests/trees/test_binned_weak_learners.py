@@ -16,11 +16,11 @@ from sklearn_ensemble_theory._weak_learners import ClassTask
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
-from sklearn_ensemble_theory.trees._binned.row_leaves import leaves_of_rows
 from sklearn_ensemble_theory.trees._estimators.binned_members import (
     BinnedMembers,
     binned_equivalent,
 )
+from sklearn_ensemble_theory.trees._estimators.row_leaves import leaves_of_rows
 
 
 class Inherited(BinnedTreeClassifier):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._trees import on_grid
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
@@ -25,8 +26,17 @@ _ALL_VALUES = MISSING - 1
 
 def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
     """Whether scikit-learn's trees have these options."""
-    constrained = options.monotonic_cst is not None and np.any(options.monotonic_cst)
-    return options.l2_regularization == 0 and not (constrained and columns.has_missing.any())
+    if options.l2_regularization > 0:
+        return False
+    if not columns.has_missing.any():
+        return True
+    if options.monotonic_cst is not None and np.any(options.monotonic_cst):
+        return False
+    # Growth by histograms takes the place of older releases where it can.
+    is_variance = options.criterion == "squared_error" or (
+        options.criterion == "gini" and options.n_classes == 2
+    )
+    return TREES_TRY_BOTH_SIDES or options.random_splits or not is_variance
 
 
 def is_faster(columns: BinnedColumns, options: GrowthOptions) -> bool:
@@ -126,7 +136,10 @@ def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArra
     feature[left == LEAF] = NO_FEATURE
     code = np.full(len(nodes), -2, dtype=np.int16)
     threshold = np.full(len(nodes), -2.0)
-    code[inner] = np.clip(np.floor(nodes["threshold"][inner]), -1, _ALL_VALUES)
+    cuts = nodes["threshold"][inner]
+    # Some releases have NaN where only missing values may go to the left: no value is below it.
+    cuts[np.isnan(cuts)] = -1
+    code[inner] = np.clip(np.floor(cuts), -1, _ALL_VALUES)
     threshold[inner] = columns.thresholds(feature[inner], code[inner])
     return TreeArrays(
         left=left,

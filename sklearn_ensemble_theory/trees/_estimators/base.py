@@ -46,7 +46,12 @@ class BaseBinnedTree:
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MISSING, closed="both")],
     }
+    max_bins: int
+    max_features: Any
+    class_weight: Any
+    ccp_alpha: float
     _grown: GrownTree
+    _prune_tree: Any  # of scikit-learn's trees
 
     def _scikit_learn_tree(self) -> Any:
         """The tree as scikit-learn's `Tree`, made when it is first asked for."""
@@ -137,7 +142,7 @@ class BaseBinnedTree:
             self._prune_tree()
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         tags.target_tags.multi_output = False
@@ -245,7 +250,7 @@ def _n_features_drawn(max_features: Any, p: int) -> int:
     if isinstance(max_features, Integral):
         return int(max_features)
     if isinstance(max_features, Real):
-        return max(1, int(max_features * p))
+        return max(1, int(float(max_features) * p))
     raise ValueError(f"max_features must be a number, 'sqrt', 'log2' or None; got {max_features}.")
 
 

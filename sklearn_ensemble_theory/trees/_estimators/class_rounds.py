@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from sklearn_ensemble_theory._weak_learners import ClassTask, PreparedRounds, Task, half_log_odds
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-from sklearn_ensemble_theory.trees._binned.row_leaves import leaves_of_rows
+from sklearn_ensemble_theory.trees._estimators.row_leaves import leaves_of_rows
 
 __all__ = ["class_rounds"]
 
