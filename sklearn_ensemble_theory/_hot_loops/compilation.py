@@ -4,7 +4,7 @@ The modules of loops are imported when a fit first needs them, inside a function
 `uses_numba()` is true::
 
     if uses_numba():
-        from sklearn_ensemble_theory._hot_loops import tree_loops
+        from sklearn_ensemble_theory._hot_loops._growth import tree_loops
 
 Importing the package therefore costs nothing more where numba is installed. Without numba a loop
 is a plain Python function, which only tests call: every caller has another route.
@@ -96,7 +96,7 @@ def jit(function: Function) -> Function:
 
 @cache
 def _stamp_of_all_loops() -> list[tuple[str, float, int]]:
-    files = sorted(Path(__file__).parent.glob("*_loops.py"))
+    files = sorted(Path(__file__).parent.rglob("*_loops.py"))
     return [(file.name, file.stat().st_mtime, file.stat().st_size) for file in files]
 
 

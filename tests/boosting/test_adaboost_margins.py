@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops import vote_loops
+from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.boosting._adaboost.margins import (
     FEW_MARGINS,

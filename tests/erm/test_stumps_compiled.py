@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
-from sklearn_ensemble_theory._hot_loops import stump_loops
+from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._weak_learners import ClassTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.erm._stumps import side_search

@@ -1,16 +1,28 @@
 """The growth by histograms against a search of all cuts, written out, and scikit-learn's trees."""
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory.trees._binned import bin_sums
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.trees._binned import bin_sums, compiled_histograms
 from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.compiled_histograms import CompiledHistogramGrower
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.histogram_growth import NumpyHistogramGrower
+
+needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
+every_grower = pytest.mark.parametrize(
+    "grower",
+    [
+        pytest.param(NumpyHistogramGrower, id="numpy"),
+        pytest.param(CompiledHistogramGrower, id="numba", marks=needs_numba),
+    ],
+)
 
 
 def every_cut(codes, rows):
@@ -45,7 +57,7 @@ def best_cut(data, node):
             min(len(a), len(b)) < o.min_samples_leaf
             or min(w[a].sum(), w[b].sum()) < o.min_weight_leaf
             or (mean(a) - mean(b)) * cst[j] > 0
-            or (cst.any() and not low <= min(mean(a), mean(b)) <= max(mean(a), mean(b)) <= high)
+            or (cst[j] and not low <= min(mean(a), mean(b)) <= max(mean(a), mean(b)) <= high)
         ):
             continue
         if size(a) + size(b) > best_size:
@@ -111,7 +123,7 @@ def brute_force(codes, t, w, options):
     return nodes, data
 
 
-def check_equal(tree, node, nodes, data):
+def check_equal(tree, node, nodes, data, rtol):
     number = {id(one): i for i, one in enumerate(nodes)}
     assert len(tree) == len(nodes)
     assert tree.depth == max(one.depth for one in nodes)
@@ -121,7 +133,8 @@ def check_equal(tree, node, nodes, data):
         assert tree.n_rows[i] == len(rows)
         assert tree.weight[i] == pytest.approx(w.sum(), rel=1e-12)
         regularised = w.sum() + data.options.l2_regularization
-        assert tree.value[i, 0] == pytest.approx(w @ t / regularised, rel=1e-12, abs=1e-12)
+        value = np.clip(w @ t / regularised, *one.bounds)
+        assert tree.value[i, 0] == pytest.approx(value, rel=rtol, abs=rtol)
         variance = np.average((t - np.average(t, weights=w)) ** 2, weights=w)
         assert tree.impurity[i] == pytest.approx(variance, rel=1e-9, abs=1e-12)
         if cut is None:
@@ -157,13 +170,38 @@ def random_problem(seed):
     return BinnedColumns.of(X, 255), t, w if seed % 4 else None, options
 
 
+@every_grower
 @pytest.mark.parametrize("block", range(10))
-def test_every_split_is_the_one_of_all_cuts(block):
+def test_every_split_is_the_one_of_all_cuts(block, grower):
     for seed in range(40 * block, 40 * block + 40):
         columns, t, w, options = random_problem(seed)
-        tree, node = NumpyHistogramGrower(columns, options).grow(t, w, None)
+        tree, node = grower(columns, options).grow(t, w, None)
         weight = np.ones(len(t)) if w is None else w
-        check_equal(tree, node, *brute_force(columns.codes, t, weight, options))
+        nodes, data = brute_force(columns.codes, t, weight, options)
+        check_equal(tree, node, nodes, data, rtol=1e-12)
+
+
+@needs_numba
+@pytest.mark.parametrize("leaves", [0, 12])
+@pytest.mark.parametrize("weights", ["none", "whole", "real"])
+def test_threads_do_not_change_a_bit(weights, leaves, monkeypatch):
+    monkeypatch.setattr(compiled_histograms, "_LEAST_SHARED_VALUES", 0)
+    X, y, rng = rows_of(7, 40_000, 5, 0.1)
+    whole, real = rng.integers(1, 4, 40_000) * 1.0, rng.random(40_000)
+    w = {"none": None, "whole": whole, "real": real}[weights]
+    options = GrowthOptions(criterion="squared_error", max_depth=6, max_leaf_nodes=leaves)
+    columns = BinnedColumns.of(X, 255)
+    rows = np.flatnonzero(rng.random(len(y)) < 0.7)
+    for some in (None, rows):
+        a, leaf = CompiledHistogramGrower(columns, options).grow(y, w, some)
+        reference, _ = NumpyHistogramGrower(columns, options).grow(y, w, some)
+        assert_same_tree(a, reference, rtol=1e-6)
+        for n_threads in (2, 4):
+            b, other = CompiledHistogramGrower(columns, options, n_threads).grow(y, w, some)
+            np.testing.assert_array_equal(leaf, other)
+            for field in dataclasses.fields(a):
+                one, two = getattr(a, field.name), getattr(b, field.name)
+                np.testing.assert_array_equal(one, two, err_msg=field.name)
 
 
 def assert_same_tree(a, b, rtol=1e-12):
@@ -237,15 +275,16 @@ def test_whole_weights_are_repeated_rows(limit, monkeypatch):
         np.testing.assert_array_equal(a.feature, b.feature)
 
 
-def test_some_rows_are_those_rows_alone():
+@every_grower
+def test_some_rows_are_those_rows_alone(grower):
     X, y, rng = rows_of(2, missing=0.2)
     w = rng.uniform(0.5, 2, len(y))
     rows = np.sort(rng.permutation(len(y))[:120])
     columns = BinnedColumns.of(X, 255)
     for depth in (3, 30):
         options = GrowthOptions(criterion="squared_error", max_depth=depth)
-        a, leaf = NumpyHistogramGrower(columns, options).grow(y, w, rows)
-        b, _ = NumpyHistogramGrower(columns.take_rows(rows), options).grow(y[rows], w[rows], None)
+        a, leaf = grower(columns, options).grow(y, w, rows)
+        b, _ = grower(columns.take_rows(rows), options).grow(y[rows], w[rows], None)
         assert_same_tree(a, b, rtol=0)
         np.testing.assert_array_equal(leaf, a.leaves(columns.codes))
         of_leaf = np.bincount(leaf[rows], w[rows], len(a))
@@ -280,17 +319,19 @@ def test_draws_of_features_are_those_of_scikit_learn(leaves):
         np.testing.assert_allclose(ours.impurity, reference.impurity, atol=1e-9)
 
 
+@every_grower
 @pytest.mark.parametrize("scale", [1e-150, 1e-30, 1e30, 1e150])
-def test_targets_of_any_size(scale):
+def test_targets_of_any_size(scale, grower):
     X, y, _ = rows_of(3)
     options = GrowthOptions(criterion="squared_error", max_depth=4)
-    a, _ = NumpyHistogramGrower(BinnedColumns.of(X, 20), options).grow(y, None, None)
-    b, _ = NumpyHistogramGrower(BinnedColumns.of(X, 20), options).grow(scale * y, None, None)
+    a, _ = grower(BinnedColumns.of(X, 20), options).grow(y, None, None)
+    b, _ = grower(BinnedColumns.of(X, 20), options).grow(scale * y, None, None)
     np.testing.assert_array_equal(a.code, b.code)
     np.testing.assert_allclose(scale * a.value, b.value, rtol=1e-9)
 
 
-def test_constant_targets_and_columns_give_one_leaf():
+@every_grower
+def test_constant_targets_and_columns_give_one_leaf(grower):
     options = GrowthOptions(criterion="squared_error")
     for X, y in (
         (np.arange(5.0)[:, None], np.full(5, 0.3)),
@@ -299,19 +340,20 @@ def test_constant_targets_and_columns_give_one_leaf():
         (np.ones((1, 1)), np.ones(1)),
         (np.arange(5.0)[:, None], np.zeros(5)),
     ):
-        tree, node = NumpyHistogramGrower(BinnedColumns.of(X, 255), options).grow(y, None, None)
+        tree, node = grower(BinnedColumns.of(X, 255), options).grow(y, None, None)
         assert len(tree) == 1
         assert tree.value[0, 0] == pytest.approx(y.mean())
         assert not node.any()
 
 
-def test_monotonic_constraints_hold():
+@every_grower
+def test_monotonic_constraints_hold(grower):
     for seed in range(5):
         X, y, _ = rows_of(seed, missing=0.1)
         cst = np.array([1, -1, 0, 1])
         options = GrowthOptions(criterion="squared_error", max_depth=6, monotonic_cst=cst)
         columns = BinnedColumns.of(X, 255)
-        tree, _ = NumpyHistogramGrower(columns, options).grow(y, None, None)
+        tree, _ = grower(columns, options).grow(y, None, None)
         for j in np.flatnonzero(cst):
             grid = np.repeat(X[:50, None], 15, axis=1)
             grid[:, :, j] = np.linspace(-3, 3, 15)

@@ -81,7 +81,7 @@ class VotingStep(Step):
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
         if is_votes(psi) and uses_numba():
-            from sklearn_ensemble_theory._hot_loops import vote_loops
+            from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 
             vote_loops.add_votes(u.ravel(), psi.ravel(), b)
         else:

@@ -36,7 +36,7 @@ class CompiledMarginRisk(MarginRisk):
         self._start = start[:1] if start.min() == self._largest else start
 
     def at(self, u: Array) -> RiskState:
-        from sklearn_ensemble_theory._hot_loops import vote_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 
         weight = np.empty_like(u)
         top = self._largest - float(u.min())
@@ -51,7 +51,7 @@ class CompiledMarginRisk(MarginRisk):
 
 class _VoteState(RiskState):
     def first_order_gain(self, psi: Array) -> float:
-        from sklearn_ensemble_theory._hot_loops import vote_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 
         if is_votes(psi):
             return vote_loops.weighted_votes(self.weight.ravel(), psi.ravel())

@@ -82,7 +82,7 @@ class _SideColumns:
 
     def _code(self, j: int, column: Array, edges: Array, counts: NDArray[np.int64]) -> None:
         """Write the codes of a column and the numbers of rows in its bins."""
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         codes = self.codes[j]
         if not len(edges):
@@ -104,7 +104,7 @@ class _SideColumns:
 
     def _scan(self, weight: Array) -> tuple[Array, float, float]:
         """The weights of both sides, T, and the best gain at an edge."""
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         stump_loops.side_sums(self.codes, weight, self.sums)
         best = stump_loops.scan_bins(
@@ -155,7 +155,7 @@ class BinnedSideIndex(_SideColumns):
         base = abs(signed_total)
         if not best > base + ROUGH_TOLERANCE:
             return self._constant(total, base)
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         at = stump_loops.first_place(self.gains.ravel(), best - ROUGH_TOLERANCE)
         j, c = divmod(at, self.n_bins)
@@ -217,7 +217,7 @@ class SideIndex(_SideColumns):
         weight : float64 array of shape (n,)
             Not negative, of sum 1.
         """
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         total, signed_total, best = self._scan(weight)
         base, slack = abs(signed_total), TIE_TOLERANCE
@@ -267,7 +267,7 @@ class SideIndex(_SideColumns):
 
         `rows` and `limits` are those of `stump_loops.gains_inside`.
         """
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         self._sort(features, bins)
         bounds = self.bounds[features, bins]
@@ -280,7 +280,7 @@ class SideIndex(_SideColumns):
 
     def _place(self, features: np.ndarray) -> None:
         """Rows of these columns bin by bin, where they are not yet."""
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         for j in features[~self.is_placed[features]]:
             if self.is_placed[j]:  # the same feature again
@@ -290,7 +290,7 @@ class SideIndex(_SideColumns):
 
     def _sort(self, features: np.ndarray, bins: np.ndarray) -> None:
         """Sort these bins, where they are not yet."""
-        from sklearn_ensemble_theory._hot_loops import stump_loops
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 
         new = ~self.is_sorted[features, bins]
         if not new.any():

@@ -30,7 +30,7 @@ def grow(
     options: GrowthOptions,
 ) -> TreeArrays:
     """Grow a tree (see `growth.grow_tree`). O(m p depth), at most; O(n p) memory for the codes."""
-    from sklearn_ensemble_theory._hot_loops import tree_loops
+    from sklearn_ensemble_theory._hot_loops._growth import tree_loops
 
     m, p = len(target), columns.n_features
     n_classes = options.n_classes
@@ -120,7 +120,7 @@ def _integers(target, weight, options):
     integers : (q, r, label)
     units : (target, weight, gain, total weight)
     """
-    from sklearn_ensemble_theory._hot_loops.cut_loops import CLASSES, PACKED, WIDE
+    from sklearn_ensemble_theory._hot_loops._growth.cut_loops import CLASSES, PACKED, WIDE
 
     m, n_classes = len(target), options.n_classes
     if weight is None:

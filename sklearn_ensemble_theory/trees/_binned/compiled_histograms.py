@@ -82,7 +82,7 @@ class CompiledHistogramGrower:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
         if not self.by_histograms:
             return self._grow_deep(gradient, weight, rows, seed)
-        from sklearn_ensemble_theory._hot_loops import boosted_tree_loops as loops
+        from sklearn_ensemble_theory._hot_loops._growth import boosted_tree_loops as loops
 
         weights = self._weights_of(weight, rows)
         size, square = self._sums_of_sizes(gradient, weight, rows)
@@ -120,7 +120,7 @@ class CompiledHistogramGrower:
 
     def _sums_of_sizes(self, gradient, weight, rows):
         """Sums of the weighted sizes and squares of the gradients of the rows."""
-        from sklearn_ensemble_theory._hot_loops.histogram_loops import sum_of_sizes
+        from sklearn_ensemble_theory._hot_loops._growth.histogram_loops import sum_of_sizes
 
         if rows is not None:
             gradient = gradient[rows]
@@ -132,8 +132,8 @@ class CompiledHistogramGrower:
         return sum(part[0] for part in parts), sum(part[1] for part in parts)
 
     def _quantise(self, gradient, weights, scale):
-        from sklearn_ensemble_theory._hot_loops.cut_loops import PACKED, WIDE
-        from sklearn_ensemble_theory._hot_loops.histogram_loops import to_integers
+        from sklearn_ensemble_theory._hot_loops._growth.cut_loops import PACKED, WIDE
+        from sklearn_ensemble_theory._hot_loops._growth.histogram_loops import to_integers
 
         form = PACKED if weights.is_packed else WIDE
         shared = gradient, weights.given, weights.counts, scale, weights.bits, form, self.q
@@ -151,7 +151,7 @@ class CompiledHistogramGrower:
         return self._tables
 
     def _options(self, weights, scale):
-        from sklearn_ensemble_theory._hot_loops.cut_loops import PACKED, SQUARED_ERROR, WIDE
+        from sklearn_ensemble_theory._hot_loops._growth.cut_loops import PACKED, SQUARED_ERROR, WIDE
 
         options = self.options
         # In units of the integers, whose scale may have no finite square where gradients are tiny.
@@ -172,13 +172,15 @@ class CompiledHistogramGrower:
         )
 
     def _result(self, n_nodes, gradient, weights, scale, square, rows):
-        from sklearn_ensemble_theory._hot_loops import boosted_tree_loops as loops
+        from sklearn_ensemble_theory._hot_loops._growth import boosted_tree_loops as loops
 
         spans, sums, reals, _ = (one[:n_nodes] for one in self.nodes)
-        number = np.empty(n_nodes, np.int64)
-        loops.number_nodes(self.nodes, n_nodes, number)
+        # As scikit-learn numbers them: best first as they are made, else from the left.
+        number = np.arange(n_nodes)
+        if not self.options.max_leaf_nodes:
+            loops.number_nodes(self.nodes, n_nodes, number)
         node = np.empty(self.columns.n_rows, np.min_scalar_type(max(n_nodes - 1, 0)))
-        squares = fill_in_threads(
+        moments = fill_in_threads(
             self.team,
             self.data,
             self.rows,
@@ -188,19 +190,26 @@ class CompiledHistogramGrower:
             gradient,
             weight=weights.given,
         )
-        tree = self._arrays(spans, sums, reals, squares, number, weights, scale)
+        if weights.is_packed and len(weights.counts) > 1:
+            # The lower bits hold weights, not rows.
+            counted = np.bincount(node if rows is None else node[rows], minlength=n_nodes)
+            sums[:, 2] = counted[number]
+            for i in np.flatnonzero(spans[:, 5] != LEAF)[::-1].tolist():
+                sums[i, 2] = sums[spans[i, 5], 2] + sums[spans[i, 6], 2]
+        tree = self._arrays(spans, sums, reals, moments, number, weights, scale)
         return tree, node if rows is None else tree.leaves(self.columns.codes)
 
-    def _arrays(self, spans, sums, reals, squares, number, weights, scale):
+    def _arrays(self, spans, sums, reals, moments, number, weights, scale):
         m = len(number)
         left, right = spans[:, 5], spans[:, 6]
         inner = np.flatnonzero(left != LEAF)
         for i in inner[::-1].tolist():
-            squares[i] = squares[left[i]] + squares[right[i]]
+            moments[i] = moments[left[i]] + moments[right[i]]
         order = np.empty(m, np.intp)
         order[number] = np.arange(m)
         weight = sums[:, 1] * weights.unit
-        moment = sums[:, 0] / scale
+        # Of the rows themselves: the integers are rounded.
+        moment, square = moments.T
         mean = moment / weight
         code = np.full(m, -2, np.int16)
         code[inner] = spans[inner, 8] >> 2
@@ -224,7 +233,7 @@ class CompiledHistogramGrower:
             code=code[order],
             threshold=threshold[order],
             missing_left=side[order],
-            impurity=np.maximum(squares / weight - mean * mean, 0.0)[order],
+            impurity=np.maximum(square / weight - mean * mean, 0.0)[order],
             n_rows=sums[order, 2],
             weight=weight[order],
             value=value[order][:, None],
@@ -266,7 +275,8 @@ class _Weights:
         if self.total < 2**24 and not counts_rows:
             counts = weight.astype(np.int64)
             if (counts == weight).all():
-                self.counts, self.bits = counts, int(self.total).bit_length()
+                self.counts = counts if len(counts) > 1 else np.append(counts, 0)
+                self.bits = int(self.total).bit_length()
                 return
         self.is_packed = False
         self.bits = used.bit_length()

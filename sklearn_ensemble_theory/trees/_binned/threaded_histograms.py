@@ -27,10 +27,10 @@ def grow_in_threads(
     options: Any,
 ) -> int:
     """Grow a tree; see `boosted_tree_loops.grow_by_histograms`."""
-    return _Growth(team, data, integers, values, rows, tables, nodes, options).grow(n_rows)
+    return _SharedGrowth(team, data, integers, values, rows, tables, nodes, options).grow(n_rows)
 
 
-class _Growth:
+class _SharedGrowth:
     def __init__(self, team, data, integers, values, rows, tables, nodes, options):
         self.team, self.data, self.integers, self.values = team, data, integers, values
         self.rows, self.tables, self.nodes = rows, tables, nodes
@@ -40,7 +40,7 @@ class _Growth:
         self.n_nodes = self.n_tables = self.n_leaves = 1
 
     def grow(self, n_rows):
-        from sklearn_ensemble_theory._hot_loops import boosted_tree_loops as loops
+        from sklearn_ensemble_theory._hot_loops._growth import boosted_tree_loops as loops
 
         best_first, most = self.limits[1] > 0, self.limits[1]
         waiting = self._root(loops, n_rows)
@@ -55,7 +55,7 @@ class _Growth:
         return self.n_nodes
 
     def _root(self, loops, n_rows):
-        from sklearn_ensemble_theory._hot_loops import histogram_loops as steps
+        from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
         codes, n_bins, _ = self.data
         is_all = n_rows == 0
@@ -117,7 +117,7 @@ class _Growth:
 
     def _part(self, loops, parents):
         """Part the rows of these nodes, in chunks where there are fewer nodes than threads."""
-        from sklearn_ensemble_theory._hot_loops import histogram_loops as steps
+        from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
         counted, parted, owners = [], [], []
         in_chunks = len(parents) < self.team.n_threads
@@ -149,7 +149,7 @@ class _Growth:
         return self.data[0][spans[node, 7]], int(spans[node, 8])
 
     def _search(self, loops, parents, allowed):
-        from sklearn_ensemble_theory._hot_loops import histogram_loops as steps
+        from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
         spans = self.nodes[0]
         gathered, tasks, found, offset = [], [], {}, 0
@@ -203,14 +203,14 @@ def fill_in_threads(
     *,
     weight: np.ndarray,
 ) -> np.ndarray:
-    """Write the leaf of each row; the sums of weighted squares of the gradients in the leaves.
+    """Write the leaf of each row; the weighted sums of gradients and squares in the leaves, (m, 2).
 
     Sums are taken over chunks of fixed size, so that they do not depend on the threads.
     """
-    from sklearn_ensemble_theory._hot_loops import histogram_loops as steps
+    from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
     spans = nodes[0]
-    squares = np.zeros(len(number))
+    moments = np.zeros((len(number), 2))
     leaves, pairs = [], []
     for node, (start, stop, which, _, _, left, right) in enumerate(
         spans[: len(number), :7].tolist()
@@ -228,12 +228,13 @@ def fill_in_threads(
                 task = (column, cut >> 2, int(cut & 3 == 1), rows[which], *chunk, ids, *shared)
                 pairs.append((left, right, task))
     found = team.run(steps.fill_leaf, [task for _, task in leaves])
-    for (node, _), square in zip(leaves, found):
-        squares[node] += square
-    for (left, right, _), both in zip(pairs, team.run(steps.fill_leaves, [p[2] for p in pairs])):
-        squares[left] += both[0]
-        squares[right] += both[1]
-    return squares
+    for (node, _), both in zip(leaves, found):
+        moments[node] += both
+    found = team.run(steps.fill_leaves, [task for _, _, task in pairs])
+    for (left, right, _), (a, b, c, d) in zip(pairs, found):
+        moments[left] += a, b
+        moments[right] += c, d
+    return moments
 
 
 def _chunks(start, stop):

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
-from sklearn_ensemble_theory._hot_loops.cut_loops import PACKED, SQUARED_ERROR, node_score
-from sklearn_ensemble_theory._hot_loops.histogram_loops import (
+from sklearn_ensemble_theory._hot_loops._growth.cut_loops import PACKED, SQUARED_ERROR, node_score
+from sklearn_ensemble_theory._hot_loops._growth.histogram_loops import (
     CUT_AT,
     DEPTH,
     FEATURE,
@@ -20,6 +19,7 @@ from sklearn_ensemble_theory._hot_loops.histogram_loops import (
     gather,
     part_rows,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import jit
 
 NO_LEAF = -1
 NONE, TAKEN, DOUBTFUL = 0, 1, 2

@@ -10,8 +10,7 @@ from math import log
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
-from sklearn_ensemble_theory._hot_loops.cut_loops import (
+from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     CLASSES,
     CUT,
     GINI,
@@ -28,7 +27,7 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     score_before,
     x_log_x,
 )
-from sklearn_ensemble_theory._hot_loops.node_loops import (
+from sklearn_ensemble_theory._hot_loops._growth.node_loops import (
     EPSILON,
     LEAF,
     LOG_2,
@@ -37,6 +36,7 @@ from sklearn_ensemble_theory._hot_loops.node_loops import (
     drawn_place,
     restore,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
 
 # Nodes of at most so many rows are small.
 SMALL_ROWS = 40

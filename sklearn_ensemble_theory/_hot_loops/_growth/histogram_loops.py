@@ -19,8 +19,7 @@ Arrays that all steps use:
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
-from sklearn_ensemble_theory._hot_loops.cut_loops import (
+from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     CUT,
     MISSING,
     NO_CUT,
@@ -28,7 +27,8 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     UNKNOWN,
     cut_of_histogram,
 )
-from sklearn_ensemble_theory._hot_loops.small_node_loops import NEARLY
+from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import NEARLY
+from sklearn_ensemble_theory._hot_loops.compilation import jit
 
 START, STOP, WHICH, TABLE, DEPTH, LEFT, RIGHT, FEATURE, CUT_AT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 N_SPANS = 9
@@ -207,20 +207,22 @@ def gather(values, rows, start, stop, out):
 
 @jit
 def fill_leaf(rows, start, stop, leaf, node, gradient, weight):
-    """Write the number of the leaf of some rows; the sum of their weighted squares."""
-    square = 0.0
+    """Write the number of the leaf of some rows; the weighted sums of gradients and squares."""
+    moment = square = 0.0
     for k in range(start, stop):
         i = rows[k] if rows.size > 1 else k
         node[i] = leaf
         g = gradient[i]
-        square += g * g * weight[i] if weight.size > 1 else g * g
-    return square
+        wg = g * weight[i] if weight.size > 1 else g
+        moment += wg
+        square += wg * g
+    return moment, square
 
 
 @jit
 def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient, weight):
-    """The same for two leaves whose rows have not been parted: (squares left, squares right)."""
-    both = left_square = 0.0
+    """The same for two leaves whose rows have not been parted: on the left, on the right."""
+    moment = square = left_moment = left_square = 0.0
     left_leaf, right_leaf = leaves
     for k in range(start, stop):
         i = rows[k] if rows.size > 1 else k
@@ -228,7 +230,11 @@ def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient,
         left = to_left if code == MISSING else int(code <= cut)
         node[i] = left_leaf if left == 1 else right_leaf
         g = gradient[i]
-        square = g * g * weight[i] if weight.size > 1 else g * g
-        both += square
-        left_square += square * left
-    return left_square, both - left_square
+        wg = g * weight[i] if weight.size > 1 else g
+        if left == 1:
+            left_moment += wg
+            left_square += wg * g
+        else:
+            moment += wg
+            square += wg * g
+    return left_moment, left_square, moment, square

@@ -6,9 +6,8 @@ number them, so that the tree is the one that scikit-learn grows on the codes, u
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
-from sklearn_ensemble_theory._hot_loops.cut_loops import CLASSES, CUT, UNKNOWN, score_before
-from sklearn_ensemble_theory._hot_loops.node_loops import (
+from sklearn_ensemble_theory._hot_loops._growth.cut_loops import CLASSES, CUT, UNKNOWN, score_before
+from sklearn_ensemble_theory._hot_loops._growth.node_loops import (
     EPSILON,
     LEAF,
     NO_FEATURE,
@@ -17,7 +16,8 @@ from sklearn_ensemble_theory._hot_loops.node_loops import (
     node_totals,
     split_rows,
 )
-from sklearn_ensemble_theory._hot_loops.small_node_loops import SMALL_ROWS, grow_small
+from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import SMALL_ROWS, grow_small
+from sklearn_ensemble_theory._hot_loops.compilation import jit
 
 
 @jit

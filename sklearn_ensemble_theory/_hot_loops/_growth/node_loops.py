@@ -8,8 +8,7 @@ from math import log
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
-from sklearn_ensemble_theory._hot_loops.cut_loops import (
+from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     CLASSES,
     CONSTANT,
     CUT,
@@ -30,6 +29,7 @@ from sklearn_ensemble_theory._hot_loops.cut_loops import (
     unpack,
     x_log_x,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
 
 # Nodes of fewer rows for each class are sorted, not counted by bin and class.
 ROWS_PER_CLASS = 64

@@ -1,0 +1,1 @@
+"""The growth of trees over binned columns."""

@@ -1,0 +1,1 @@
+"""Searches for stumps, and the votes of boosted ones."""
