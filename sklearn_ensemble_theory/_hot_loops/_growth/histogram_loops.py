@@ -207,22 +207,23 @@ def gather(values, rows, start, stop, out):
 
 @jit
 def fill_leaf(rows, start, stop, leaf, node, gradient, weight):
-    """Write the number of the leaf of some rows; the weighted sums of gradients and squares."""
-    moment = square = 0.0
+    """Write the number of the leaf of some rows; the sums of weights, gradients and squares."""
+    total = moment = square = 0.0
     for k in range(start, stop):
         i = rows[k] if rows.size > 1 else k
         node[i] = leaf
         g = gradient[i]
-        wg = g * weight[i] if weight.size > 1 else g
-        moment += wg
-        square += wg * g
-    return moment, square
+        w = weight[i] if weight.size > 1 else 1.0
+        total += w
+        moment += w * g
+        square += w * g * g
+    return total, moment, square
 
 
 @jit
 def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient, weight):
     """The same for two leaves whose rows have not been parted: on the left, on the right."""
-    moment = square = left_moment = left_square = 0.0
+    total = moment = square = left_total = left_moment = left_square = 0.0
     left_leaf, right_leaf = leaves
     for k in range(start, stop):
         i = rows[k] if rows.size > 1 else k
@@ -230,11 +231,14 @@ def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient,
         left = to_left if code == MISSING else int(code <= cut)
         node[i] = left_leaf if left == 1 else right_leaf
         g = gradient[i]
-        wg = g * weight[i] if weight.size > 1 else g
-        if left == 1:
-            left_moment += wg
-            left_square += wg * g
-        else:
-            moment += wg
-            square += wg * g
-    return left_moment, left_square, moment, square
+        w = weight[i] if weight.size > 1 else 1.0
+        total += w
+        moment += w * g
+        square += w * g * g
+        # Without a branch, which could not be predicted.
+        w *= left
+        left_total += w
+        left_moment += w * g
+        left_square += w * g * g
+    right = total - left_total, moment - left_moment, square - left_square
+    return (left_total, left_moment, left_square), right

@@ -207,9 +207,8 @@ class CompiledHistogramGrower:
             moments[i] = moments[left[i]] + moments[right[i]]
         order = np.empty(m, np.intp)
         order[number] = np.arange(m)
-        weight = sums[:, 1] * weights.unit
         # Of the rows themselves: the integers are rounded.
-        moment, square = moments.T
+        weight, moment, square = moments.T
         mean = moment / weight
         code = np.full(m, -2, np.int16)
         code[inner] = spans[inner, 8] >> 2

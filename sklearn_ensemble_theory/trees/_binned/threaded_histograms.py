@@ -203,14 +203,14 @@ def fill_in_threads(
     *,
     weight: np.ndarray,
 ) -> np.ndarray:
-    """Write the leaf of each row; the weighted sums of gradients and squares in the leaves, (m, 2).
+    """Write the leaf of each row; the sums of weights, gradients and squares in the leaves, (m, 3).
 
     Sums are taken over chunks of fixed size, so that they do not depend on the threads.
     """
     from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
     spans = nodes[0]
-    moments = np.zeros((len(number), 2))
+    moments = np.zeros((len(number), 3))
     leaves, pairs = [], []
     for node, (start, stop, which, _, _, left, right) in enumerate(
         spans[: len(number), :7].tolist()
@@ -231,9 +231,9 @@ def fill_in_threads(
     for (node, _), both in zip(leaves, found):
         moments[node] += both
     found = team.run(steps.fill_leaves, [task for _, _, task in pairs])
-    for (left, right, _), (a, b, c, d) in zip(pairs, found):
-        moments[left] += a, b
-        moments[right] += c, d
+    for (left, right, _), both in zip(pairs, found):
+        moments[left] += both[0]
+        moments[right] += both[1]
     return moments
 
 

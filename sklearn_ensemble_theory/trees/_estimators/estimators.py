@@ -119,7 +119,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     |--- s5 <= -0.00
     |   |--- value: [109.99]
     |--- s5 >  -0.00
-    |   |--- value: [202.93]
+    |   |--- value: [193.15]
     <BLANKLINE>
     """
 
@@ -320,7 +320,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     >>> from sklearn_ensemble_theory import BinnedTreeClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> tree = BinnedTreeClassifier(max_leaf_nodes=3).fit(X, y)
-    >>> tree.get_n_leaves(), tree.tree_.threshold[0].round(2)
+    >>> int(tree.get_n_leaves()), float(tree.tree_.threshold[0].round(2))
     (3, 0.8)
     """
 
