@@ -88,4 +88,6 @@ def test_shares_cover_everything_once(n, n_parts):
 
 def test_chunks_have_a_fixed_size():
     assert row_chunks(0) == []
-    assert row_chunks(2**14 + 1) == [(0, 2**14), (2**14, 2**14 + 1)]
+    assert row_chunks(2**17) == [(0, 2**17)]
+    chunks = row_chunks(2**17 + 2)
+    assert chunks == [(0, 32768), (32768, 65537), (65537, 98305), (98305, 131074)]

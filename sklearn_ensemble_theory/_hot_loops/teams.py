@@ -16,9 +16,10 @@ from joblib import effective_n_jobs
 
 __all__ = ["ThreadTeam", "row_chunks", "shares"]
 
-# So many rows make a chunk. Sums are taken inside chunks and then over the chunks in order, which
-# makes them independent of the number of threads.
-CHUNK_ROWS = 2**14
+# At most so many rows make a chunk, and fewer rows than LEAST_ROWS are one. Sums are taken inside
+# chunks and then over the chunks in order, which makes them independent of the number of threads.
+CHUNK_ROWS = 2**16
+LEAST_ROWS = 2**17
 
 
 class _Helpers:
@@ -140,8 +141,10 @@ class ThreadTeam:
 
 
 def row_chunks(n_rows: int) -> list[tuple[int, int]]:
-    """(start, stop) of the chunks of the rows; the last is shorter."""
-    return [(start, min(start + CHUNK_ROWS, n_rows)) for start in range(0, n_rows, CHUNK_ROWS)]
+    """(start, stop) of the chunks of the rows, an even number of about the same size."""
+    if n_rows <= LEAST_ROWS:
+        return [(0, n_rows)] if n_rows else []
+    return shares(n_rows, 2 * -(-n_rows // (2 * CHUNK_ROWS)))
 
 
 def shares(n: int, n_parts: int) -> list[tuple[int, int]]:

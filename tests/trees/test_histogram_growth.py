@@ -8,7 +8,7 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.trees._binned import bin_sums, compiled_histograms
+from sklearn_ensemble_theory.trees._binned import bin_sums, threaded_histograms
 from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.compiled_histograms import CompiledHistogramGrower
@@ -185,7 +185,7 @@ def test_every_split_is_the_one_of_all_cuts(block, grower):
 @pytest.mark.parametrize("leaves", [0, 12])
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
 def test_threads_do_not_change_a_bit(weights, leaves, monkeypatch):
-    monkeypatch.setattr(compiled_histograms, "_LEAST_SHARED_VALUES", 0)
+    monkeypatch.setattr(threaded_histograms, "LEAST_SHARED_VALUES", 0)
     X, y, rng = rows_of(7, 40_000, 5, 0.1)
     whole, real = rng.integers(1, 4, 40_000) * 1.0, rng.random(40_000)
     w = {"none": None, "whole": whole, "real": real}[weights]

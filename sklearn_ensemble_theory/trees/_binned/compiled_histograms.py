@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
-from sklearn_ensemble_theory.trees._binned import compiled_growth
+from sklearn_ensemble_theory.trees._binned import compiled_growth, threaded_histograms
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.compiled_growth import (
     integer_scale,
@@ -22,8 +22,6 @@ from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
 __all__ = ["CompiledHistogramGrower", "grower"]
 
 _SUM_BITS = 62
-# Fewer values are counted by one thread: threads would wait for each other.
-_LEAST_SHARED_VALUES = 2**18
 # Deeper trees, and those with more leaves, are grown like those of a forest: they would need a
 # histogram for each leaf.
 _MOST_LEVELS, _MOST_LEAVES = 8, 512
@@ -97,7 +95,10 @@ class CompiledHistogramGrower:
         options = self._options(weights, scale)
         shared = self.data, (self.q, weights.r, gradient), values, self.rows, n_rows, tables
         used = n_rows or self.columns.n_rows
-        if self.team.n_threads > 1 and used * self.columns.n_features >= _LEAST_SHARED_VALUES:
+        if (
+            self.team.n_threads > 1
+            and used * self.columns.n_features >= threaded_histograms.LEAST_SHARED_VALUES
+        ):
             n_nodes = grow_in_threads(self.team, *shared, nodes=self.nodes, options=options)
         else:
             n_nodes = loops.grow_by_histograms(*shared, self.nodes, options)

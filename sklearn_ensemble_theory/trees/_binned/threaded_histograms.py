@@ -9,9 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.teams import CHUNK_ROWS, ThreadTeam, shares
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, shares
 
-__all__ = ["fill_in_threads", "grow_in_threads"]
+__all__ = ["LEAST_SHARED_VALUES", "fill_in_threads", "grow_in_threads"]
+
+# Fewer values are counted by one thread: threads would wait for each other.
+LEAST_SHARED_VALUES = 2**21
+_ALONE = ThreadTeam(1)
 
 
 def grow_in_threads(
@@ -36,7 +40,10 @@ class _SharedGrowth:
         self.rows, self.tables, self.nodes = rows, tables, nodes
         self.plan, self.limits, self.rules, self.least = options
         self.n_forms = tables.shape[1]
-        self.blocks = shares(len(data[0]), 2 * team.n_threads)
+        # Columns are counted in pairs.
+        pairs = shares((len(data[0]) + 1) // 2, team.n_threads)
+        self.blocks = [(2 * a, min(2 * b, len(data[0]))) for a, b in pairs]
+        self.whole = [(0, len(data[0]))]
         self.n_nodes = self.n_tables = self.n_leaves = 1
 
     def grow(self, n_rows):
@@ -120,13 +127,13 @@ class _SharedGrowth:
         from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
         counted, parted, owners = [], [], []
-        in_chunks = len(parents) < self.team.n_threads
+        in_chunks = len(parents) < self.team.n_threads and self._is_large(parents)
         for node in parents:
             start, stop, which = self.nodes[0][node, :3].tolist()
             column, cut = self._cut_of(node)
             shared = column, cut >> 2, int(cut & 3 == 1), self.rows[which]
             to_rows = self.rows[loops.other_array(which)]
-            for first, last in _chunks(start, stop) if in_chunks else [(start, stop)]:
+            for first, last in self._parts(start, stop) if in_chunks else [(start, stop)]:
                 counted.append((*shared, first, last))
                 parted.append((*shared, first, last, to_rows))
                 owners.append((node, start, stop))
@@ -138,11 +145,24 @@ class _SharedGrowth:
             if in_chunks:
                 n_left[node] += on_left[k]
                 n_right[node] += task[5] - task[4] - on_left[k]
-        ends = self.team.run(steps.part_rows, tasks)
+        ends = self._team_for(parents).run(steps.part_rows, tasks)
         for (node, start, _), end in zip(owners, ends):
             n_left[node] = end - start
         for node in parents:
             loops.place_children(node, n_left[node], self.nodes)
+
+    def _parts(self, start, stop):
+        """A range of rows in parts for the threads."""
+        return [(start + a, start + b) for a, b in shares(stop - start, self.team.n_threads)]
+
+    def _is_large(self, parents):
+        """Whether the rows of these nodes are worth the time in which threads meet."""
+        spans = self.nodes[0]
+        n_rows = sum(int(spans[node, 1] - spans[node, 0]) for node in parents)
+        return n_rows * len(self.data[0]) >= LEAST_SHARED_VALUES
+
+    def _team_for(self, parents):
+        return self.team if self._is_large(parents) else _ALONE
 
     def _cut_of(self, node):
         spans = self.nodes[0]
@@ -153,6 +173,9 @@ class _SharedGrowth:
 
         spans = self.nodes[0]
         gathered, tasks, found, offset = [], [], {}, 0
+        is_large = self._is_large([node for node, _ in parents])
+        team, blocks = (self.team, self.blocks) if is_large else (_ALONE, self.whole)
+        in_parts = is_large and len(parents) < self.team.n_threads
         for node, (left, right) in parents:
             small = int(loops.smaller_child(node, self.nodes))
             large = left + right - small
@@ -166,13 +189,13 @@ class _SharedGrowth:
             )
             offset += size
             for form in range(self.n_forms):
-                for first, last in _chunks(start, stop):
+                for first, last in self._parts(start, stop) if in_parts else [(start, stop)]:
                     out = values[form][first - start : last - start]
                     gathered.append((self.integers[form], rows, first, last, out))
             for child in (left, right):
-                n_blocks = len(self.blocks)
+                n_blocks = len(blocks)
                 found[child] = np.empty((n_blocks, 6), np.int64), np.empty((n_blocks, 1))
-            for k, (first, last) in enumerate(self.blocks):
+            for k, (first, last) in enumerate(blocks):
                 block = (
                     first,
                     last,
@@ -182,8 +205,8 @@ class _SharedGrowth:
                 wanted = allowed[small], allowed[large]
                 shared = self.data, self.tables, self.nodes, values, rows[start:stop], self.plan
                 tasks.append((small, large, *shared, wanted, self.rules, block))
-        self.team.run(steps.gather, gathered)
-        self.team.run(loops.search_children, tasks)
+        team.run(steps.gather, gathered)
+        team.run(loops.search_children, tasks)
         return [
             child
             for _, pair in parents
@@ -205,7 +228,7 @@ def fill_in_threads(
 ) -> np.ndarray:
     """Write the leaf of each row; the sums of weights, gradients and squares in the leaves, (m, 3).
 
-    Sums are taken over chunks of fixed size, so that they do not depend on the threads.
+    The rows of a node are one task, so that sums do not depend on the threads.
     """
     from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
@@ -219,14 +242,12 @@ def fill_in_threads(
             continue  # its rows are those of its parent, not parted
         shared = node_of_row, gradient, weight
         if left < 0:
-            for chunk in _chunks(start, stop):
-                leaves.append((node, (rows[which], *chunk, int(number[node]), *shared)))
+            leaves.append((node, (rows[which], start, stop, int(number[node]), *shared)))
         elif spans[left, 0] == spans[left, 1]:
             column, cut = data[0][spans[node, 7]], int(spans[node, 8])
             ids = int(number[left]), int(number[right])
-            for chunk in _chunks(start, stop):
-                task = (column, cut >> 2, int(cut & 3 == 1), rows[which], *chunk, ids, *shared)
-                pairs.append((left, right, task))
+            task = (column, cut >> 2, int(cut & 3 == 1), rows[which], start, stop, ids, *shared)
+            pairs.append((left, right, task))
     found = team.run(steps.fill_leaf, [task for _, task in leaves])
     for (node, _), both in zip(leaves, found):
         moments[node] += both
@@ -235,8 +256,3 @@ def fill_in_threads(
         moments[left] += both[0]
         moments[right] += both[1]
     return moments
-
-
-def _chunks(start, stop):
-    """(first, last) of chunks of fixed size; the last is shorter."""
-    return [(first, min(first + CHUNK_ROWS, stop)) for first in range(start, stop, CHUNK_ROWS)]

@@ -185,8 +185,8 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
             "monotonic_cst."
         )
     n_drawn = _n_features_drawn(tree.max_features, p)
-    seed = 0  # where nothing is drawn, the tree does not depend on it
-    if is_random or n_drawn < p:
+    seed = 0  # where nothing is drawn it orders equally good cuts
+    if is_random or n_drawn < p or tree.random_state is not None:
         # As scikit-learn's splitter draws the seed of its own generator.
         seed = int(check_random_state(tree.random_state).randint(0, MAX_SEED))
     return GrowthOptions(

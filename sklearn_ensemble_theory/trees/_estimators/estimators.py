@@ -65,7 +65,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         The complexity parameter of minimal cost-complexity pruning.
     random_state : int, RandomState instance or None, default=None
         Draws the features of `max_features` and the cuts of `splitter="random"`. Without these
-        nothing is drawn.
+        nothing is drawn with `None`; otherwise it decides between equally good splits.
 
     Attributes
     ----------
@@ -268,7 +268,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         The complexity parameter of minimal cost-complexity pruning.
     random_state : int, RandomState instance or None, default=None
         Draws the features of `max_features` and the cuts of `splitter="random"`. Without these
-        nothing is drawn.
+        nothing is drawn with `None`; otherwise it decides between equally good splits.
 
     Attributes
     ----------
