@@ -55,7 +55,11 @@ def forest(max_bins):
 
 bins = [4, 8, 16, 32, 64, 128, 255]
 figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained", sharex=True)
-for axis, problem in zip(axes, [smooth, narrow]):
+problems = [
+    (smooth, "Friedman's function", [0.25, 0.5, 1.0, 2.0]),
+    (narrow, "Five features and a narrow window", [0.5, 1.0, 2.0, 4.0, 8.0]),
+]
+for axis, (problem, title, ticks) in zip(axes, problems):
     X, mean = problem()
     y = mean + np.random.default_rng(1).standard_normal(len(mean))
     for model, label in [(boosting, "gradient boosting"), (forest, "random forest")]:
@@ -67,17 +71,19 @@ for axis, problem in zip(axes, [smooth, narrow]):
     predicted = forest(None).fit(X[:n], y[:n]).predict(X[n:])
     exact = np.mean((mean[n:] - predicted) ** 2)
     axis.axhline(exact, color=line.get_color(), linestyle="--", label="random forest, exact trees")
-    axis.set(xscale="log", yscale="log", xlabel="max_bins", ylabel="mean squared error of the mean")
-    axis.set_title(problem.__doc__.split(";")[0].split(".")[0])
-axes[0].set_xticks(bins, bins)
-axes[0].minorticks_off()
-axes[0].legend()
+    axis.set(xscale="log", yscale="log", xlabel="max_bins", title=title)
+    axis.set_xticks(bins, bins)
+    axis.set_yticks(ticks, ticks)
+    axis.minorticks_off()
+axes[0].set_ylabel("mean squared error")
+axes[1].legend()
 plt.show()
 
 # %%
-# For the smooth function, 32 bins are nearly enough, and a forest of binned trees is as accurate
-# as one of exact trees. The window needs bins that are narrower than it is, more than 50 of them:
-# its edges are found up to the width of a bin, and exact trees keep a small advantage.
+# For the smooth function 32 bins are enough, and a forest of binned trees is as accurate as one of
+# exact trees. The window needs bins that are narrower than it is, more than 50 of them. Its edges
+# are found up to the width of a bin: the error of boosting still decreases from 128 to 255 bins,
+# and the forest of exact trees remains slightly better than that of binned trees.
 #
 # The times are those of this build. The difference increases with the number of rows, and it is
 # larger with numba.
