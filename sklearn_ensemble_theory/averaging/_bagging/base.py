@@ -204,9 +204,9 @@ class BaseBagging(
         Notes
         -----
         Cost: `n_estimators` fits of the base learner on at most s distinct rows each, O(s log s)
-        a member for the draw, and O(n p) once. Members are fitted in threads when the base
-        learner is a tree of scikit-learn's, which releases the interpreter lock, and otherwise
-        in processes.
+        a member for the draw, and O(n p) once, O(n p log n) with bins. Members are fitted in
+        threads when the base learner is a tree of scikit-learn's or a binned one, whose growth
+        releases the interpreter lock, and otherwise in processes.
         """
         raise_for_params(fit_params, self, "fit")
         estimator = self._get_estimator()

@@ -139,12 +139,12 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
 
     Notes
     -----
-    The cost is B fits to at most s distinct rows each, and O(s log s) for each draw; `predict`
-    calls every member. With the same `random_state`, `bootstrap=True` and `False` draw the rows and
-    features that scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful
-    for learners of high variance [Shah, §4.5] and changes little where the base learner is linear
-    in y and stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager,
-    Hastie and Efron, 2014].
+    The cost is B fits to at most s distinct rows each, O(s log s) for each draw, and with bins O(n
+    p log n) once; `predict` calls every member, trees together. With the same `random_state`,
+    `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
+    was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
+    changes little where the base learner is linear in y and stable [Bach, §10.1.2].
+    `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
 
     References
     ----------
@@ -330,12 +330,12 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
 
     Notes
     -----
-    The cost is B fits to at most s distinct rows each, and O(s log s) for each draw; `predict`
-    calls every member. With the same `random_state`, `bootstrap=True` and `False` draw the rows and
-    features that scikit-learn's class draws. Bagging was proposed by [Breiman, 1996]. It is useful
-    for learners of high variance [Shah, §4.5] and changes little where the base learner is linear
-    in y and stable [Bach, §10.1.2]. `standard_error` is the infinitesimal jackknife of [Wager,
-    Hastie and Efron, 2014].
+    The cost is B fits to at most s distinct rows each, O(s log s) for each draw, and with bins O(n
+    p log n) once; `predict` calls every member, trees together. With the same `random_state`,
+    `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
+    was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
+    changes little where the base learner is linear in y and stable [Bach, §10.1.2].
+    `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
 
     References
     ----------

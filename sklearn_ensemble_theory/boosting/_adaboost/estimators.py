@@ -107,7 +107,9 @@ class AdaBoostClassifier(BaseAdaBoost):
     many rounds. Rows of weight 0 are ignored.
 
     Decision stumps need O(n p log n) operations once and at most O(n p) in each round, and O(n p K)
-    with a weight for each row and class. A prediction costs O(n_rounds) for each row.
+    with a weight for each row and class. `BinnedTreeClassifier` as weak learner of "discrete" and
+    "real" is binned once and needs O(n p) for each level of a tree. A prediction costs O(n_rounds)
+    for each row.
 
     With a weight for each row and class, half of a row's weight is that of its own class at the
     start, and the other half is shared by the K - 1 other classes.

@@ -79,7 +79,8 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     n_jobs : int, default=None
         Number of threads that grow one tree; the base learners are fitted one after the other.
         None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
-        model is the same for any number. Only binned trees and the compiled losses use threads.
+        model is the same for any number. Only binned trees and the compiled losses use threads,
+        where rows times features are at least about two million.
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -117,7 +118,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     See Also
     --------
     L2BoostingRegressor : The squared loss with binned stumps, faster for many rows.
-    sklearn.ensemble.GradientBoostingRegressor : The same with trees and fixed steps.
+    sklearn.ensemble.GradientBoostingRegressor : The same with exact trees and fixed steps.
 
     Notes
     -----
@@ -128,7 +129,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
 
     Missing values (NaN) are accepted where the base learner accepts them, as trees do. The leaf
     values of a loss of the user are found by Newton steps if it has a method ``hessian(y, u)``, and
-    otherwise by a search that computes the gradient several times.
+    otherwise by a search that computes the gradient some twenty times.
 
     References
     ----------
@@ -263,7 +264,8 @@ class GradientBoostingClassifier(
     n_jobs : int, default=None
         Number of threads that grow one tree; the base learners are fitted one after the other.
         None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
-        model is the same for any number. Only binned trees and the compiled losses use threads.
+        model is the same for any number. Only binned trees and the compiled losses use threads,
+        where rows times features are at least about two million.
     verbose : int, default=0
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
@@ -305,7 +307,7 @@ class GradientBoostingClassifier(
     See Also
     --------
     AdaBoostClassifier : The exponential loss with classifiers as weak learners.
-    sklearn.ensemble.GradientBoostingClassifier : The same with trees and fixed steps.
+    sklearn.ensemble.GradientBoostingClassifier : The same with exact trees and fixed steps.
 
     Notes
     -----
@@ -313,7 +315,9 @@ class GradientBoostingClassifier(
     O(n) further operations; the memory is O(n) in addition to the data. With binned trees a round
     takes O(n p) for each level of a tree, and the codes of the bins one byte for each value of X.
     The base learner must support `sample_weight` if weights are given. Rows of weight 0 are left
-    out. Missing values (NaN) are accepted where the base learner accepts them, as trees do.
+    out. Missing values (NaN) are accepted where the base learner accepts them, as trees do. The
+    leaf values of a loss of the user are found by Newton steps if it has a method
+    ``hessian(y, u)``, and otherwise by a search that computes the gradient some twenty times.
 
     References
     ----------

@@ -37,7 +37,7 @@ class GrowthOptions:
         In units of the criterion; the weight of a node counts relative to the weight of all rows.
     max_features : int, default=0
         Features drawn at each node, without replacement and in scikit-learn's way; 0 for all of
-        them, in the order of their indices.
+        them.
     l2_regularization : float
         Added to the weight of a node in its value and in its gain; squared error only.
     monotonic_cst : int8 array of shape (p,), default=None
@@ -45,7 +45,8 @@ class GrowthOptions:
     random_splits : bool, default=False
         One random cut for each drawn feature, as in extremely randomised trees.
     seed : int, default=0
-        Seed of the draws of features and of random cuts, 0 to 2**31 - 2.
+        Seed of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown
+        by histograms also visits all features in the order of the generator, which decides ties.
     """
 
     criterion: str
