@@ -14,7 +14,7 @@ classes) and the mean difference to the best peer, with its standard error over 
 included sets the seeds share rows, and it is the corrected one of Nadeau and Bengio (2003). *worse*
 marks a difference of more than one standard error. The best of several peers is chosen by its mean
 error on the same test rows, which favours it, so some differences exceed one standard error by
-chance. A library that is not installed is left out. It takes some ten minutes on one core.
+chance. A library that is not installed is left out. It takes about seven minutes on one core.
 """
 
 import argparse
