@@ -374,13 +374,16 @@ class PreparedMembers(Protocol):
 
 
 def prepare_members(
-    estimator: Any, X: np.ndarray, sample_weight: np.ndarray | None
+    estimator: Any,
+    X: np.ndarray,
+    sample_weight: np.ndarray | None,
+    n_jobs: int | None = 1,
 ) -> PreparedMembers | None:
     """What fits copies of the estimator to rows and columns of X, sharing what is computed once.
 
-    An estimator offers it by a method `_prepare_members(X, sample_weight)`, which a subclass does
-    not inherit. None where it has none, and where it returns None for this X: the members are then
-    fitted by their own `fit`.
+    An estimator offers it by a method `_prepare_members(X, sample_weight, n_jobs)`, which a
+    subclass does not inherit. None where it has none, and where it returns None for this X: the
+    members are then fitted by their own `fit`.
 
     Parameters
     ----------
@@ -389,9 +392,11 @@ def prepare_members(
         Dense and numeric; not checked for missing and infinite values. Kept by reference.
     sample_weight : array of shape (n,) or None
         Non-negative, for what is chosen once (quantiles of bins, say).
+    n_jobs : int or None, default=1
+        Of the ensemble, for threads that prepare.
     """
     prepare = _own_method(estimator, "_prepare_members")
-    return None if prepare is None else prepare(X, sample_weight)
+    return None if prepare is None else prepare(X, sample_weight, n_jobs)
 
 
 def _own_method(estimator: Any, name: str) -> Callable | None:

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit_lean
 
 __all__ = ["code_column", "leaf_numbers"]
 
 
-@jit
+@jit_lean
 def code_column(x, edges, missing, codes):
     """The bin of every value of a column: the number of edges below it.
 
@@ -41,7 +41,7 @@ def code_column(x, edges, missing, codes):
         codes[i] = missing if value != value else c
 
 
-@jit
+@jit_lean
 def leaf_numbers(codes, links, thresholds, missing, leaves):
     """The leaf of every row.
 

@@ -21,6 +21,8 @@ __all__ = [
     "NUMBA_VARIABLE",
     "jit",
     "jit_inside",
+    "jit_lean",
+    "jit_part",
     "numba_disabled",
     "uses_numba",
     "why_not_compiled",
@@ -80,10 +82,28 @@ def jit(function: Function) -> Function:
     The machine code is kept on disk, beside the source or in the user's cache folder, where one of
     them can be written. Divisions by zero give inf and nan, as in NumPy.
     """
+    return _compiled(function)
+
+
+def jit_lean(function: Function) -> Function:
+    """The same for a function that makes no array, nor calls one that does: less to compile.
+
+    Its machine code does not count references.
+    """
+    return _compiled(function, _nrt=False)
+
+
+def jit_part(function: Function) -> Function:
+    """The same for a function that only compiled functions call."""
+    return _compiled(function, _nrt=False, no_cpython_wrapper=True)
+
+
+def _compiled(function, **further):
     numba = _numba()
     if numba is None:
         return function
-    options = {"nogil": True, "error_model": "numpy"}
+    # No pointer for C is asked for.
+    options = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **further}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no folder can be written

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_lean
 
 # Rows of a block: its node outcomes (shallow) or leaves (deep) stay in the first cache.
 SHALLOW_BLOCK = 512
@@ -42,7 +42,8 @@ def add_shallow_trees(columns, feature, threshold, missing_left, table, out):
                         node = 2 * node + 1 + right
                     out[i, column] += values[index]
                 continue
-            outcome[:m] = 0
+            for i in range(m):
+                outcome[i] = 0
             for node in range(7):
                 x, cut = columns[feature[t, node], start : start + m], threshold[t, node]
                 bit = np.uint8(1 << node)
@@ -56,7 +57,7 @@ def add_shallow_trees(columns, feature, threshold, missing_left, table, out):
                 out[start + i, column] += values[outcome[i]]
 
 
-@jit
+@jit_lean
 def pack_nodes(left, right, feature, missing_left, shift, position, words):
     """Lay out the nodes of a tree so that siblings are neighbours.
 
@@ -89,7 +90,7 @@ def pack_nodes(left, right, feature, missing_left, shift, position, words):
         words[position[i]] = np.uint32(word)
 
 
-@jit
+@jit_lean
 def leaves_in_arrays(rows, children, feature, cuts, missing_left, leaf):
     """The leaf of every row in one tree that is not laid out.
 
@@ -113,14 +114,14 @@ def leaves_in_arrays(rows, children, feature, cuts, missing_left, leaf):
         leaf[i] = at
 
 
-@jit
+@jit_lean
 def next_node(word, cut, x, shift):
     """The child that a row goes to: its left child's position, plus 1 for the right child."""
     right = (x > cut) | ((x != x) & (word & np.uint32(1) != 0))
     return (word >> shift) + np.uint32(right)
 
 
-@jit
+@jit_lean
 def walk(rows, nodes, cuts, shift, leaf):
     """The position of the leaf of every row in one tree.
 

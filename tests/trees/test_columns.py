@@ -139,3 +139,17 @@ def test_one_row_and_no_row():
     np.testing.assert_array_equal(columns.codes, [[0, MISSING]])
     np.testing.assert_array_equal(columns.n_bins, [1, 1])
     assert columns.coded(np.empty((0, 2))).n_rows == 0
+
+
+def test_threads_do_not_change_the_bins():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2**16, 5))
+    X[::7, 2] = np.nan
+    one, three = (BinnedColumns.of(X, 50, n_threads=k) for k in (1, 3))
+    np.testing.assert_array_equal(one.codes, three.codes)
+    np.testing.assert_array_equal(one.has_missing, three.has_missing)
+    for a, b in zip(one.edges, three.edges):
+        np.testing.assert_array_equal(a, b)
+    X[5, 4] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        BinnedColumns.of(X, 50, n_threads=3)

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._hot_loops._growth.histogram_loops import (
     gather,
     part_rows,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit_lean, jit_part
 
 NO_LEAF = -1
 NONE, TAKEN, DOUBTFUL = 0, 1, 2
@@ -27,7 +27,7 @@ NONE, TAKEN, DOUBTFUL = 0, 1, 2
 SUSPICIOUS = 1e-11
 
 
-@jit
+@jit_lean
 def may_be_cut(span, sums, limits, rules):
     """Whether the rules allow that a leaf is cut, before its cuts are known."""
     max_depth, _, min_split = limits
@@ -39,13 +39,13 @@ def may_be_cut(span, sums, limits, rules):
     )
 
 
-@jit
+@jit_part
 def decrease_of(sums, score, rules):
     """By how much a cut increases the score of a leaf."""
     return score - node_score(float(sums[0]), float(sums[1]), SQUARED_ERROR, rules[1])
 
 
-@jit
+@jit_lean
 def take_cut(node, nodes, found, least, rules):
     """Store the best of the cuts that were found for blocks of features.
 
@@ -80,7 +80,7 @@ def take_cut(node, nodes, found, least, rules):
     return TAKEN if decrease > SUSPICIOUS * size else DOUBTFUL
 
 
-@jit
+@jit_lean
 def all_equal(node, nodes, rows, gradient):
     """Whether all targets of a leaf are equal."""
     spans = nodes[0]
@@ -92,7 +92,7 @@ def all_equal(node, nodes, rows, gradient):
     return k == stop
 
 
-@jit
+@jit_lean
 def add_children(node, n_nodes, nodes, constraints, rules):
     """Make the two children of a leaf, without their rows."""
     spans, sums, reals, lefts = nodes
@@ -118,13 +118,13 @@ def add_children(node, n_nodes, nodes, constraints, rules):
         reals[a, 1], reals[b, 0] = middle, middle
 
 
-@jit
+@jit_lean
 def other_array(which):
     """Where the rows of the children are: not in the array of their parent's."""
     return 1 if which == 0 else 0
 
 
-@jit
+@jit_lean
 def place_children(node, n_left, nodes):
     """Where the rows of the children will be: after each other, in the other array."""
     spans = nodes[0]
@@ -136,7 +136,7 @@ def place_children(node, n_left, nodes):
         spans[child, WHICH] = other_array(spans[node, WHICH])
 
 
-@jit
+@jit_lean
 def smaller_child(node, nodes):
     """The child of fewer rows; the left one of two equal ones."""
     spans = nodes[0]
@@ -145,7 +145,7 @@ def smaller_child(node, nodes):
     return left if n_left <= spans[right, STOP] - spans[right, START] else right
 
 
-@jit
+@jit_lean
 def search_children(small, large, data, tables, nodes, values, rows, plan, wanted, rules, block):
     """Count the smaller child, subtract it from its parent, and find the cuts of both.
 
@@ -177,7 +177,7 @@ def search_children(small, large, data, tables, nodes, values, rows, plan, wante
         find_cuts(data, tables, nodes, large, plan, rules, first, last, found_large)
 
 
-@jit
+@jit_part
 def next_leaf(waiting, n_waiting, reals, best_first):
     """The place in `waiting` of the leaf to be cut: the one that gains most, or the first."""
     best = 0
@@ -189,7 +189,7 @@ def next_leaf(waiting, n_waiting, reals, best_first):
     return best
 
 
-@jit
+@jit_lean
 def start_tree(nodes, totals, n_rows, is_all):
     """Make the root."""
     spans, sums, reals, _ = nodes
@@ -202,7 +202,7 @@ def start_tree(nodes, totals, n_rows, is_all):
     reals[0, 0], reals[0, 1] = -np.inf, np.inf
 
 
-@jit
+@jit_lean
 def total_of_table(tables, n_bins, plan, totals):
     """The sums of the root, from the histogram of the first feature."""
     form, bits = plan
@@ -217,8 +217,8 @@ def total_of_table(tables, n_bins, plan, totals):
         totals[0], totals[1], totals[2] = q, r >> bits, r & low
 
 
-@jit
-def grow_by_histograms(data, targets, values, rows, n_rows, tables, nodes, options):
+@jit_lean
+def grow_by_histograms(data, targets, buffers, rows, n_rows, tables, nodes, options):
     """Grow a tree.
 
     Parameters
@@ -227,8 +227,10 @@ def grow_by_histograms(data, targets, values, rows, n_rows, tables, nodes, optio
         See `histogram_loops`.
     targets : (int64 q, int64 r, float64 gradient) arrays of shape (n,)
         The integers of the rows (see there), and what they are made of.
-    values : (int64, int64) arrays of shape (n // 2 + 1,)
-        Buffers for the integers of smaller children.
+    buffers : (values, cuts, scores, waiting)
+        values : (int64, int64) arrays, for the integers of the rows of smaller children
+        cuts, scores : int64 (2, 1, 6), float64 (2, 1, 1) arrays, see `histogram_loops.find_cuts`
+        waiting : int64 array of shape (leaves + 1,)
     n_rows : int
         Of the root: rows[0][:n_rows], or all rows where it is 0.
     options : (plan, limits, rules, float least increase of the score)
@@ -245,27 +247,29 @@ def grow_by_histograms(data, targets, values, rows, n_rows, tables, nodes, optio
     codes, n_bins, constraints = data
     spans, sums, reals, _ = nodes
     p, n_forms = codes.shape[0], tables.shape[1]
+    values, cuts, scores, waiting = buffers
+    found = (cuts, scores)
+    # Not literals, for which numba would compile what is called once more.
+    root = first = np.int64(0)
     is_all = n_rows == 0
     if is_all:
         n_rows = integers[0].size
         for form in range(n_forms):
-            count_all(codes, integers[form], tables[0, form], 0, p)
+            count_all(codes, integers[form], tables[0, form], first, p)
     else:
-        everything = (np.empty(n_rows, np.int64), np.empty(n_rows, np.int64))
         for form in range(n_forms):
-            gather(integers[form], rows[0], 0, n_rows, everything[form])
-            count_rows(codes, rows[0][:n_rows], everything[form], tables[0, form], 0, p)
-    totals = np.empty(3, np.int64)
-    total_of_table(tables, n_bins, plan, totals)
-    start_tree(nodes, totals, n_rows, is_all)
-    found = (np.empty((2, 1, 6), np.int64), np.empty((2, 1, 1)))
-    waiting = np.empty(tables.shape[0] + 1, np.int64)
-    n_nodes, n_tables, n_waiting, n_leaves = 1, 1, 0, 1
+            gather(integers[form], rows[0], first, n_rows, values[form])
+            count_rows(codes, rows[0][:n_rows], values[form][:n_rows], tables[0, form], first, p)
+    total_of_table(tables, n_bins, plan, cuts[0, 0])
+    start_tree(nodes, cuts[0, 0], n_rows, is_all)
+    n_nodes, n_tables, n_waiting, n_leaves = np.int64(1), np.int64(1), 0, 1
     best_first = limits[1] > 0
     if may_be_cut(spans[0], sums[0], limits, rules):
-        find_cuts(data, tables, nodes, 0, plan, rules, 0, p, (found[0][0, 0], found[1][0, 0]))
-        status = take_cut(0, nodes, (found[0][0], found[1][0]), least, rules)
-        if status == TAKEN or (status == DOUBTFUL and not all_equal(0, nodes, rows, gradient)):
+        find_cuts(
+            data, tables, nodes, root, plan, rules, first, p, (found[0][0, 0], found[1][0, 0])
+        )
+        status = take_cut(root, nodes, (found[0][0], found[1][0]), least, rules)
+        if status == TAKEN or (status == DOUBTFUL and not all_equal(root, nodes, rows, gradient)):
             waiting[0], n_waiting = 0, 1
     while n_waiting > 0 and (not best_first or n_leaves < limits[1]):
         at = next_leaf(waiting, n_waiting, reals, best_first)
@@ -307,7 +311,7 @@ def grow_by_histograms(data, targets, values, rows, n_rows, tables, nodes, optio
             plan,
             wanted,
             rules,
-            (0, p, (found[0][0, 0], found[1][0, 0]), (found[0][1, 0], found[1][1, 0])),
+            (first, p, (found[0][0, 0], found[1][0, 0]), (found[0][1, 0], found[1][1, 0])),
         )
         for child in (left, right):
             k = 0 if child == small else 1
@@ -322,17 +326,19 @@ def grow_by_histograms(data, targets, values, rows, n_rows, tables, nodes, optio
     return n_nodes
 
 
-@jit
+@jit_part
 def default_side(cut):
     """Where missing values go in the rows that the tree is grown on: there may be none."""
     return 1 if cut & 3 == 1 else 0
 
 
-@jit
-def number_nodes(nodes, n_nodes, number):
-    """Number the nodes from the left, parents before their children: number[old] = new."""
+@jit_lean
+def number_nodes(nodes, n_nodes, stack, number):
+    """Number the nodes from the left, parents before their children: number[old] = new.
+
+    `stack` is an int64 array of shape (n_nodes + 1,).
+    """
     spans = nodes[0]
-    stack = np.empty(n_nodes + 1, np.int64)
     stack[0] = 0
     n_stack, new = 1, 0
     while n_stack > 0:

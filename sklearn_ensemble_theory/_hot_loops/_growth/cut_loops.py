@@ -16,7 +16,7 @@ from math import log
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit_part
 
 PACKED, WIDE, CLASSES = 0, 1, 2
 SQUARED_ERROR, POISSON, GINI, LOG_LOSS = 0, 1, 2, 3
@@ -26,12 +26,12 @@ CONSTANT, NO_CUT, CUT = -1, 0, 1
 UNKNOWN = 2
 
 
-@jit
+@jit_part
 def x_log_x(x):
     return x * log(x) if x > 0 else 0.0
 
 
-@jit
+@jit_part
 def node_score(s, w, criterion, l2):
     """What a cut maximises in sum over both children; -inf where a child must not be."""
     if criterion == SQUARED_ERROR:
@@ -43,7 +43,7 @@ def node_score(s, w, criterion, l2):
     return x_log_x(s) + x_log_x(w - s) - x_log_x(w)
 
 
-@jit
+@jit_part
 def cut_score(s, w, n, total, rules, constraint):
     """The score of a cut, from what is to its left; -inf where a rule forbids it.
 
@@ -72,7 +72,7 @@ def cut_score(s, w, n, total, rules, constraint):
     return node_score(s, w, criterion, l2) + node_score(s2, w2, criterion, l2)
 
 
-@jit
+@jit_part
 def unpack(form, bits, q, r):
     """(target, weight, rows) of a sum of integers."""
     low = (1 << bits) - 1
@@ -81,7 +81,7 @@ def unpack(form, bits, q, r):
     return float(q), float(r >> bits), r & low
 
 
-@jit
+@jit_part
 def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
     """The best cut of a histogram, if it beats `best`.
 
@@ -138,7 +138,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
 # --- several classes -----------------------------------------------------------------------------
 
 
-@jit
+@jit_part
 def moved(mass, sums, criterion, w, direction):
     """sum_k f(S_k) of one child after weight w of a class with S_k = mass has moved."""
     after = mass + direction * w
@@ -147,7 +147,7 @@ def moved(mass, sums, criterion, w, direction):
     return sums + x_log_x(after) - x_log_x(mass)
 
 
-@jit
+@jit_part
 def class_score(f_left, f_right, w, n, total, rules):
     """As `cut_score`, from the sums of f(S_k) of both children."""
     criterion, _, min_leaf, min_weight = rules
@@ -159,26 +159,25 @@ def class_score(f_left, f_right, w, n, total, rules):
     return f_left + f_right - x_log_x(w) - x_log_x(w2)
 
 
-@jit
-def cut_of_classes(order, codes, label, r, bits, total, masses, rules, best):
+@jit_part
+def cut_of_classes(sorted_rows, label, r, bits, total, masses, rules, best):
     """The best cut for K classes, from rows sorted by their codes.
 
     Parameters
     ----------
-    order : int32 array of shape (m,)
-        Places of the rows, sorted by code.
-    codes : uint8 array of shape (m,)
-        The codes in this order; at least two different ones.
+    sorted_rows : (int32 array, uint8 array, int m)
+        Places of the m rows, sorted by code, and the codes in this order; at least two different
+        ones.
     label, r : arrays
         By place.
     masses : (float64 array (K,), two buffers of that shape)
         The weights of the classes in the node.
     """
     criterion = rules[0]
+    order, codes, m = sorted_rows
     whole, left, right = masses
     low = (1 << bits) - 1
     found, at, to_left = NO_CUT, 0, 0
-    m = order.size
     n_known = m
     while n_known > 0 and codes[n_known - 1] == MISSING:
         n_known -= 1
@@ -219,7 +218,7 @@ def cut_of_classes(order, codes, label, r, bits, total, masses, rules, best):
     return found, best, at, to_left
 
 
-@jit
+@jit_part
 def cut_of_class_histogram(h, bits, total, masses, rules, best):
     """The same from a histogram.
 
@@ -285,7 +284,7 @@ def cut_of_class_histogram(h, bits, total, masses, rules, best):
     return found, best, at, to_left
 
 
-@jit
+@jit_part
 def score_before(total, masses, criterion, l2, form):
     """The score of a node that is not cut."""
     if form != CLASSES:

@@ -28,13 +28,13 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     cut_of_histogram,
 )
 from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import NEARLY
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit_lean, jit_part
 
 START, STOP, WHICH, TABLE, DEPTH, LEFT, RIGHT, FEATURE, CUT_AT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 N_SPANS = 9
 
 
-@jit
+@jit_lean
 def sum_of_sizes(gradient, weight, start, stop):
     """The sums of weight times size and of weight times square of some gradients."""
     size = square = 0.0
@@ -46,7 +46,7 @@ def sum_of_sizes(gradient, weight, start, stop):
     return size, square
 
 
-@jit
+@jit_lean
 def to_integers(gradient, weight, counts, scale, bits, form, q, start, stop):
     """The integers q of some rows. `counts` are whole weights, of one element where all are 1."""
     if form != PACKED:
@@ -60,7 +60,7 @@ def to_integers(gradient, weight, counts, scale, bits, form, q, start, stop):
             q[i] = (np.int64(np.rint(gradient[i] * scale)) << bits) + 1
 
 
-@jit
+@jit_lean
 def count_all(codes, values, table, first, last):
     """Histograms of all rows, for the features from `first` to `last`; two at a time."""
     n = values.size
@@ -83,7 +83,7 @@ def count_all(codes, values, table, first, last):
         j += 2
 
 
-@jit
+@jit_lean
 def count_rows(codes, rows, values, table, first, last):
     """The same of some rows; `values` are in the order of `rows`."""
     j = first
@@ -105,7 +105,7 @@ def count_rows(codes, rows, values, table, first, last):
         j += 2
 
 
-@jit
+@jit_part
 def plain_cut(h, n_bins, bits, total, l2, best):
     """`cut_of_histogram` for packed integers, no missing value and no rule."""
     found, at = NO_CUT, 0
@@ -129,7 +129,7 @@ def plain_cut(h, n_bins, bits, total, l2, best):
     return found, best, at, UNKNOWN
 
 
-@jit
+@jit_lean
 def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
     """The best cut of a leaf over the features from `first` to `last`.
 
@@ -171,7 +171,7 @@ def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
         cuts[3], cuts[4], cuts[5] = q, r >> bits, r & low
 
 
-@jit
+@jit_lean
 def count_left(column, cut, to_left, rows, start, stop):
     """How many rows go to the left."""
     n_left = 0
@@ -181,7 +181,7 @@ def count_left(column, cut, to_left, rows, start, stop):
     return n_left
 
 
-@jit
+@jit_lean
 def part_rows(column, cut, to_left, rows, start, stop, to_rows, a, z):
     """Write the rows of the left child from place a upwards, of the right one from z downwards.
 
@@ -198,14 +198,14 @@ def part_rows(column, cut, to_left, rows, start, stop, to_rows, a, z):
     return a
 
 
-@jit
+@jit_lean
 def gather(values, rows, start, stop, out):
     """The integers of the rows of a range, in their order, from the beginning of `out` on."""
     for k in range(start, stop):
         out[k - start] = values[rows[k]]
 
 
-@jit
+@jit_lean
 def fill_leaf(rows, start, stop, leaf, node, gradient, weight):
     """Write the number of the leaf of some rows; the sums of weights, gradients and squares."""
     total = moment = square = 0.0
@@ -220,7 +220,7 @@ def fill_leaf(rows, start, stop, leaf, node, gradient, weight):
     return total, moment, square
 
 
-@jit
+@jit_lean
 def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient, weight):
     """The same for two leaves whose rows have not been parted: on the left, on the right."""
     total = moment = square = left_total = left_moment = left_square = 0.0

@@ -29,7 +29,7 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     unpack,
     x_log_x,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
+from sklearn_ensemble_theory._hot_loops.compilation import jit_inside, jit_part
 
 # Nodes of fewer rows for each class are sorted, not counted by bin and class.
 ROWS_PER_CLASS = 64
@@ -40,7 +40,7 @@ LEAF, NO_FEATURE = -1, -2
 RANDOM_MAX = 0x7FFFFFFF
 
 
-@jit
+@jit_part
 def next_random(state):
     """scikit-learn's generator: xorshift of 32 bits, without the sign."""
     x = state[0] if state[0] != 0 else 1
@@ -51,7 +51,7 @@ def next_random(state):
     return x & 0x7FFFFFFF
 
 
-@jit
+@jit_part
 def split_rows(column, cut, to_left, start, stop, part, spare):
     """Bring the rows of the left child before those of the right one, both in their order.
 
@@ -93,7 +93,7 @@ def split_rows(column, cut, to_left, start, stop, part, spare):
     return a
 
 
-@jit
+@jit_part
 def node_totals(part, targets, start, stop, form, bits, criterion, masses):
     """What a node is before it is cut.
 
@@ -152,7 +152,7 @@ def node_totals(part, targets, start, stop, form, bits, criterion, masses):
     return total, mean, max(square / w - mean * mean, 0.0)
 
 
-@jit
+@jit_part
 def random_cut(column, start, stop, part, plan, total, masses, rules, constraint, best, state):
     """One random cut of a feature, as in extremely randomised trees."""
     rows, q, r, label = part
@@ -199,7 +199,7 @@ def random_cut(column, start, stop, part, plan, total, masses, rules, constraint
     return CUT if score > best else NO_CUT, max(score, best), cut, to_left
 
 
-@jit
+@jit_inside
 def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules, constraint, best):
     """The best cut of one feature at a node, if it beats `best`; see `cut_of_histogram`."""
     rows, q, r, label = part
@@ -208,7 +208,8 @@ def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules,
     size = stop - start
     column = by_column[j]
     if form == CLASSES and size < ROWS_PER_CLASS * masses[0].size:
-        h[:] = 0
+        for c in range(MISSING + 1):
+            h[c] = 0
         for k in range(start, stop):
             h[column[rows[k]]] += 1
         place = 0
@@ -222,20 +223,21 @@ def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules,
             order[g[code]] = k
             codes[g[code]] = code
             g[code] += 1
-        return cut_of_classes(
-            order[:size], codes[:size], label, r, bits, total, masses, rules, best
-        )
+        return cut_of_classes((order, codes, size), label, r, bits, total, masses, rules, best)
     if form == CLASSES:
-        class_h[:] = 0
+        for c in range(MISSING + 1):
+            for k in range(class_h.shape[1]):
+                class_h[c, k] = 0
         for k in range(start, stop):
             class_h[column[rows[k]], label[k]] += r[k]
         return cut_of_class_histogram(class_h, bits, total, masses, rules, best)
-    h[:] = 0
+    for c in range(MISSING + 1):
+        h[c] = 0
+        g[c] = 0
     if form == PACKED:
         for k in range(start, stop):
             h[column[rows[k]]] += q[k]
     else:
-        g[:] = 0
         for k in range(start, stop):
             code = column[rows[k]]
             h[code] += q[k]
@@ -253,7 +255,7 @@ def drawn_place(features, state, f_i, n_found, n_drawn, n_known):
     return f_j + n_found
 
 
-@jit
+@jit_inside
 def find_cut(data, start, stop, part, plan, total, work, settings):
     """The best cut over the features of a node, drawn as scikit-learn's splitter draws them.
 
@@ -314,7 +316,7 @@ def restore(features, constants, n_known, n_total):
         constants[k] = features[k]
 
 
-@jit
+@jit_part
 def bounds_of_children(constraint, low, high, middle):
     """(low, high) of the left child's mean, then of the right one's."""
     if constraint > 0:

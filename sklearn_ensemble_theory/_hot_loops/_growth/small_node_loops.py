@@ -36,7 +36,7 @@ from sklearn_ensemble_theory._hot_loops._growth.node_loops import (
     drawn_place,
     restore,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import jit, jit_inside
+from sklearn_ensemble_theory._hot_loops.compilation import jit_inside, jit_part
 
 # Nodes of at most so many rows are small.
 SMALL_ROWS = 40
@@ -65,7 +65,7 @@ def sort_keys(by_row, j, order, start, stop, places, keys):
     return differs
 
 
-@jit
+@jit_part
 def cut_of_keys(keys, size, rows, form, total, masses, rules, constraint, best):
     """The best cut of the sorted rows, if it beats `best`; see `cut_loops.cut_of_histogram`."""
     s, w, label = rows
@@ -145,9 +145,9 @@ def least_squares_cut(keys, size, s, w, s_all, w_all, best):
     return found, best, at, UNKNOWN
 
 
-@jit
+@jit_part
 def grow_small(first, low, high, n_nodes, deepest, shared, out):
-    """Grow what is below a node, depth first, as `tree_loops.grow_depth_first` does.
+    """Grow what is below a node, depth first, as `tree_loops.grow_nodes` does.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
     -------
     (n_nodes, deepest)
     """
-    data, part, targets, options, work, _, drawing = shared
+    data, part, targets, options, work, _, drawing, buffers = shared
     plan, limits, rules, units, constraints = options
     form, bits, criterion, max_features = plan[0], plan[1], plan[2], plan[3]
     by_row, masses = data[0], work[5]
@@ -186,9 +186,15 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
     )
 
     size = first[1] - first[0]
-    places, s, w = np.empty(size, np.uint64), np.empty(size), np.empty(size)
-    t, v, label = np.empty(size), np.empty(size), np.empty(size, np.int32)
-    order, spare = np.empty(size, np.int32), np.empty(size, np.int32)
+    # `waiting`: start, stop, depth, parent, is right child, constant features
+    places, reals, whole_numbers, waiting, bounds = buffers
+    s, w, t, v = reals[0], reals[1], reals[2], reals[3]
+    label, order, spare, keys = (
+        whole_numbers[0],
+        whole_numbers[1],
+        whole_numbers[2],
+        whole_numbers[3],
+    )
     for k in range(size):
         order[k], label[k] = k, 0
         i, at = part[0][first[0] + k], first[0] + k
@@ -203,12 +209,13 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
             label[k] = part[3][at]
         t[k] = targets[0][i] if targets[0].size > 1 else 0.0
         v[k] = targets[1][i] if targets[1].size > 1 else 1.0
-    keys = np.empty(size, np.int32)
-    # start, stop, depth, parent, is right child, constant features
-    waiting, bounds = np.empty((size + 1, 6), np.int64), np.empty((size + 1, 2))
     waiting[0, 0], waiting[0, 1] = 0, size
-    for k in range(2, 6):
-        waiting[0, k] = first[k]
+    waiting[0, 2], waiting[0, 3], waiting[0, 4], waiting[0, 5] = (
+        first[2],
+        first[3],
+        first[4],
+        first[5],
+    )
     bounds[0, 0], bounds[0, 1] = low, high
     n_waiting = 1
     while n_waiting > 0:

@@ -17,10 +17,10 @@ from sklearn_ensemble_theory._hot_loops._growth.node_loops import (
     split_rows,
 )
 from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import SMALL_ROWS, grow_small
-from sklearn_ensemble_theory._hot_loops.compilation import jit
+from sklearn_ensemble_theory._hot_loops.compilation import jit_inside, jit_lean
 
 
-@jit
+@jit_inside
 def visit(node, start, stop, depth, n_known, bounds, shared, out):
     """Describe a node, find its cut and bring its rows in order.
 
@@ -36,7 +36,7 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     n_constants : int
         Number of features known to be constant.
     """
-    data, part, targets, options, work, spare, drawing = shared
+    data, part, targets, options, work, spare, drawing, _ = shared
     plan, limits, rules, units, constraints = options
     form, bits, criterion = plan[0], plan[1], plan[2]
     links, stats, values = out
@@ -95,44 +95,19 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     return place, j, code, to_left, decrease, middle, n_constants
 
 
-@jit
-def prepare(data, part, targets, options, n_classes):
-    """What all nodes share: the arguments of the growth and its arrays."""
-    plan, limits = options[0], options[1]
-    is_classes = plan[0] == CLASSES
-    size, p = part[0].size, data[1].shape[0]
-    n_masses = n_classes if is_classes else 1
-    n_order = size if is_classes else 1
-    work = (
-        np.empty(256, np.int64),
-        np.empty(256, np.int64),
-        np.empty((256 if is_classes else 1, n_masses), np.int64),
-        np.empty(n_order, np.int32),
-        np.empty(n_order, np.uint8),
-        (np.empty(n_masses), np.empty(n_masses), np.empty(n_masses)),
-    )
-    spare = (
-        np.empty(size, np.int32),
-        np.empty(size if part[1].size > 1 else 1, np.int64),
-        np.empty(size if part[2].size > 1 else 1, np.int64),
-        np.empty(size if part[3].size > 1 else 1, np.int32),
-    )
-    state = np.empty(1, np.int64)
-    state[0] = limits[3]
-    features, constants = np.empty(p, np.int32), np.empty(p, np.int32)
-    for j in range(p):
-        features[j] = j
-    drawing = (features, constants, state, np.empty(1))
-    return data, part, targets, options, work, spare, drawing
-
-
-@jit
-def grow_depth_first(data, part, targets, options, out):
+@jit_lean
+def grow_nodes(shared, order, out):
     """Grow a tree; its nodes are numbered from the left, parents before their children.
+
+    With `max_leaf_nodes` the leaf whose cut reduces the impurity most is always the next to be cut,
+    and the nodes are numbered as they are made.
 
     Parameters
     ----------
-    data : (uint8 (n, p), uint8 (p, n)) arrays
+    shared : (data, part, targets, options, and four tuples of arrays to work in)
+        See below. The last four are: histograms, copy of `part`, drawing, small nodes; of any
+        content, of the shapes in `compiled_growth`.
+    data : (uint8 (n p,), uint8 (p, n)) arrays
         The codes by row and by column.
     part : (int32 rows, int64 q, int64 r, int32 label) arrays
         The rows and their integers (see `cut_loops`), changed in place; arrays of one element where
@@ -147,6 +122,8 @@ def grow_depth_first(data, part, targets, options, out):
         units : (float target, float weight, float gain, float least decrease)
             What one unit of the integers is; of the gain relative to the whole weight.
         constraints : int8 array of shape (p,)
+    order : (int64 (k, 6), float64 (k, 2), int64 (l, 5), float64 (l, 4)) arrays
+        Nodes to visit, and the leaves that may be cut best first.
     out : (int32 (m, 4), float64 (m, 3), float64 (m, K)) arrays
         For each node (left, right, feature, code * 2 + missing_left), (impurity, rows, weight) and
         the value.
@@ -155,51 +132,76 @@ def grow_depth_first(data, part, targets, options, out):
     -------
     (number of nodes, depth)
     """
-    shared = prepare(data, part, targets, options, out[2].shape[1])
+    options, drawing = shared[3], shared[6]
+    # `waiting`: start, stop, depth, parent, is right child, constants
+    waiting, bounds, leaves, reals = order
+    features, state = drawing[0], drawing[2]
     constraints, links, random_splits = options[4], out[0], options[0][4] != 0
-    waiting = np.empty((64, 6), np.int64)  # start, stop, depth, parent, is right child, constants
-    bounds = np.empty((64, 2))
+    max_leaf_nodes = options[1][1]
+    best_first = max_leaf_nodes > 0
+    state[0] = options[1][3]
+    for j in range(features.size):
+        features[j] = j
     # Not literals, for which numba would compile what is called once more.
-    n_waiting, n_nodes, deepest = 1, np.int64(0), np.int64(0)
+    n_waiting, n_nodes, deepest, n_leaves = 1, np.int64(0), np.int64(0), 0
     for k in range(6):
         waiting[0, k] = 0
-    waiting[0, 1], waiting[0, 3] = part[0].size, -1
+    waiting[0, 1], waiting[0, 3] = shared[1][0].size, -1
     bounds[0, 0], bounds[0, 1] = -np.inf, np.inf
-    while n_waiting > 0:
-        n_waiting -= 1
-        start, stop, depth = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
-        parent, side, n_known = waiting[n_waiting, 3], waiting[n_waiting, 4], waiting[n_waiting, 5]
-        low, high = bounds[n_waiting, 0], bounds[n_waiting, 1]
-        if stop - start <= SMALL_ROWS and not random_splits:
-            n_nodes, deepest = grow_small(
-                (start, stop, depth, parent, side, n_known),
-                low,
-                high,
-                n_nodes,
-                deepest,
-                shared,
-                out,
+    while True:
+        if n_waiting > 0:
+            # Visit a node.
+            n_waiting -= 1
+            start, stop, depth = waiting[n_waiting, 0], waiting[n_waiting, 1], waiting[n_waiting, 2]
+            parent, side = waiting[n_waiting, 3], waiting[n_waiting, 4]
+            n_known = waiting[n_waiting, 5]
+            low, high = bounds[n_waiting, 0], bounds[n_waiting, 1]
+            if stop - start <= SMALL_ROWS and not random_splits and not best_first:
+                n_nodes, deepest = grow_small(
+                    (start, stop, depth, parent, side, n_known),
+                    low,
+                    high,
+                    n_nodes,
+                    deepest,
+                    shared,
+                    out,
+                )
+                continue
+            node = n_nodes
+            n_nodes += 1
+            deepest = max(deepest, depth)
+            if parent >= 0:
+                links[parent, side] = node
+            place, j, _, _, decrease, middle, n_known = visit(
+                node, start, stop, depth, n_known, (low, high), shared, out
             )
-            continue
-        node = n_nodes
-        n_nodes += 1
-        deepest = max(deepest, depth)
-        if parent >= 0:
-            links[parent, side] = node
-        place, j, _, _, _, middle, n_known = visit(
-            node, start, stop, depth, n_known, (low, high), shared, out
-        )
-        if place == stop:
-            continue
-        if n_waiting + 2 > waiting.shape[0]:
-            size = 2 * n_waiting
-            more, more_bounds = np.empty((size, 6), np.int64), np.empty((size, 2))
-            for k in range(n_waiting):
-                for column in range(6):
-                    more[k, column] = waiting[k, column]
-                for column in range(2):
-                    more_bounds[k, column] = bounds[k, column]
-            waiting, bounds = more, more_bounds
+            if best_first:
+                leaves[n_leaves, 0], leaves[n_leaves, 1] = node, start
+                leaves[n_leaves, 2], leaves[n_leaves, 3] = stop, depth
+                leaves[n_leaves, 4] = place
+                reals[n_leaves, 0], reals[n_leaves, 1] = low, high
+                reals[n_leaves, 2], reals[n_leaves, 3] = decrease, middle
+                n_leaves += 1
+                continue
+            if place == stop:
+                continue
+        else:
+            # Cut the best leaf.
+            best = -1
+            for k in range(n_leaves):
+                if leaves[k, 4] < leaves[k, 2] and (best < 0 or reals[k, 2] > reals[best, 2]):
+                    best = k
+            if best < 0 or n_leaves >= max_leaf_nodes:
+                break
+            node, start, stop = leaves[best, 0], leaves[best, 1], leaves[best, 2]
+            depth, place, n_known = leaves[best, 3], leaves[best, 4], 0
+            low, high, middle = reals[best, 0], reals[best, 1], reals[best, 3]
+            j = links[node, 2]
+            n_leaves -= 1
+            for k in range(5):
+                leaves[best, k] = leaves[n_leaves, k]
+            for k in range(4):
+                reals[best, k] = reals[n_leaves, k]
         a, b, c, d = bounds_of_children(constraints[j], low, high, middle)
         for side in range(1, -1, -1):
             waiting[n_waiting, 0] = place if side == 1 else start
@@ -209,65 +211,6 @@ def grow_depth_first(data, part, targets, options, out):
             bounds[n_waiting, 0] = c if side == 1 else a
             bounds[n_waiting, 1] = d if side == 1 else b
             n_waiting += 1
-    return n_nodes, deepest
-
-
-@jit
-def grow_best_first(data, part, targets, options, out):
-    """The same, always cutting the leaf where that reduces the impurity most; see there."""
-    shared = prepare(data, part, targets, options, out[2].shape[1])
-    max_leaf_nodes, constraints, links = options[1][1], options[4], out[0]
-    # Of each node: start, stop, depth, place of the cut; bounds of the mean, decrease, middle.
-    ranges = np.empty((links.shape[0], 4), np.int64)
-    reals = np.empty((links.shape[0], 4))
-    leaves = np.empty(max_leaf_nodes + 1, np.int64)
-    ranges[0, 0], ranges[0, 1], ranges[0, 2] = 0, part[0].size, 0
-    reals[0, 0], reals[0, 1] = -np.inf, np.inf
-    n_nodes, n_leaves, deepest, new = 1, 0, 0, 0
-    no_constants = np.int64(0)
-    while True:
-        for node in range(new, n_nodes):
-            start, stop, depth = ranges[node, 0], ranges[node, 1], ranges[node, 2]
-            deepest = max(deepest, depth)
-            place, _, _, _, decrease, middle, _ = visit(
-                node,
-                start,
-                stop,
-                depth,
-                no_constants,
-                (reals[node, 0], reals[node, 1]),
-                shared,
-                out,
-            )
-            ranges[node, 3] = place
-            reals[node, 2] = decrease if place < stop else -1.0
-            reals[node, 3] = middle
-            leaves[n_leaves] = node
-            n_leaves += 1
-        best = -1
-        for k in range(n_leaves):
-            node = leaves[k]
-            if ranges[node, 3] < ranges[node, 1] and (
-                best < 0 or reals[node, 2] > reals[leaves[best], 2]
-            ):
-                best = k
-        if best < 0 or n_leaves >= max_leaf_nodes:
-            break
-        node = leaves[best]
-        leaves[best] = leaves[n_leaves - 1]
-        n_leaves -= 1
-        start, stop, depth = ranges[node, 0], ranges[node, 1], ranges[node, 2]
-        place = ranges[node, 3]
-        a, b, c, d = bounds_of_children(
-            constraints[links[node, 2]], reals[node, 0], reals[node, 1], reals[node, 3]
-        )
-        new = n_nodes
-        for side in range(2):
-            links[node, side] = n_nodes
-            ranges[n_nodes, 0], ranges[n_nodes, 1] = (start, place) if side == 0 else (place, stop)
-            ranges[n_nodes, 2] = depth + 1
-            reals[n_nodes, 0], reals[n_nodes, 1] = (a, b) if side == 0 else (c, d)
-            n_nodes += 1
     for k in range(n_leaves):  # those that could have been cut
-        links[leaves[k], 2], links[leaves[k], 3] = NO_FEATURE, 0
+        links[leaves[k, 0], 2], links[leaves[k, 0], 3] = NO_FEATURE, 0
     return n_nodes, deepest

@@ -226,7 +226,7 @@ class BaseBagging(
         scheme = self._make_scheme(y, sample_weight, classes)
         prepared, checked = None, False
         if not routed and can_be_binned(X, y):
-            prepared = prepare_members(estimator, X, scheme.sample_weight)
+            prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
         if prepared is None:
             X, checked = member_input(estimator, X)
         elif classes is None:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, shares
 from sklearn_ensemble_theory._numerics.binning import (
     ColumnCoder,
     columns_in_one_piece,
@@ -17,6 +18,8 @@ __all__ = ["MISSING", "BinnedColumns"]
 # The code of a missing value; those of the bins are lower.
 MISSING = 255
 _LARGEST = np.finfo(np.float32).max
+# Fewer values are binned by one thread.
+_LEAST_SHARED_VALUES = 2**18
 
 
 class BinnedColumns:
@@ -48,7 +51,11 @@ class BinnedColumns:
 
     @classmethod
     def of(
-        cls, X: np.ndarray, max_bins: int, sample_weight: np.ndarray | None = None
+        cls,
+        X: np.ndarray,
+        max_bins: int,
+        sample_weight: np.ndarray | None = None,
+        n_threads: int = 1,
     ) -> "BinnedColumns":
         """The columns of X in bins of about the same weight.
 
@@ -61,6 +68,8 @@ class BinnedColumns:
         sample_weight : array of shape (n,), default=None
             Non-negative, not all 0. Rows of weight 0 have no influence on the edges; integer
             weights are equivalent to repeating rows.
+        n_threads : int, default=1
+            Columns are shared out among so many threads; without any influence on the result.
 
         Raises
         ------
@@ -69,7 +78,8 @@ class BinnedColumns:
 
         Notes
         -----
-        O(n log n) per column (one sort); beside the codes, the memory of a few columns.
+        O(n log n) per column (one sort); beside the codes, the memory of a few columns for each
+        thread.
         """
         n, p = X.shape
         kept = None
@@ -81,21 +91,15 @@ class BinnedColumns:
             if np.all(sample_weight == sample_weight[0]):
                 sample_weight = None
         codes = np.empty((n, p), dtype=np.uint8, order="F")
-        edges = []
-        has_missing = np.zeros(p, dtype=bool)
-        for j, x in enumerate(_single_precision_columns(X)):
-            used = x if kept is None else x[kept]
-            values, cumulated = _sorted_values(used, sample_weight)
-            if len(values):
-                if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
-                    raise ValueError(
-                        "Input X contains infinity or a value too large for dtype('float32')."
-                    )
-                edges.append(edges_of_sorted(values, cumulated, max_bins))
-            else:
-                edges.append(np.empty(0))
-            has_missing[j] = len(values) < len(used)
-            _code(x, edges[j], has_missing[j] or kept is not None, codes[:, j])
+        if n * p < _LEAST_SHARED_VALUES:
+            n_threads = 1
+        parts = shares(p, n_threads) if p else []
+        found = ThreadTeam(n_threads).run(
+            _bin_columns,
+            [(X[:, a:b], max_bins, kept, sample_weight, codes[:, a:b]) for a, b in parts],
+        )
+        edges = [column_edges for part in found for column_edges, _ in part]
+        has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
         if kept is not None:
             has_missing |= (codes == MISSING).any(axis=0)
         return cls(codes, edges, has_missing)
@@ -152,6 +156,25 @@ class BinnedColumns:
         """
         codes = np.ascontiguousarray(self.codes.T[:, rows]).T
         return type(self)(codes, self.edges, self.has_missing)
+
+
+def _bin_columns(X, max_bins, kept, sample_weight, codes):
+    """Write the codes of some columns; the edges of each, and whether it has missing values."""
+    found = []
+    for j, x in enumerate(_single_precision_columns(X)):
+        used = x if kept is None else x[kept]
+        values, cumulated = _sorted_values(used, sample_weight)
+        edges = np.empty(0)
+        if len(values):
+            if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
+                raise ValueError(
+                    "Input X contains infinity or a value too large for dtype('float32')."
+                )
+            edges = edges_of_sorted(values, cumulated, max_bins)
+        misses = len(values) < len(used)
+        _code(x, edges, misses or kept is not None, codes[:, j])
+        found.append((edges, misses))
+    return found
 
 
 def _single_precision_columns(X):

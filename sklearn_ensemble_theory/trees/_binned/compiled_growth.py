@@ -79,8 +79,8 @@ def grow(
         np.empty((capacity, 3)),
         np.empty((capacity, max(n_classes, 1))),
     )
-    loop = tree_loops.grow_best_first if options.max_leaf_nodes else tree_loops.grow_depth_first
-    n_nodes, depth = loop(*arguments, out)
+    shared = (*arguments, *_work(arguments[1], p, n_classes if n_classes > 2 else 0))
+    n_nodes, depth = tree_loops.grow_nodes(shared, _order(m, options), out)
     if n_classes == 1:
         out[2][:] = 1.0  # the loops count the rows of the second of two classes
     return _arrays(columns, [one[:n_nodes] for one in out], depth)
@@ -94,6 +94,43 @@ def _capacity(m: int, options: GrowthOptions) -> int:
     if options.max_depth < 30:
         n_leaves = min(n_leaves, 2**options.max_depth)
     return 2 * n_leaves - 1
+
+
+def _work(part, p, n_classes):
+    """Arrays for the loops, in which nothing is made; `n_classes` is 0 for means."""
+    from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import SMALL_ROWS
+
+    size = len(part[0]) if n_classes else 1
+    n_masses = max(n_classes, 1)
+    histograms = (
+        np.empty(256, np.int64),
+        np.empty(256, np.int64),
+        np.empty((256 if n_classes else 1, n_masses), np.int64),
+        np.empty(size, np.int32),
+        np.empty(size, np.uint8),
+        (np.empty(n_masses), np.empty(n_masses), np.empty(n_masses)),
+    )
+    drawing = (np.empty(p, np.int32), np.empty(p, np.int32), np.empty(1, np.int64), np.empty(1))
+    small = (
+        np.empty(SMALL_ROWS, np.uint64),
+        np.empty((4, SMALL_ROWS)),
+        np.empty((4, SMALL_ROWS), np.int32),
+        np.empty((SMALL_ROWS + 1, 6), np.int64),
+        np.empty((SMALL_ROWS + 1, 2)),
+    )
+    return histograms, tuple(map(np.empty_like, part)), drawing, small
+
+
+def _order(m, options):
+    """The nodes that wait to be visited, and the leaves that wait to be cut."""
+    n_waiting = min(options.max_depth, m) + 2
+    n_leaves = options.max_leaf_nodes and min(options.max_leaf_nodes, m)
+    return (
+        np.empty((n_waiting, 6), np.int64),
+        np.empty((n_waiting, 2)),
+        np.empty((n_leaves + 1, 5), np.int64),
+        np.empty((n_leaves + 1, 4)),
+    )
 
 
 def padded(values: np.ndarray) -> np.ndarray:

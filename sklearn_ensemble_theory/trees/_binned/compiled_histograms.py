@@ -67,6 +67,11 @@ class CompiledHistogramGrower:
                 np.empty((m, 3)),
                 np.empty((m, 3), np.int64),
             )
+            self.found = (
+                np.empty((2, 1, 6), np.int64),
+                np.empty((2, 1, 1)),
+                np.empty(self.n_leaves + 1, np.int64),
+            )
             self.rows = (np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(1, np.int32))
             self.q = np.empty(n, np.int64)
 
@@ -91,17 +96,23 @@ class CompiledHistogramGrower:
             n_rows = len(rows)
             self.rows[0][:n_rows] = rows
         n_forms = 1 if weights.is_packed else 2
-        tables, values = self._buffers(n_forms)
+        tables, values = self._buffers(n_forms, n_rows)
         options = self._options(weights, scale)
-        shared = self.data, (self.q, weights.r, gradient), values, self.rows, n_rows, tables
+        shared = self.rows, n_rows, tables
+        targets = self.q, weights.r, gradient
         used = n_rows or self.columns.n_rows
         if (
             self.team.n_threads > 1
             and used * self.columns.n_features >= threaded_histograms.LEAST_SHARED_VALUES
         ):
-            n_nodes = grow_in_threads(self.team, *shared, nodes=self.nodes, options=options)
+            n_nodes = grow_in_threads(
+                self.team, self.data, targets, values, *shared, nodes=self.nodes, options=options
+            )
         else:
-            n_nodes = loops.grow_by_histograms(*shared, self.nodes, options)
+            buffers = values, *self.found
+            n_nodes = loops.grow_by_histograms(
+                self.data, targets, buffers, *shared, self.nodes, options
+            )
         return self._result(int(n_nodes), gradient, weights, scale, square, rows)
 
     def _grow_deep(self, gradient, weight, rows, seed):
@@ -140,14 +151,13 @@ class CompiledHistogramGrower:
         shared = gradient, weights.given, weights.counts, scale, weights.bits, form, self.q
         self.team.run(to_integers, [(*shared, *chunk) for chunk in row_chunks(len(gradient))])
 
-    def _buffers(self, n_forms):
-        if self._tables is None or self._tables[0].shape[1] != n_forms:
-            n, p = self.columns.codes.shape
+    def _buffers(self, n_forms, n_drawn):
+        n, p = self.columns.codes.shape
+        size = max(n // 2 + 1, n_drawn)
+        known = self._tables
+        if known is None or known[0].shape[1] != n_forms or len(known[1][0]) < size:
             tables = np.empty((self.n_leaves, n_forms, p, 256), np.int64)
-            values = (
-                np.empty(n // 2 + 1, np.int64),
-                np.empty(n // 2 + 1 if n_forms == 2 else 1, np.int64),
-            )
+            values = np.empty(size, np.int64), np.empty(size if n_forms == 2 else 1, np.int64)
             self._tables = tables, values
         return self._tables
 
@@ -179,7 +189,7 @@ class CompiledHistogramGrower:
         # As scikit-learn numbers them: best first as they are made, else from the left.
         number = np.arange(n_nodes)
         if not self.options.max_leaf_nodes:
-            loops.number_nodes(self.nodes, n_nodes, number)
+            loops.number_nodes(self.nodes, n_nodes, np.empty(n_nodes + 1, np.int64), number)
         node = np.empty(self.columns.n_rows, np.min_scalar_type(max(n_nodes - 1, 0)))
         moments = fill_in_threads(
             self.team,

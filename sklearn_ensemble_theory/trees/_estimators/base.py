@@ -46,6 +46,7 @@ class BaseBinnedTree:
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MISSING, closed="both")],
     }
+    criterion: str
     max_bins: int
     max_features: Any
     class_weight: Any

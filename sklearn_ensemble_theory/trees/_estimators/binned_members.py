@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import is_classifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.class_weight import compute_sample_weight
@@ -32,6 +33,8 @@ class BinnedMembers:
     X : float array of shape (n, p)
     sample_weight : array of shape (n,) or None
         For the quantiles of the bins.
+    n_jobs : int or None, default=1
+        Of the ensemble: columns are cut into bins by so many threads.
 
     Raises
     ------
@@ -39,8 +42,15 @@ class BinnedMembers:
         If X has values too large for single precision.
     """
 
-    def __init__(self, tree: Any, X: np.ndarray, sample_weight: np.ndarray | None) -> None:
-        self.columns = BinnedColumns.of(X, tree.max_bins, sample_weight)
+    def __init__(
+        self,
+        tree: Any,
+        X: np.ndarray,
+        sample_weight: np.ndarray | None,
+        n_jobs: int | None = 1,
+    ) -> None:
+        n_threads = 1 if n_jobs == 1 else effective_n_jobs(n_jobs)
+        self.columns = BinnedColumns.of(X, tree.max_bins, sample_weight, n_threads)
 
     def fit(
         self,

@@ -205,10 +205,12 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     _reads_single_precision = True
     _node_arrays = BaseBinnedTree._nodes
 
-    def _prepare_members(self, X: np.ndarray, sample_weight: np.ndarray | None) -> Any:
+    def _prepare_members(
+        self, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None = 1
+    ) -> Any:
         from sklearn_ensemble_theory.trees._estimators.binned_members import BinnedMembers
 
-        return BinnedMembers(self, X, sample_weight)
+        return BinnedMembers(self, X, sample_weight, n_jobs)
 
     def _prepare_rounds(
         self, X: Any, weight: np.ndarray | None, task: Task
@@ -403,10 +405,12 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     _reads_single_precision = True
     _node_arrays = BaseBinnedTree._nodes
 
-    def _prepare_members(self, X: np.ndarray, sample_weight: np.ndarray | None) -> Any:
+    def _prepare_members(
+        self, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None = 1
+    ) -> Any:
         from sklearn_ensemble_theory.trees._estimators.binned_members import BinnedMembers
 
-        return BinnedMembers(self, X, sample_weight)
+        return BinnedMembers(self, X, sample_weight, n_jobs)
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task

@@ -45,7 +45,7 @@ class BinnedTreeRounds:
         self.n, p = X.shape
         self.weight, self.task = weight, task
         self.n_drawn = task.n_drawn(self.n)
-        self.columns = BinnedColumns.of(X, estimator.max_bins, weight)
+        self.columns = BinnedColumns.of(X, estimator.max_bins, weight, task.n_threads)
         # The weight of the drawn rows, which changes with the draw, by its expectation.
         total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
         self.shape = TreeShape(self.n_drawn, total, p, 0)
