@@ -1,12 +1,13 @@
 """Binned trees in the rounds of boosting, against clones of scikit-learn's trees."""
 
+from contextlib import nullcontext
 from itertools import islice
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs, add_multiple
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
@@ -15,6 +16,13 @@ from sklearn_ensemble_theory.boosting._core.loop import boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._binned import threaded_histograms
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
+from sklearn_ensemble_theory.trees._binned.compiled_histograms import CompiledHistogramGrower
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+from sklearn_ensemble_theory.trees._binned.histogram_growth import NumpyHistogramGrower
+
+needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 
 
 def rows_of(seed, n=250, p=3, n_values=60):
@@ -251,3 +259,39 @@ def test_outputs_are_added_without_being_written_out(n, n_scores):
         v = u.copy()
         add_multiple(v, psi, 0.3)
         np.testing.assert_array_equal(v, expected)
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+def test_equally_good_features_are_drawn(compiled):
+    """Of equal columns each is used in some of the rounds; the same ones with the same seed."""
+    X, y, _ = rows_of(13)
+    X = np.repeat(X[:, :1], 4, axis=1)
+    with nullcontext() if compiled else numba_disabled():
+        used = []
+        for _ in range(2):
+            task = LeastSquaresTask(random_state=np.random.RandomState(0))
+            rounds = prepare_rounds(BinnedTreeRegressor(max_depth=1), X, None, task)
+            weight = np.full(len(y), 1 / len(y))
+            members = [rounds.best(y, weight)[0] for _ in range(40)]
+            used.append([int(member.tree_.feature[0]) for member in members])
+    assert used[0] == used[1]
+    assert np.bincount(used[0], minlength=4).min() > 2
+
+
+@needs_numba
+def test_ranks_decide_on_both_routes_and_for_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(threaded_histograms, "LEAST_SHARED_VALUES", 0)
+    X, y, rng = rows_of(14)
+    columns = BinnedColumns.of(np.repeat(X[:, :3], 3, axis=1), 255)
+    options = GrowthOptions(criterion="squared_error", max_depth=4)
+    for _ in range(5):
+        rank = rng.permutation(9)
+        growers = [CompiledHistogramGrower(columns, options, n) for n in (1, 2, 4)]
+        growers.append(NumpyHistogramGrower(columns, options))
+        trees = [grower.grow(y, None, None, None, rank)[0] for grower in growers]
+        for tree in trees[1:]:
+            np.testing.assert_array_equal(tree.feature, trees[0].feature)
+            np.testing.assert_array_equal(tree.code, trees[0].code)
+        inner = trees[0].feature[trees[0].feature >= 0]
+        lowest = [rank[3 * (j // 3) : 3 * (j // 3) + 3].min() for j in inner]
+        assert rank[inner].tolist() == lowest

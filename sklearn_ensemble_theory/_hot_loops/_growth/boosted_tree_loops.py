@@ -46,10 +46,10 @@ def decrease_of(sums, score, rules):
 
 
 @jit_lean
-def take_cut(node, nodes, found, least, rules):
+def take_cut(node, nodes, found, least, rules, rank):
     """Store the best of the cuts that were found for blocks of features.
 
-    Among equal scores the first block, and so the lowest feature, is taken.
+    Among equal scores the feature of the lowest rank is taken.
 
     Returns NONE, TAKEN, or DOUBTFUL for a gain that may be the rounding error of equal targets.
 
@@ -64,7 +64,11 @@ def take_cut(node, nodes, found, least, rules):
     cuts, scores = found
     best = 0
     for block in range(1, cuts.shape[0]):
-        if scores[block, 0] > scores[best, 0]:
+        if scores[block, 0] > scores[best, 0] or (
+            scores[block, 0] == scores[best, 0]
+            and cuts[block, 0] >= 0
+            and rank[cuts[block, 0]] < rank[cuts[best, 0]]
+        ):
             best = block
     if cuts[best, 0] < 0:
         return NONE
@@ -244,7 +248,7 @@ def grow_by_histograms(data, targets, buffers, rows, n_rows, tables, nodes, opti
     """
     plan, limits, rules, least = options
     integers, gradient = (targets[0], targets[1]), targets[2]
-    codes, n_bins, constraints = data
+    codes, n_bins, constraints, rank = data
     spans, sums, reals, _ = nodes
     p, n_forms = codes.shape[0], tables.shape[1]
     values, cuts, scores, waiting = buffers
@@ -268,7 +272,7 @@ def grow_by_histograms(data, targets, buffers, rows, n_rows, tables, nodes, opti
         find_cuts(
             data, tables, nodes, root, plan, rules, first, p, (found[0][0, 0], found[1][0, 0])
         )
-        status = take_cut(root, nodes, (found[0][0], found[1][0]), least, rules)
+        status = take_cut(root, nodes, (found[0][0], found[1][0]), least, rules, rank)
         if status == TAKEN or (status == DOUBTFUL and not all_equal(root, nodes, rows, gradient)):
             waiting[0], n_waiting = 0, 1
     while n_waiting > 0 and (not best_first or n_leaves < limits[1]):
@@ -317,7 +321,7 @@ def grow_by_histograms(data, targets, buffers, rows, n_rows, tables, nodes, opti
             k = 0 if child == small else 1
             if not wanted[k]:
                 continue
-            status = take_cut(child, nodes, (found[0][k], found[1][k]), least, rules)
+            status = take_cut(child, nodes, (found[0][k], found[1][k]), least, rules, rank)
             if status == TAKEN or (
                 status == DOUBTFUL and not all_equal(child, nodes, rows, gradient)
             ):

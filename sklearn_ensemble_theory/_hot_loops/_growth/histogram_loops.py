@@ -7,7 +7,8 @@ be shared out among threads without a change of a bit.
 
 Arrays that all steps use:
 
-- data: (codes by column (p, n), number of bins (p,), constraints (p,))
+- data: (codes by column (p, n), number of bins (p,), constraints (p,), rank of each feature (p,)).
+  Of equally good cuts the one of the lowest rank is taken.
 - integers: (q, r) of all rows; r has one element for packed integers
 - rows: three arrays; the rows of a leaf are a range in one of the first two, of shape (n,). The
   third one has one element: all rows, in their order.
@@ -135,7 +136,7 @@ def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
 
     It is written to found: (int64 (feature, code, missing_left, sums on the left), float64 score).
     """
-    _, n_bins, constraints = data
+    _, n_bins, constraints, rank = data
     form, bits = plan
     cuts, scores = found
     sums, real, at = nodes[1][node], nodes[2][node], nodes[0][node, TABLE]
@@ -145,11 +146,14 @@ def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
     plain = form == PACKED and rules[2] <= 1 and rules[3] <= 0 and unbounded
     best, feature, cut, to_left = -np.inf, -1, 0, 0
     for j in range(first, last):
+        least = best
+        if feature >= 0 and rank[j] < rank[feature]:
+            least = np.nextafter(best, -np.inf)  # an equally good cut is better, too
         if plain and constraints[j] == 0 and h[j, MISSING] == 0:
-            one = plain_cut(h[j], n_bins[j], bits, total, rules[1], best)
+            one = plain_cut(h[j], n_bins[j], bits, total, rules[1], least)
         else:
             constraint = (int(constraints[j]), real[0], real[1])
-            one = cut_of_histogram(h[j], g[j], form, bits, total, rules, constraint, best)
+            one = cut_of_histogram(h[j], g[j], form, bits, total, rules, constraint, least)
         if one[0] == CUT:
             _, best, cut, to_left = one
             feature = j

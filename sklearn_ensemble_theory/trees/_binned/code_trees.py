@@ -62,7 +62,9 @@ class CodeTreeGrower:
         weight: np.ndarray | None,
         rows: np.ndarray | None,
         seed: int | None = None,
+        rank: np.ndarray | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
+        # The seed decides between equally good splits.
         options = self.options if seed is None else replace(self.options, seed=seed)
         if rows is not None:
             gradient, weight = gradient[rows], None if weight is None else weight[rows]

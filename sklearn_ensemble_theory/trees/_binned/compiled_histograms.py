@@ -56,7 +56,8 @@ class CompiledHistogramGrower:
             if options.max_leaf_nodes
             else options.max_depth <= _MOST_LEVELS
         )
-        self.data = (columns.codes.T, columns.n_bins, options.constraints(p))
+        self.columns_data = (columns.codes.T, columns.n_bins, options.constraints(p))
+        self.data = (*self.columns_data, np.arange(p))
         self._weights: _Weights | None = None
         self._tables: Any = None
         if self.by_histograms:
@@ -81,10 +82,13 @@ class CompiledHistogramGrower:
         weight: np.ndarray | None,
         rows: np.ndarray | None,
         seed: int | None = None,
+        rank: np.ndarray | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
         if not self.by_histograms:
             return self._grow_deep(gradient, weight, rows, seed)
+        if rank is not None:
+            self.data = (*self.columns_data, rank)
         from sklearn_ensemble_theory._hot_loops._growth import boosted_tree_loops as loops
 
         weights = self._weights_of(weight, rows)

@@ -23,6 +23,7 @@ class HistogramGrower(Protocol):
         weight: np.ndarray | None,
         rows: np.ndarray | None,
         seed: int | None = None,
+        rank: np.ndarray | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree fitted to the targets `gradient`.
 
@@ -34,6 +35,9 @@ class HistogramGrower(Protocol):
             The rows that the tree is grown on; None for all.
         seed : int, default=None
             Of the draws of features, 0 to 2**31 - 2; None takes that of the options.
+        rank : int array of shape (p,), default=None
+            Of equally good splits the one of the feature of the lowest rank is taken; None is the
+            order of the features. Where features are drawn, the seed decides.
 
         Returns
         -------

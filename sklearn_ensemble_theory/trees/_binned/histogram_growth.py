@@ -5,7 +5,7 @@ The route of `growth.histogram_grower` without numba. The sums of targets and we
 
     S_left² / (W_left + l2) + S_right² / (W_right + l2),
 
-finds the same splits. Ties go to the lowest feature, then to missing values on the right, then to
+finds the same splits. Ties go to the feature of the lowest rank, to missing values on the right, to
 the lowest code; among the leaves to be split next, to the one that is older.
 """
 
@@ -60,9 +60,11 @@ class NumpyHistogramGrower:
         weight: np.ndarray | None,
         rows: np.ndarray | None,
         seed: int | None = None,
+        rank: np.ndarray | None = None,
     ) -> tuple[TreeArrays, np.ndarray]:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
         self.seed = self.options.seed if seed is None else seed
+        self.order = np.arange(self.columns.n_features) if rank is None else np.argsort(rank)
         if rows is not None:
             columns = self.columns.take_rows(rows)
             weights = None if weight is None else GridWeights(weight[rows])
@@ -107,14 +109,12 @@ class _Growth:
         weights: GridWeights | None,
     ) -> None:
         self.options, self.columns, self.sums = grower.options, columns, sums
-        self.targets, self.weights = targets, weights
+        self.targets, self.weights, self.order = targets, weights, grower.order
         self.constraints = grower.constraints if grower.constrained else None
         sums.set_values(targets, weights)
-        weight_unit = 1.0 if weights is None else 2.0**-weights.exponent
-        self.weight_unit = weight_unit
+        self.weight_unit = weight_unit = 1.0 if weights is None else 2.0**-weights.exponent
         self.value_unit = 2.0**-targets.exponent / weight_unit
-        options = self.options
-        self.l2 = options.l2_regularization / weight_unit
+        self.l2 = (options := self.options).l2_regularization / weight_unit
         # On the grid a weight can vanish.
         least = 0.0 if weights is None else 1.0
         self.least_weight = max(options.min_weight_leaf / weight_unit * (1 - _ROUNDING), least)
@@ -303,10 +303,11 @@ class _Growth:
         gain = self.gains(ids, left, right)
         if allowed is not None:
             gain[0, ~allowed] = -np.inf
-        flat = gain.reshape(len(ids), -1)
+        flat = gain[:, self.order].reshape(len(ids), -1)
         best = flat.argmax(axis=1)
         gain_of = flat[np.arange(len(ids)), best]
-        feature, direction, cell = np.unravel_index(best, gain.shape[1:])
+        place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
+        feature = self.order[place_in_order]
         left = left[np.arange(len(ids)), :, feature, direction, cell]
         parent = total[:, 0] ** 2 / (total[:, -1] + self.l2)
         found: list[_Split | None] = []

@@ -64,7 +64,7 @@ class _SharedGrowth:
     def _root(self, loops, n_rows):
         from sklearn_ensemble_theory._hot_loops._growth import histogram_loops as steps
 
-        codes, n_bins, _ = self.data
+        codes, n_bins = self.data[:2]
         is_all = n_rows == 0
         for form in range(self.n_forms):
             q, table = self.integers[form], self.tables[0, form]
@@ -95,7 +95,7 @@ class _SharedGrowth:
         return [0] if self._takes(loops, 0, found) else []
 
     def _takes(self, loops, node, found):
-        status = loops.take_cut(node, self.nodes, found, self.least, self.rules)
+        status = loops.take_cut(node, self.nodes, found, self.least, self.rules, self.data[3])
         doubtful = status == loops.DOUBTFUL
         if doubtful and loops.all_equal(node, self.nodes, self.rows, self.integers[2]):
             return False
