@@ -297,8 +297,9 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
 
     max_bins : int, "auto" or None, default="auto"
         Number of bins, 2 to 255, into which the columns of X are cut, once for all trees, which
-        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows, and 255 bins above where X is dense.
+        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees, which can be
+        slightly more accurate on large data. `"auto"` is exact trees up to 10,000 rows, and 255
+        bins above where X is dense.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
