@@ -5,7 +5,7 @@ import pytest
 from scipy.special import xlogy
 
 from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
@@ -141,6 +141,8 @@ def check_tree(X, y, weight, options):
 @pytest.mark.parametrize("numba", [True, False])
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_every_split_has_the_best_gain(criterion, numba):
+    if numba and not uses_numba():
+        pytest.skip("numba is not used")
     for seed in range(N_PROBLEMS):
         if numba:
             check_tree(*problem(criterion, seed))

@@ -222,8 +222,11 @@ class PackedCache:
         self._kept: dict[str, tuple[list[Any], TreeSums]] = {}
         self._n_rows = 0
 
-    def __reduce__(self) -> Any:
-        return PackedCache, ()
+    def __getstate__(self) -> dict[str, int]:
+        return {"n_rows": 0}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        self.__init__()  # type: ignore[misc]
 
     def get(
         self,
