@@ -85,8 +85,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the base learners, which also draw between equally good splits, the draws of
-        `subsample` and the validation split.
+        Seeds the base learners, the draws of `subsample` and the validation split.
 
     Attributes
     ----------
@@ -271,8 +270,7 @@ class GradientBoostingClassifier(
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the base learners, which also draw between equally good splits, the draws of
-        `subsample` and the validation split.
+        Seeds the base learners, the draws of `subsample` and the validation split.
 
     Attributes
     ----------
