@@ -7,7 +7,6 @@ exists only in some of the supported releases.
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy
 import sklearn
 from sklearn.base import _fit_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -30,7 +29,6 @@ except ImportError:
     HistogramBuilder = None
 
 __all__ = [
-    "NUMPY_VERSION",
     "SKLEARN_VERSION",
     "TREES_TRY_BOTH_SIDES",
     "CallbackSupportMixin",
@@ -52,7 +50,6 @@ __all__ = [
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
-NUMPY_VERSION = parse_version(numpy.__version__)
 # Before, scikit-learn's trees leave out some of the splits of features with missing values.
 TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
 

@@ -12,13 +12,7 @@ import pytest
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import _hot_loops, show_versions
-from sklearn_ensemble_theory._compat import NUMPY_VERSION, parse_version
 from sklearn_ensemble_theory._hot_loops import compilation
-
-pytestmark = pytest.mark.skipif(
-    parse_version(compilation.LEAST_NUMPY) > NUMPY_VERSION,
-    reason="the loops are not used with this NumPy",
-)
 
 ROOT = Path(__file__).parents[1]
 VARIABLE = compilation.NUMBA_VARIABLE

@@ -17,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sklearn_ensemble_theory._compat import NUMPY_VERSION, parse_version
-
 __all__ = [
     "NUMBA_VARIABLE",
     "jit",
@@ -30,8 +28,6 @@ __all__ = [
     "why_not_compiled",
 ]
 
-# With NumPy 1.24 some loops that numba 0.68 compiles give wrong results.
-LEAST_NUMPY = "2.0"
 NUMBA_VARIABLE = "SKLEARN_ENSEMBLE_THEORY_NUMBA"
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -45,8 +41,6 @@ def _found() -> tuple[Any, str]:
     value = os.environ.get(NUMBA_VARIABLE, "1").strip()
     if value.lower() in ("0", "false", "no", "off"):
         return None, f"numba is switched off by {NUMBA_VARIABLE}={value}"
-    if parse_version(LEAST_NUMPY) > NUMPY_VERSION:
-        return None, f"the compiled loops need NumPy {LEAST_NUMPY} or newer"
     try:
         import numba
     except Exception as error:  # one that does not fit this NumPy raises more than ImportError

@@ -658,7 +658,7 @@ def test_compiled_and_array_loops_give_the_same_sums(weighted, n_folds):
     y = rng.standard_normal(n)
     options = {
         "sample_weight": rng.random(n) if weighted else None,
-        "folds": rng.integers(n_folds, size=n) if n_folds > 1 else None,
+        "folds": rng.integers(n_folds, size=n, dtype=np.uint8) if n_folds > 1 else None,
     }
 
     def sums_and_tables():

@@ -4,16 +4,11 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
-from sklearn_ensemble_theory._compat import NUMPY_VERSION, parse_version
 from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
-from sklearn_ensemble_theory._hot_loops.compilation import LEAST_NUMPY, numba_disabled, uses_numba
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._weak_learners import ClassTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.erm._stumps import side_search
 from sklearn_ensemble_theory.erm._stumps.side_search import BinnedSideIndex, SideIndex
-
-pytestmark = pytest.mark.skipif(
-    parse_version(LEAST_NUMPY) > NUMPY_VERSION, reason="the loops are not used with this NumPy"
-)
 
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
 

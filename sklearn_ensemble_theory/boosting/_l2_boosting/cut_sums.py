@@ -250,7 +250,7 @@ class CountedGram(_Groups):
         if uses_numba():
             first = self.codes[:, j].astype(np.uint32)
             if self.folds is not None:
-                first += (n_bins[j] * self.folds).astype(np.uint32)
+                first += self.folds.astype(np.uint32) * np.uint32(n_bins[j])
             found = _compiled_tables(
                 first, n_folds * n_bins[j], self.codes, others, n_bins, self.sample_weight
             )

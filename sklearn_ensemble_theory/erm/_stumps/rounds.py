@@ -328,7 +328,7 @@ class TwoClassErrorObjective(ErrorObjective):
             float(split.left[1 - left] + split.right[1 - right]),
         )
         correct = self.correct(index.is_left(split), left, right)
-        return stump, correct.view(np.int8) * np.int8(2) - np.int8(1)
+        return stump, correct.astype(np.int8) * np.int8(2) - np.int8(1)
 
     def correct(self, on_left: np.ndarray, left: int, right: int) -> np.ndarray:
         if left == right:
@@ -336,11 +336,15 @@ class TwoClassErrorObjective(ErrorObjective):
         return np.equal(on_left, self.second if left else ~self.second)
 
     def shares(self, weight: np.ndarray, on_left: Any, split: Split) -> list:
-        mass, moments = inner(weight, on_left), (split.left[0], split.right[0])
+        left = inner(weight, on_left)
+        right = 1.0 - left
+        if right < 1e-6:  # the difference is mostly rounding, or there are no rows on this side
+            right = inner(weight, ~on_left)
+        moments = split.left[0], split.right[0]
         everywhere = 0.5 * (1 + sum(moments))
         return [
             _two_shares(0.5 * (m + s) / m if m > 0 else everywhere)
-            for m, s in zip((mass, 1.0 - mass), moments)
+            for m, s in zip((left, right), moments)
         ]
 
 

@@ -73,12 +73,13 @@ class _SideColumns:
         self.n, self.p = X.shape
         self.n_bins = n_bins
         self.codes = np.empty((self.p, self.n), dtype=np.uint16)
-        self.side = side.view(np.uint8)
+        # Not a view: in NumPy 1.24 the bytes of `a ^ b` and of `a == b` may be 0 and 254.
+        self.side = side.astype(np.uint8)
 
     def set_sides(self, side: NDArray[np.bool_]) -> None:
         """Give the rows other sides."""
         self.codes &= np.uint16(2**16 - 2)
-        self.codes |= side.view(np.uint8)
+        self.codes |= side.astype(np.uint8)
 
     def _code(self, j: int, column: Array, edges: Array, counts: NDArray[np.int64]) -> None:
         """Write the codes of a column and the numbers of rows in its bins."""
