@@ -1,5 +1,6 @@
 """Binned trees in the rounds of boosting, against clones of scikit-learn's trees."""
 
+from contextlib import nullcontext
 from itertools import islice
 
 import numpy as np
@@ -259,6 +260,23 @@ def test_outputs_are_added_without_being_written_out(n, n_scores):
         v = u.copy()
         add_multiple(v, psi, 0.3)
         np.testing.assert_array_equal(v, expected)
+
+
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+def test_equally_good_features_are_drawn(compiled):
+    """Of equal columns each is used in some of the rounds; the same ones with the same seed."""
+    X, y, _ = rows_of(13)
+    X = np.repeat(X[:, :1], 4, axis=1)
+    with nullcontext() if compiled else numba_disabled():
+        used = []
+        for _ in range(2):
+            task = LeastSquaresTask(random_state=np.random.RandomState(0))
+            rounds = prepare_rounds(BinnedTreeRegressor(max_depth=1), X, None, task)
+            weight = np.full(len(y), 1 / len(y))
+            members = [rounds.best(y, weight)[0] for _ in range(40)]
+            used.append([int(member.tree_.feature[0]) for member in members])
+    assert used[0] == used[1]
+    assert np.bincount(used[0], minlength=4).min() > 2
 
 
 @needs_numba

@@ -40,9 +40,12 @@ def may_be_cut(span, sums, limits, rules):
 
 
 @jit_part
-def decrease_of(sums, score, rules):
-    """By how much a cut increases the score of a leaf."""
-    return score - node_score(float(sums[0]), float(sums[1]), SQUARED_ERROR, rules[1])
+def decrease_of(sums, left, rules):
+    """By how much a cut with these sums on its left increases the score of a leaf."""
+    s, w, l2 = float(left[0]), float(left[1]), rules[1]
+    rest = node_score(float(sums[0]) - s, float(sums[1]) - w, SQUARED_ERROR, l2)
+    before = node_score(float(sums[0]), float(sums[1]), SQUARED_ERROR, l2)
+    return node_score(s, w, SQUARED_ERROR, l2) + rest - before
 
 
 @jit_lean
@@ -72,7 +75,7 @@ def take_cut(node, nodes, found, least, rules, rank):
             best = block
     if cuts[best, 0] < 0:
         return NONE
-    decrease = decrease_of(sums[node], scores[best, 0], rules)
+    decrease = decrease_of(sums[node], cuts[best, 3:5], rules)
     size = node_score(float(sums[node, 0]), float(sums[node, 1]), SQUARED_ERROR, 0.0)
     if decrease + 1e-15 * size < least or (rules[1] > 0 and decrease <= 0):
         return NONE

@@ -24,6 +24,8 @@ MISSING = 255
 CONSTANT, NO_CUT, CUT = -1, 0, 1
 # Where the node has no missing value: they would go where most of its rows go.
 UNKNOWN = 2
+# Scores are compared as they are, or rounded to 33 bits, so that rounding errors break no tie.
+EXACT, ROUNDED = 1.0, 2.0**20 + 1
 
 
 @jit_part
@@ -73,6 +75,13 @@ def cut_score(s, w, n, total, rules, constraint):
 
 
 @jit_part
+def comparable(score, grain):
+    """A score as it is compared; `grain` is EXACT or ROUNDED. Of -inf it is nan, which loses."""
+    above = grain * score  # Veltkamp's splitting
+    return above - (above - score)
+
+
+@jit_part
 def unpack(form, bits, q, r):
     """(target, weight, rows) of a sum of integers."""
     low = (1 << bits) - 1
@@ -82,8 +91,8 @@ def unpack(form, bits, q, r):
 
 
 @jit_part
-def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
-    """The best cut of a histogram, if it beats `best`.
+def cut_of_histogram(h, g, form, bits, total, rules, constraint, grain, best):
+    """The best cut of a histogram, if it beats `best`, a score as `comparable` returns it.
 
     Parameters
     ----------
@@ -117,7 +126,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
             n_bins += 1
             if before >= 0:
                 s, w, n = unpack(form, bits, q, r)
-                score = cut_score(s, w, n, total, rules, constraint)
+                score = comparable(cut_score(s, w, n, total, rules, constraint), grain)
                 if score > best:
                     best, found, at = score, CUT, (before + c) // 2
                     to_left = search if has_missing else UNKNOWN
@@ -127,7 +136,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
                 r += g[c]
         if has_missing and search == 0 and before >= 0:
             s, w, n = unpack(form, bits, q, r)
-            score = cut_score(s, w, n, total, rules, constraint)
+            score = comparable(cut_score(s, w, n, total, rules, constraint), grain)
             if score > best:
                 best, found, at, to_left = score, CUT, MISSING - 1, 0
     if n_bins == 0 or (n_bins == 1 and not has_missing):

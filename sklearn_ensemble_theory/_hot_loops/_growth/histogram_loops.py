@@ -8,7 +8,7 @@ be shared out among threads without a change of a bit.
 Arrays that all steps use:
 
 - data: (codes by column (p, n), number of bins (p,), constraints (p,), rank of each feature (p,)).
-  Of equally good cuts the one of the lowest rank is taken.
+  Of equally good cuts, up to rounding, the one of the lowest rank is taken.
 - integers: (q, r) of all rows; r has one element for packed integers
 - rows: three arrays; the rows of a leaf are a range in one of the first two, of shape (n,). The
   third one has one element: all rows, in their order.
@@ -25,14 +25,18 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     MISSING,
     NO_CUT,
     PACKED,
+    ROUNDED,
     UNKNOWN,
+    comparable,
     cut_of_histogram,
 )
-from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import NEARLY
 from sklearn_ensemble_theory._hot_loops.compilation import jit_lean, jit_part
 
 START, STOP, WHICH, TABLE, DEPTH, LEFT, RIGHT, FEATURE, CUT_AT = 0, 1, 2, 3, 4, 5, 6, 7, 8
 N_SPANS = 9
+# A cut whose score, computed without a division, is below the best by more than this is worse, also
+# after rounding (see `comparable`).
+NEARLY = 1 - 2.0**-31
 
 
 @jit_lean
@@ -122,7 +126,7 @@ def plain_cut(h, n_bins, bits, total, l2, best):
             s2, w2 = s_all - s1, w_all - w1 + l2
             w1 += l2
             if s1 * s1 * w2 + s2 * s2 * w1 >= best * (w1 * w2) * NEARLY:
-                score = s1 * s1 / w1 + s2 * s2 / w2
+                score = comparable(s1 * s1 / w1 + s2 * s2 / w2, ROUNDED)
                 if score > best:
                     best, found, at = score, CUT, (before + c) // 2
         before = c
@@ -134,7 +138,8 @@ def plain_cut(h, n_bins, bits, total, l2, best):
 def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
     """The best cut of a leaf over the features from `first` to `last`.
 
-    It is written to found: (int64 (feature, code, missing_left, sums on the left), float64 score).
+    It is written to found: (int64 (feature, code, missing_left, sums on the left), float64 score,
+    rounded for comparisons).
     """
     _, n_bins, constraints, rank = data
     form, bits = plan
@@ -153,7 +158,7 @@ def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
             one = plain_cut(h[j], n_bins[j], bits, total, rules[1], least)
         else:
             constraint = (int(constraints[j]), real[0], real[1])
-            one = cut_of_histogram(h[j], g[j], form, bits, total, rules, constraint, least)
+            one = cut_of_histogram(h[j], g[j], form, bits, total, rules, constraint, ROUNDED, least)
         if one[0] == CUT:
             _, best, cut, to_left = one
             feature = j

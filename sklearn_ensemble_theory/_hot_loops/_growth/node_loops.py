@@ -12,6 +12,7 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     CLASSES,
     CONSTANT,
     CUT,
+    EXACT,
     GINI,
     LOG_LOSS,
     MISSING,
@@ -242,7 +243,7 @@ def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules,
             code = column[rows[k]]
             h[code] += q[k]
             g[code] += r[k]
-    return cut_of_histogram(h, g, form, bits, total, rules, constraint, best)
+    return cut_of_histogram(h, g, form, bits, total, rules, constraint, EXACT, best)
 
 
 @jit_inside

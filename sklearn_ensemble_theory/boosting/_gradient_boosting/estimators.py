@@ -85,7 +85,8 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the base learners, the draws of `subsample` and the validation split.
+        Seeds the base learners, which also draw between equally good splits, the draws of
+        `subsample` and the validation split.
 
     Attributes
     ----------
@@ -270,7 +271,8 @@ class GradientBoostingClassifier(
         1 prints progress every few seconds, 2 in every round. Callbacks of
         `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
     random_state : int, RandomState instance or None, default=None
-        Seeds the base learners, the draws of `subsample` and the validation split.
+        Seeds the base learners, which also draw between equally good splits, the draws of
+        `subsample` and the validation split.
 
     Attributes
     ----------

@@ -236,3 +236,16 @@ class BinSums:
                 np.add(cells["sum_gradients"], cells["sum_hessians"], out=out[place, :, goal])
                 if place == 0:
                     out[1, :, goal] = cells["count"]
+
+
+def score_of(sums: np.ndarray, l2: float) -> np.ndarray:
+    """S² / (W + l2), of sums whose second axis begins with S and ends with W."""
+    score: np.ndarray = sums[:, 0] * sums[:, 0] / (sums[:, -1] + l2 if l2 else sums[:, -1])
+    return score
+
+
+def comparable_scores(scores: np.ndarray) -> np.ndarray:
+    """Finite scores rounded to 33 bits, so that rounding errors break no tie."""
+    above = (2.0**20 + 1) * scores  # Veltkamp's splitting
+    rounded: np.ndarray = above - (above - scores)
+    return rounded

@@ -68,8 +68,9 @@ class CodeTreeGrower:
         options = self.options if seed is None else replace(self.options, seed=seed)
         if rows is not None:
             gradient, weight = gradient[rows], None if weight is None else weight[rows]
-        # A tree takes nodes as pure where the variance is below 2e-16.
-        exponent = int(np.frexp(np.max(np.abs(gradient)))[1])
+        # A tree takes nodes as pure where the variance is below 2e-16: above it are differences,
+        # below it the rounding errors of equal targets, if no target is larger than 1/16.
+        exponent = int(np.frexp(np.max(np.abs(gradient)))[1]) + 4
         least = float(np.ldexp(options.min_impurity_decrease, -2 * exponent))
         options = replace(options, min_impurity_decrease=least)
         tree = grow_on_codes(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)

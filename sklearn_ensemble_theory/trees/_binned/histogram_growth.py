@@ -5,8 +5,8 @@ The route of `growth.histogram_grower` without numba. The sums of targets and we
 
     S_left² / (W_left + l2) + S_right² / (W_right + l2),
 
-finds the same splits. Ties go to the feature of the lowest rank, to missing values on the right, to
-the lowest code; among the leaves to be split next, to the one that is older.
+finds the same splits. Ties, up to rounding, go to the feature of the lowest rank, to missing values
+on the right, to the lowest code; among the leaves to be split next, to the one that is older.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._numerics.feature_draws import FeatureDraws
-from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
+from sklearn_ensemble_theory.trees._binned.bin_sums import (
+    BinSums,
+    GridTargets,
+    GridWeights,
+    comparable_scores,
+    score_of,
+)
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
@@ -305,16 +311,17 @@ class _Growth:
             gain[0, ~allowed] = -np.inf
         flat = gain[:, self.order].reshape(len(ids), -1)
         best = flat.argmax(axis=1)
-        gain_of = flat[np.arange(len(ids)), best]
+        allowed_at = flat[np.arange(len(ids)), best] > -np.inf
         place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
         feature = self.order[place_in_order]
         left = left[np.arange(len(ids)), :, feature, direction, cell]
-        parent = total[:, 0] ** 2 / (total[:, -1] + self.l2)
+        size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
+        parent = score_of(total, self.l2)
         found: list[_Split | None] = []
         for at, i in enumerate(ids):
             place = int(feature[at]), int(direction[at]), int(cell[at])
-            size = float(gain_of[at])
-            if not self.is_worth(i, size, float(parent[at])):
+            size = float(size_of[at])
+            if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
                 found.append(None)
                 continue
             split_gain = size - float(parent[at])
@@ -328,19 +335,13 @@ class _Growth:
         return np.count_nonzero(counts[:, :n_bins], axis=1), counts[:, n_bins:].any(axis=1)
 
     def gains(self, ids: list[int], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """S_left²/(W_left + l2) + S_right²/(W_right + l2); -inf for cuts that are not allowed."""
-        means = []
-        gain: Any = 0.0
+        """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
         n_rows = self.options.min_samples_leaf
         forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
         if self.least_weight > 0:
             forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
-        for side in (left, right):
-            mean = side[:, 0] / (side[:, -1] + self.l2 if self.l2 else side[:, -1])
-            gain = gain + mean * side[:, 0]
-            means.append(mean)
         if self.constraints is not None:
-            below, above = means
+            means = below, above = [s[:, 0] / (s[:, -1] + self.l2) for s in (left, right)]
             low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
             forbidden |= (below - above) * self.constraints[:, None, None] > 0
             for mean in means:
@@ -348,13 +349,12 @@ class _Growth:
                 forbidden |= outside & (self.constraints[:, None, None] != 0)
             # Missing values alone are on the right.
             forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
+        gain = comparable_scores(score_of(left, self.l2) + score_of(right, self.l2))
         gain[forbidden] = -np.inf
         return gain
 
     def is_worth(self, i: int, size: float, parent: float) -> bool:
         """Whether the node is split, by the sums after and before."""
-        if size == -np.inf:
-            return False
         units = self.value_unit**2 * self.weight_unit
         least = self.options.min_impurity_decrease * self.totals[0][-1] * self.weight_unit
         if (size - parent + _ROUNDING * size) * units < least:
