@@ -152,8 +152,8 @@ METHODS = {
     "boosting": Method({**OURS, **EXACT_PEER, **HISTOGRAM_PEERS}),
     "boosting-missing": Method({**OURS, **HISTOGRAM_PEERS}, missing=MISSING),
     "forest": forests(None),
-    "forest-bins": forests(255),
-    "forest-third-bins": forests(255, ("regression",), max_features=1 / 3),
+    "forest-bins": forests(2047),
+    "forest-third-bins": forests(2047, ("regression",), max_features=1 / 3),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit_lean
 
-__all__ = ["code_column", "leaf_numbers"]
+__all__ = ["code_column", "code_finely", "leaf_numbers"]
 
 
 @jit_lean
@@ -42,17 +42,61 @@ def code_column(x, edges, missing, codes):
 
 
 @jit_lean
+def code_finely(x, edges, missing, codes):
+    """The same for up to 65,535 edges: codes of two bytes.
+
+    Parameters
+    ----------
+    x : float32 array of shape (n,)
+    edges : float32 array of shape (m,)
+        m is a power of 2 from 256 to 65,536, and the last entry is infinite.
+    missing : int
+    codes : uint16 array of shape (n,)
+        The result.
+    """
+    m = len(edges)
+    for i in range(len(x)):
+        value = x[i]
+        c = np.uint32(0)
+        if m > 4096:
+            if m > 32768:
+                c += np.uint32(32768) * np.uint32(value > edges[c + np.uint32(32767)])
+            if m > 16384:
+                c += np.uint32(16384) * np.uint32(value > edges[c + np.uint32(16383)])
+            if m > 8192:
+                c += np.uint32(8192) * np.uint32(value > edges[c + np.uint32(8191)])
+            c += np.uint32(4096) * np.uint32(value > edges[c + np.uint32(4095)])
+        if m > 2048:
+            c += np.uint32(2048) * np.uint32(value > edges[c + np.uint32(2047)])
+        if m > 1024:
+            c += np.uint32(1024) * np.uint32(value > edges[c + np.uint32(1023)])
+        if m > 512:
+            c += np.uint32(512) * np.uint32(value > edges[c + np.uint32(511)])
+        if m > 256:
+            c += np.uint32(256) * np.uint32(value > edges[c + np.uint32(255)])
+        c += np.uint32(128) * np.uint32(value > edges[c + np.uint32(127)])
+        c += np.uint32(64) * np.uint32(value > edges[c + np.uint32(63)])
+        c += np.uint32(32) * np.uint32(value > edges[c + np.uint32(31)])
+        c += np.uint32(16) * np.uint32(value > edges[c + np.uint32(15)])
+        c += np.uint32(8) * np.uint32(value > edges[c + np.uint32(7)])
+        c += np.uint32(4) * np.uint32(value > edges[c + np.uint32(3)])
+        c += np.uint32(2) * np.uint32(value > edges[c + np.uint32(1)])
+        c += np.uint32(value > edges[c])
+        codes[i] = missing if value != value else c
+
+
+@jit_lean
 def leaf_numbers(codes, links, thresholds, missing, leaves):
     """The leaf of every row.
 
     Parameters
     ----------
-    codes : uint8 array of shape (n, p)
+    codes : uint16 array of shape (n, p)
     links : tuple of three int32 arrays of shape (m,)
         Left children (negative in leaves), right children, features.
-    thresholds : tuple of an int16 and a uint8 array of shape (m,)
+    thresholds : tuple of an int32 and a uint8 array of shape (m,)
         The largest code that goes to the left, and whether missing values do.
-    missing : uint8
+    missing : int
         The code of a missing value.
     leaves : int32 array of shape (n,)
         The result.

@@ -76,13 +76,13 @@ def test_auto_bins_above_a_number_of_rows(Ensemble, monkeypatch):
     assert {type(tree) for tree in binned.estimators_} == {BINNED[Ensemble]}
     assert type(binned.estimator_) is BINNED[Ensemble]
     assert all(isinstance(tree, EXACT[Ensemble]) for tree in binned.estimators_)
-    assert binned.estimator_.max_bins == 255
+    assert binned.estimator_.max_bins == bins.AUTO_BINS
     none = clone(exact).set_params(max_bins=None).fit(X, y)
     assert type(none.estimator_) is EXACT[Ensemble]
 
 
-def test_auto_has_255_bins_above_ten_thousand_rows():
-    assert (bins.AUTO_ROWS, bins.AUTO_BINS) == (10_000, 255)
+def test_auto_has_2047_bins_above_ten_thousand_rows():
+    assert (bins.AUTO_ROWS, bins.AUTO_BINS) == (10_000, 2047)
 
 
 @pytest.mark.parametrize("numba", [True, False])
@@ -130,7 +130,7 @@ def test_what_cannot_be_binned(ensemble, X, y, monkeypatch):
 
 
 @every_ensemble
-@pytest.mark.parametrize("max_bins", [1, 256, "all", 2.5])
+@pytest.mark.parametrize("max_bins", [1, 65_536, "all", 2.5])
 def test_values_of_max_bins(Ensemble, max_bins):
     X, y = data(Ensemble, 20)
     with pytest.raises(ValueError, match="max_bins"):

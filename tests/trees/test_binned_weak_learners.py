@@ -10,6 +10,7 @@ from sklearn_ensemble_theory import (
     BinnedTreeClassifier,
     BinnedTreeRegressor,
     FrankWolfeClassifier,
+    GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._weak_learners import ClassTask
@@ -38,7 +39,7 @@ def data(n=400, n_classes=2, seed=0, values=60):
 def test_leaves_from_codes(missing):
     X, y = data()
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
-    columns = BinnedColumns.of(X, 20)
+    columns = BinnedColumns.of(X, 20, wide=True)
     arrays = grow_tree(columns, y, None, None, GrowthOptions(criterion="gini", n_classes=2))
     expected = arrays.sklearn_tree(5, 2).apply(X.astype(np.float32))
     np.testing.assert_array_equal(leaves_of_rows(arrays, columns), expected)
@@ -137,3 +138,26 @@ def test_equivalents_of_scikit_learns_trees():
         "tree",
     ):
         assert binned_equivalent(other, 255) is None
+
+
+def test_boosting_of_trees_of_many_bins():
+    """They are fitted one by one; with a bin for each value they are scikit-learn's trees."""
+    X, y = data(600, values=400)
+    assert max(len(np.unique(x)) for x in X.T) > 255
+    binned, exact = (
+        GradientBoostingRegressor(tree, n_estimators=5).fit(X, X[:, 0] + 10 * y)
+        for tree in (
+            BinnedTreeRegressor(max_bins=400, max_depth=2),
+            DecisionTreeRegressor(max_depth=2, random_state=0),
+        )
+    )
+    np.testing.assert_allclose(binned.predict(X), exact.predict(X))
+    # AdaBoost keeps the codes of all rounds.
+    binned, exact = (
+        AdaBoostClassifier(tree, n_estimators=5, random_state=0).fit(X, y)
+        for tree in (
+            BinnedTreeClassifier(max_bins=400, max_depth=2),
+            DecisionTreeClassifier(max_depth=2, random_state=0),
+        )
+    )
+    np.testing.assert_allclose(binned.decision_function(X), exact.decision_function(X))

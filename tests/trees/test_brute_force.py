@@ -6,7 +6,7 @@ from scipy.special import xlogy
 
 from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 
@@ -67,7 +67,19 @@ def impurity(sums, options):
     return np.where(weight > 0, found, 0.0)
 
 
-def best_gain(codes, sums, options):
+def columns_of(X, weight, seed):
+    """The columns in bins: 255 at most, or thousands of which few hold rows."""
+    columns = BinnedColumns.of(X, 255, weight, wide=True)
+    if seed % 2:
+        return columns
+    rng = np.random.default_rng(seed)
+    known = np.sort(rng.choice(3000, 255, replace=False))
+    codes = np.append(known, 3001)[columns.codes].astype(np.uint16)
+    edges = [np.arange(2999) + 0.5] * X.shape[1]
+    return BinnedColumns(np.asfortranarray(codes), edges, columns.has_missing, 3001)
+
+
+def best_gain(codes, missing, sums, options):
     """The largest decrease of impurity by any feature, cut and side of the missing values.
 
     Twice: with what the criterion excludes, and without.
@@ -75,7 +87,7 @@ def best_gain(codes, sums, options):
     total = sums.sum(axis=0)
     best = largest = -np.inf
     for column in codes.T:
-        is_missing = column == MISSING
+        is_missing = column == missing
         values = np.unique(column[~is_missing])
         left = np.array([sums[column <= c].sum(axis=0) for c in values]).reshape(-1, len(total))
         if is_missing.any():
@@ -96,8 +108,8 @@ def best_gain(codes, sums, options):
     return best, largest
 
 
-def check_tree(X, y, weight, options):
-    columns = BinnedColumns.of(X, 255, weight)
+def check_tree(seed, X, y, weight, options):
+    columns = columns_of(X, weight, seed)
     tree = grow_tree(columns, y, weight, None, options)
     sums = statistics(y, np.ones(len(y)) if weight is None else weight, options)
     size = 1e-7 * (1 + impurity(sums.sum(axis=0), options))
@@ -111,7 +123,7 @@ def check_tree(X, y, weight, options):
         assert tree.impurity[i] * total[1] == pytest.approx(impurity(total, options), abs=size)
         expected = total[2:] / total[1] if options.n_classes else total[2:3] / total[1]
         np.testing.assert_allclose(tree.value[i], expected, rtol=1e-7, atol=1e-9)
-        best, largest = best_gain(columns.codes[rows], sums[rows], options)
+        best, largest = best_gain(columns.codes[rows], columns.missing, sums[rows], options)
         if tree.left[i] < 0:
             n_leaves += 1
             may_split = depth < options.max_depth and not options.max_leaf_nodes
@@ -119,7 +131,7 @@ def check_tree(X, y, weight, options):
                 assert len(rows) < 2 * options.min_samples_leaf
             continue
         column = columns.codes[rows, tree.feature[i]]
-        is_missing = column == MISSING
+        is_missing = column == columns.missing
         goes_left = np.where(is_missing, tree.missing_left[i] > 0, column <= tree.code[i])
         edges = columns.edges[tree.feature[i]]
         expected = edges[tree.code[i]] if tree.code[i] < len(edges) else np.inf
@@ -145,11 +157,11 @@ def test_every_split_has_the_best_gain(criterion, numba):
         pytest.skip("numba is not used")
     for seed in range(N_PROBLEMS):
         if numba:
-            check_tree(*problem(criterion, seed))
+            check_tree(seed, *problem(criterion, seed))
         else:
             X, y, weight, options = problem(criterion, seed)
             # Older releases of scikit-learn do not try all splits of missing values.
             exact = criterion == "squared_error" or (criterion == "gini" and options.n_classes == 2)
             if TREES_TRY_BOTH_SIDES or exact or not np.isnan(X).any():
                 with numba_disabled():
-                    check_tree(X, y, weight, options)
+                    check_tree(seed, X, y, weight, options)

@@ -1,11 +1,12 @@
-"""Columns as codes of one byte."""
+"""Columns as codes of one or two bytes."""
 
 import numpy as np
 import pytest
 
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees import BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._binned.columns import MISSING, MOST_BINS, BinnedColumns
 
 
 def columns_of_all_kinds(n=600, seed=0):
@@ -28,14 +29,18 @@ def columns_of_all_kinds(n=600, seed=0):
     return X
 
 
-@pytest.mark.parametrize("max_bins", [2, 3, 16, 255])
+@pytest.mark.parametrize(
+    ("max_bins", "wide"),
+    [(2, False), (3, True), (255, False), (255, True), (400, True)],
+)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_the_code_counts_the_edges_below(max_bins, dtype, order):
+def test_the_code_counts_the_edges_below(max_bins, wide, dtype, order):
     X = np.array(columns_of_all_kinds(), dtype=dtype, order=order)
-    columns = BinnedColumns.of(X, max_bins)
+    columns = BinnedColumns.of(X, max_bins, wide=wide)
     assert columns.codes.flags.f_contiguous
-    assert columns.codes.dtype == np.uint8
+    assert columns.codes.dtype == (np.uint16 if wide else np.uint8)
+    assert columns.missing == max(max_bins, MISSING)
     assert (columns.n_rows, columns.n_features) == X.shape
     for j, edges in enumerate(columns.edges):
         x = X[:, j].astype(np.float32)
@@ -45,20 +50,22 @@ def test_the_code_counts_the_edges_below(max_bins, dtype, order):
         assert columns.n_bins[j] == len(edges) + 1 <= max_bins
         assert columns.has_missing[j] == missing.any()
         expected = (x[:, None].astype(np.float64) > edges).sum(axis=1)
-        expected[missing] = MISSING
+        expected[missing] = columns.missing
         np.testing.assert_array_equal(columns.codes[:, j], expected)
         if not missing.all():  # no bin is empty
             assert len(np.unique(expected[~missing])) == columns.n_bins[j]
 
 
 @pytest.mark.skipif(not uses_numba(), reason="one route only")
-def test_the_two_routes_agree():
+@pytest.mark.parametrize("max_bins", [100, 255, 1000, 2999])
+def test_the_two_routes_agree(max_bins):
     X = columns_of_all_kinds(3000)
+    wide = max_bins != 255
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     for sample_weight in (None, weight):
-        compiled = BinnedColumns.of(X, 255, sample_weight)
+        compiled = BinnedColumns.of(X, max_bins, sample_weight, wide=wide)
         with numba_disabled():
-            other = BinnedColumns.of(X, 255, sample_weight)
+            other = BinnedColumns.of(X, max_bins, sample_weight, wide=wide)
             further = compiled.coded(X[::-1])
         np.testing.assert_array_equal(compiled.codes, other.codes)
         np.testing.assert_array_equal(compiled.codes[::-1], further.codes)
@@ -82,6 +89,21 @@ def test_few_values_get_a_bin_each():
     for j in range(2):
         _, inverse = np.unique(X[:, j], return_inverse=True)
         np.testing.assert_array_equal(columns.codes[:, j], inverse)
+
+
+@pytest.mark.parametrize("n_values", [2**11, 2**12, 2**13, 2**15, 2**16 - 1])
+def test_many_values_get_a_bin_each(n_values):
+    """One more or less than a power of two; the last is the largest number of bins."""
+    for some in (n_values - 1, n_values, n_values + 1):
+        if some > MOST_BINS:
+            with pytest.raises(ValueError, match="65535"):
+                BinnedTreeRegressor(max_bins=some).fit([[0.0], [1.0]], [0.0, 1.0])
+            continue
+        x = np.random.default_rng(some).permutation(some)
+        X = np.append(np.cbrt(x - 1000.0), np.nan)[:, None]
+        columns = BinnedColumns.of(X, some, wide=True)
+        np.testing.assert_array_equal(columns.codes[:-1, 0], x)
+        assert columns.codes[-1, 0] == columns.missing == some
 
 
 def test_integer_weights_are_repeated_rows():
@@ -115,6 +137,17 @@ def test_parts_of_the_columns():
     few = columns.take_rows([5, 1])
     np.testing.assert_array_equal(few.codes, columns.codes[[5, 1]])
     assert few.codes.flags.f_contiguous
+    wide = BinnedColumns.of(columns_of_all_kinds(), 30, wide=True)
+    np.testing.assert_array_equal(wide.in_one_byte().codes, columns.codes)
+    assert wide.in_one_byte().codes.dtype == np.uint8
+    assert columns.in_two_bytes() is columns.in_two_bytes()
+    np.testing.assert_array_equal(columns.in_two_bytes().codes, wide.codes)
+    assert wide.in_two_bytes() is wide
+    assert wide.take_rows([3]).codes.dtype == np.uint16
+    more = BinnedColumns.of(columns_of_all_kinds(), 300, wide=True)
+    assert more.in_one_byte() is more
+    assert {more.missing} == {more.take_rows([3]).missing, more.take_features([3]).missing}
+    assert more.coded(np.array([[np.nan] * 9])).codes[0, 0] == 300
 
 
 def test_thresholds_part_single_precision_neighbours():

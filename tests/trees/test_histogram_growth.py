@@ -253,7 +253,7 @@ def test_both_ways_to_the_histograms_grow_the_same_tree(monkeypatch):
             (a, leaf), (b, other) = trees
             assert_same_tree(a, b, rtol=0)
             np.testing.assert_array_equal(leaf, other)
-            np.testing.assert_array_equal(leaf, a.leaves(columns.codes))
+            np.testing.assert_array_equal(leaf, a.leaves(columns))
 
 
 @pytest.mark.parametrize("limit", [1, 10**6])
@@ -286,7 +286,7 @@ def test_some_rows_are_those_rows_alone(grower):
         a, leaf = grower(columns, options).grow(y, w, rows)
         b, _ = grower(columns.take_rows(rows), options).grow(y[rows], w[rows], None)
         assert_same_tree(a, b, rtol=0)
-        np.testing.assert_array_equal(leaf, a.leaves(columns.codes))
+        np.testing.assert_array_equal(leaf, a.leaves(columns))
         of_leaf = np.bincount(leaf[rows], w[rows], len(a))
         np.testing.assert_allclose(of_leaf[a.is_leaf], a.weight[a.is_leaf])
 
@@ -357,6 +357,6 @@ def test_monotonic_constraints_hold(grower):
         for j in np.flatnonzero(cst):
             grid = np.repeat(X[:50, None], 15, axis=1)
             grid[:, :, j] = np.linspace(-3, 3, 15)
-            leaf = tree.leaves(columns.coded(grid.reshape(-1, 4)).codes)
+            leaf = tree.leaves(columns.coded(grid.reshape(-1, 4)))
             steps = np.diff(tree.value[leaf, 0].reshape(50, 15), axis=1)
             assert (cst[j] * steps).min() >= 0

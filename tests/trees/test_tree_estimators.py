@@ -249,7 +249,7 @@ def test_wrong_input():
         tree.fit(np.where(X[0, 0] == X, 1e39, X), numbers)
     assert not hasattr(tree, "tree_")
     for kind, y in [(BinnedTreeRegressor, numbers), (BinnedTreeClassifier, classes)]:
-        for max_bins in (1, 256, None):
+        for max_bins in (1, 65_536, None):
             with pytest.raises(ValueError, match="max_bins"):
                 kind(max_bins=max_bins).fit(X, y)
         tags = get_tags(kind())

@@ -9,7 +9,7 @@ Rows enter in one of three forms, each an array in the order of the node's rows:
 - CLASSES: the class of the row, and the second integer of WIDE.
 
 Sums of integers do not depend on their order. Small nodes, whose rows are sorted
-instead of being counted in 256 cells, are in `small_node_loops`.
+instead of being counted in cells, are in `small_node_loops`.
 """
 
 from math import log
@@ -24,8 +24,6 @@ MISSING = 255
 CONSTANT, NO_CUT, CUT = -1, 0, 1
 # Where the node has no missing value: they would go where most of its rows go.
 UNKNOWN = 2
-# Scores are compared as they are, or rounded to 33 bits, so that rounding errors break no tie.
-EXACT, ROUNDED = 1.0, 2.0**20 + 1
 
 
 @jit_part
@@ -36,10 +34,9 @@ def x_log_x(x):
 @jit_part
 def node_score(s, w, criterion, l2):
     """What a cut maximises in sum over both children; -inf where a child must not be."""
-    if criterion == SQUARED_ERROR:
+    if criterion in (SQUARED_ERROR, GINI):
+        # Of two classes: (s² + (w - s)²) / w is twice this, less what all cuts have in common.
         return s * s / (w + l2)
-    if criterion == GINI:
-        return (s * s + (w - s) * (w - s)) / w
     if criterion == POISSON:
         return s * log(s / w) if s > 0 else -np.inf
     return x_log_x(s) + x_log_x(w - s) - x_log_x(w)
@@ -75,9 +72,9 @@ def cut_score(s, w, n, total, rules, constraint):
 
 
 @jit_part
-def comparable(score, grain):
-    """A score as it is compared; `grain` is EXACT or ROUNDED. Of -inf it is nan, which loses."""
-    above = grain * score  # Veltkamp's splitting
+def comparable(score):
+    """A score rounded to 33 bits, so that rounding errors break no tie; -inf becomes nan."""
+    above = (2.0**20 + 1) * score  # Veltkamp's splitting
     return above - (above - score)
 
 
@@ -91,7 +88,7 @@ def unpack(form, bits, q, r):
 
 
 @jit_part
-def cut_of_histogram(h, g, form, bits, total, rules, constraint, grain, best):
+def cut_of_histogram(h, g, form, bits, total, rules, constraint, best):
     """The best cut of a histogram, if it beats `best`, a score as `comparable` returns it.
 
     Parameters
@@ -126,7 +123,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, grain, best):
             n_bins += 1
             if before >= 0:
                 s, w, n = unpack(form, bits, q, r)
-                score = comparable(cut_score(s, w, n, total, rules, constraint), grain)
+                score = comparable(cut_score(s, w, n, total, rules, constraint))
                 if score > best:
                     best, found, at = score, CUT, (before + c) // 2
                     to_left = search if has_missing else UNKNOWN
@@ -136,7 +133,7 @@ def cut_of_histogram(h, g, form, bits, total, rules, constraint, grain, best):
                 r += g[c]
         if has_missing and search == 0 and before >= 0:
             s, w, n = unpack(form, bits, q, r)
-            score = comparable(cut_score(s, w, n, total, rules, constraint), grain)
+            score = comparable(cut_score(s, w, n, total, rules, constraint))
             if score > best:
                 best, found, at, to_left = score, CUT, MISSING - 1, 0
     if n_bins == 0 or (n_bins == 1 and not has_missing):
@@ -174,21 +171,21 @@ def cut_of_classes(sorted_rows, label, r, bits, total, masses, rules, best):
 
     Parameters
     ----------
-    sorted_rows : (int32 array, uint8 array, int m)
+    sorted_rows : (int32 array, uint16 array, int m, int missing)
         Places of the m rows, sorted by code, and the codes in this order; at least two different
-        ones.
+        ones. `missing` is the code of a missing value.
     label, r : arrays
         By place.
     masses : (float64 array (K,), two buffers of that shape)
         The weights of the classes in the node.
     """
     criterion = rules[0]
-    order, codes, m = sorted_rows
+    order, codes, m, missing = sorted_rows
     whole, left, right = masses
     low = (1 << bits) - 1
     found, at, to_left = NO_CUT, 0, 0
     n_known = m
-    while n_known > 0 and codes[n_known - 1] == MISSING:
+    while n_known > 0 and codes[n_known - 1] == missing:
         n_known -= 1
     has_missing = n_known < m
     for search in range(2 if has_missing else 1):
@@ -222,19 +219,19 @@ def cut_of_classes(sorted_rows, label, r, bits, total, masses, rules, best):
             score = class_score(f_left, f_right, float(sum_r >> bits), sum_r & low, total, rules)
             if score > best:
                 best, found = score, CUT
-                at = MISSING - 1 if last else (int(codes[place]) + int(codes[place + 1])) // 2
+                at = missing - 1 if last else (int(codes[place]) + int(codes[place + 1])) // 2
                 to_left = search if has_missing else UNKNOWN
     return found, best, at, to_left
 
 
 @jit_part
-def cut_of_class_histogram(h, bits, total, masses, rules, best):
+def cut_of_class_histogram(h, n_cells, missing, bits, total, masses, rules, best):
     """The same from a histogram.
 
     Parameters
     ----------
-    h : int64 array of shape (256, K)
-        Sums of the integers r in each bin, by class.
+    h : int64 array of shape (missing + 1, K)
+        Sums of the integers r in each bin, by class; the bins of values are the first `n_cells`.
     """
     criterion = rules[0]
     whole, left, right = masses
@@ -243,25 +240,27 @@ def cut_of_class_histogram(h, bits, total, masses, rules, best):
     found, at, to_left = NO_CUT, 0, 0
     has_missing = False
     for k in range(n_classes):
-        has_missing |= h[MISSING, k] != 0
+        has_missing |= h[missing, k] != 0
     n_bins = 0
     for search in range(2 if has_missing else 1):
         f_left = f_right = 0.0
         sum_r = 0
         for k in range(n_classes):
-            w = float(h[MISSING, k] >> bits) if search == 1 else 0.0
+            w = float(h[missing, k] >> bits) if search == 1 else 0.0
             left[k] = w
             right[k] = whole[k] - w
             f_left = moved(0.0, f_left, criterion, left[k], 1)
             f_right = moved(0.0, f_right, criterion, right[k], 1)
             if search == 1:
-                sum_r += h[MISSING, k]
+                sum_r += h[missing, k]
         before = -1
         n_bins = 0
-        for c in range(MISSING + 1):
-            if c == MISSING and (not has_missing or search == 1):
+        for cell in range(n_cells + 1):
+            after_all = cell == n_cells
+            if after_all and (not has_missing or search == 1):
                 break
-            any_row = c == MISSING
+            c = missing if after_all else cell
+            any_row = after_all
             for k in range(n_classes):
                 any_row |= h[c, k] != 0
             if not any_row:
@@ -272,22 +271,22 @@ def cut_of_class_histogram(h, bits, total, masses, rules, best):
                 )
                 if score > best:
                     best, found = score, CUT
-                    at = MISSING - 1 if c == MISSING else (before + c) // 2
+                    at = missing - 1 if after_all else (before + c) // 2
                     to_left = search if has_missing else UNKNOWN
-            if c == MISSING:
+            if after_all:
                 break
             n_bins += 1
             before = c
             for k in range(n_classes):
-                cell = h[c, k]
-                if cell == 0:
+                one = h[c, k]
+                if one == 0:
                     continue
-                w = float(cell >> bits)
+                w = float(one >> bits)
                 f_left = moved(left[k], f_left, criterion, w, 1)
                 f_right = moved(right[k], f_right, criterion, w, -1)
                 left[k] += w
                 right[k] -= w
-                sum_r += cell
+                sum_r += one
     if n_bins == 0 or (n_bins == 1 and not has_missing):
         found = CONSTANT
     return found, best, at, to_left

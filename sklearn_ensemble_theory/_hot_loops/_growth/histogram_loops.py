@@ -25,7 +25,6 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     MISSING,
     NO_CUT,
     PACKED,
-    ROUNDED,
     UNKNOWN,
     comparable,
     cut_of_histogram,
@@ -126,7 +125,7 @@ def plain_cut(h, n_bins, bits, total, l2, best):
             s2, w2 = s_all - s1, w_all - w1 + l2
             w1 += l2
             if s1 * s1 * w2 + s2 * s2 * w1 >= best * (w1 * w2) * NEARLY:
-                score = comparable(s1 * s1 / w1 + s2 * s2 / w2, ROUNDED)
+                score = comparable(s1 * s1 / w1 + s2 * s2 / w2)
                 if score > best:
                     best, found, at = score, CUT, (before + c) // 2
         before = c
@@ -158,7 +157,7 @@ def find_cuts(data, tables, nodes, node, plan, rules, first, last, found):
             one = plain_cut(h[j], n_bins[j], bits, total, rules[1], least)
         else:
             constraint = (int(constraints[j]), real[0], real[1])
-            one = cut_of_histogram(h[j], g[j], form, bits, total, rules, constraint, ROUNDED, least)
+            one = cut_of_histogram(h[j], g[j], form, bits, total, rules, constraint, least)
         if one[0] == CUT:
             _, best, cut, to_left = one
             feature = j

@@ -8,14 +8,19 @@ from math import log
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops._growth.cell_loops import (
+    SHARE_OF_CELLS,
+    cut_of_cells,
+    full_cells,
+    mark,
+    marked_cells,
+)
 from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     CLASSES,
     CONSTANT,
     CUT,
-    EXACT,
     GINI,
     LOG_LOSS,
-    MISSING,
     NO_CUT,
     PACKED,
     POISSON,
@@ -24,7 +29,6 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     class_score,
     cut_of_class_histogram,
     cut_of_classes,
-    cut_of_histogram,
     cut_score,
     moved,
     unpack,
@@ -32,8 +36,6 @@ from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
 )
 from sklearn_ensemble_theory._hot_loops.compilation import jit_inside, jit_part
 
-# Nodes of fewer rows for each class are sorted, not counted by bin and class.
-ROWS_PER_CLASS = 64
 # Impurities below it count as 0, as in scikit-learn.
 EPSILON = 2.220446049250313e-16
 LOG_2 = log(2.0)
@@ -53,7 +55,7 @@ def next_random(state):
 
 
 @jit_part
-def split_rows(column, cut, to_left, start, stop, part, spare):
+def split_rows(column, missing, cut, to_left, start, stop, part, spare):
     """Bring the rows of the left child before those of the right one, both in their order.
 
     Returns the first place of the right child. Both sides are written in every step, so that no
@@ -66,7 +68,7 @@ def split_rows(column, cut, to_left, start, stop, part, spare):
     for k in range(start, stop):
         i = rows[k]
         code = column[i]
-        left = to_left if code == MISSING else int(code <= cut)
+        left = to_left if code == missing else int(code <= cut)
         rows[a] = i
         spare_rows[z] = i
         if with_q:
@@ -157,11 +159,11 @@ def node_totals(part, targets, start, stop, form, bits, criterion, masses):
 def random_cut(column, start, stop, part, plan, total, masses, rules, constraint, best, state):
     """One random cut of a feature, as in extremely randomised trees."""
     rows, q, r, label = part
-    form, bits, criterion = plan[0], plan[1], plan[2]
-    low, high, n_missing = MISSING, -1, 0
+    form, bits, criterion, missing = plan[0], plan[1], plan[2], plan[5]
+    low, high, n_missing = missing, -1, 0
     for k in range(start, stop):
         code = int(column[rows[k]])
-        if code == MISSING:
+        if code == missing:
             n_missing += 1
         else:
             low, high = min(low, code), max(high, code)
@@ -176,7 +178,7 @@ def random_cut(column, start, stop, part, plan, total, masses, rules, constraint
     sum_q = sum_r = n = 0
     for k in range(start, stop):
         code = column[rows[k]]
-        if (to_left == 1) if code == MISSING else code <= cut:
+        if (to_left == 1) if code == missing else code <= cut:
             n += 1
             if form != CLASSES:
                 sum_q += q[k]
@@ -202,48 +204,62 @@ def random_cut(column, start, stop, part, plan, total, masses, rules, constraint
 
 @jit_inside
 def cut_of_large_node(j, by_column, start, stop, part, plan, total, work, rules, constraint, best):
-    """The best cut of one feature at a node, if it beats `best`; see `cut_of_histogram`."""
+    """The best cut of one feature at a node, if it beats `best`; see `cell_loops.cut_of_cells`."""
     rows, q, r, label = part
-    form, bits = plan[0], plan[1]
-    h, g, class_h, order, codes, masses = work
+    form, bits, missing, n_cells = plan[0], plan[1], plan[5], plan[6]
+    h, g, class_h, order, codes, masses, cells, words = work
     size = stop - start
     column = by_column[j]
-    if form == CLASSES and size < ROWS_PER_CLASS * masses[0].size:
-        for c in range(MISSING + 1):
-            h[c] = 0
-        for k in range(start, stop):
-            h[column[rows[k]]] += 1
-        place = 0
-        for c in range(MISSING + 1):
-            if h[c] == size:
-                return CONSTANT, best, 0, 0
-            g[c] = place
-            place += h[c]
-        for k in range(start, stop):
-            code = column[rows[k]]
-            order[g[code]] = k
-            codes[g[code]] = code
-            g[code] += 1
-        return cut_of_classes((order, codes, size), label, r, bits, total, masses, rules, best)
-    if form == CLASSES:
-        for c in range(MISSING + 1):
-            for k in range(class_h.shape[1]):
-                class_h[c, k] = 0
+    if form == CLASSES and size * SHARE_OF_CELLS >= n_cells * masses[0].size:
+        for c in range(missing + 1):
+            if c < n_cells or c == missing:
+                for k in range(class_h.shape[1]):
+                    class_h[c, k] = 0
         for k in range(start, stop):
             class_h[column[rows[k]], label[k]] += r[k]
-        return cut_of_class_histogram(class_h, bits, total, masses, rules, best)
-    for c in range(MISSING + 1):
-        h[c] = 0
-        g[c] = 0
-    if form == PACKED:
+        return cut_of_class_histogram(class_h, n_cells, missing, bits, total, masses, rules, best)
+    dense = size * SHARE_OF_CELLS >= n_cells
+    if form == PACKED and not dense:  # the most frequent case
+        for k in range(start, stop):
+            code = column[rows[k]]
+            mark(words, code)
+            h[code] += q[k]
+    elif form == PACKED:
         for k in range(start, stop):
             h[column[rows[k]]] += q[k]
     else:
         for k in range(start, stop):
             code = column[rows[k]]
-            h[code] += q[k]
-            g[code] += r[k]
-    return cut_of_histogram(h, g, form, bits, total, rules, constraint, EXACT, best)
+            mark(words, code)
+            h[code] += 1 if form == CLASSES else q[k]
+            if form == WIDE:
+                g[code] += r[k]
+    dense = dense and form == PACKED
+    if dense:
+        n_full = full_cells(h, n_cells, missing, cells)
+    else:
+        n_full = marked_cells(words, n_cells, missing, cells)
+    if n_full == 1:
+        h[cells[0]] = g[cells[0]] = 0
+        return CONSTANT, best, 0, 0
+    if form != CLASSES:
+        full = (cells, n_full, missing)
+        return cut_of_cells(h, g, full, form, bits, total, rules, constraint, best)
+    place = 0
+    for k in range(n_full):
+        c = cells[k]
+        g[c] = place
+        place += h[c]
+        h[c] = 0
+    for k in range(start, stop):
+        code = column[rows[k]]
+        order[g[code]] = k
+        codes[g[code]] = code
+        g[code] += 1
+    for k in range(n_full):
+        g[cells[k]] = 0
+    sorted_rows = (order, codes, size, missing)
+    return cut_of_classes(sorted_rows, label, r, bits, total, masses, rules, best)
 
 
 @jit_inside
@@ -262,7 +278,7 @@ def find_cut(data, start, stop, part, plan, total, work, settings):
 
     Parameters
     ----------
-    plan : (form, bits, criterion, max_features, random_splits)
+    plan : (form, bits, criterion, max_features, random_splits, missing, n_cells)
     settings : (rules, constraints, bounds, drawing, n_known)
         `drawing` holds scikit-learn's arrays `features` and `constant_features` and the state of
         the generator; `n_known` is the number of features known to be constant.

@@ -3,19 +3,19 @@
 Most nodes of a full tree have two or three rows, and a call with the arrays of a whole tree costs
 more than their cuts. One call therefore grows all that is below a node of at most SMALL_ROWS rows.
 It has these rows in a few arrays that stay in the processor's first cache, and sorts rows by their
-codes instead of counting them in 256 cells.
+codes instead of counting them in cells.
 """
 
 from math import log
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops._growth.cell_loops import NEARLY
 from sklearn_ensemble_theory._hot_loops._growth.cut_loops import (
     CLASSES,
     CUT,
     GINI,
     LOG_LOSS,
-    MISSING,
     NO_CUT,
     PACKED,
     POISSON,
@@ -42,8 +42,6 @@ from sklearn_ensemble_theory._hot_loops.compilation import jit_inside, jit_part
 SMALL_ROWS = 40
 # A key is a code times 64 plus the row's place.
 PLACES, PLACE_BITS = 63, 6
-# A cut whose score, computed without a division, is below the best by more than this is worse.
-NEARLY = 1 - 1e-12
 
 
 @jit_inside
@@ -66,12 +64,12 @@ def sort_keys(by_row, j, order, start, stop, places, keys):
 
 
 @jit_part
-def cut_of_keys(keys, size, rows, form, total, masses, rules, constraint, best):
-    """The best cut of the sorted rows, if it beats `best`; see `cut_loops.cut_of_histogram`."""
+def cut_of_keys(keys, size, missing, rows, form, total, masses, rules, constraint, best):
+    """The best cut of the sorted rows, if it beats `best`; see `cell_loops.cut_of_cells`."""
     s, w, label = rows
     criterion = rules[0]
     n_known = size
-    while n_known > 0 and keys[n_known - 1] >> PLACE_BITS == MISSING:
+    while n_known > 0 and keys[n_known - 1] >> PLACE_BITS == missing:
         n_known -= 1
     has_missing = n_known < size
     whole, left, right = masses
@@ -105,7 +103,7 @@ def cut_of_keys(keys, size, rows, form, total, masses, rules, constraint, best):
             if k >= n_known:
                 continue
             code = keys[k] >> PLACE_BITS
-            after = MISSING if k + 1 == n_known else keys[k + 1] >> PLACE_BITS
+            after = missing if k + 1 == n_known else keys[k + 1] >> PLACE_BITS
             if after == code:
                 continue
             if k + 1 == n_known and (search == 1 or not has_missing):
@@ -118,14 +116,14 @@ def cut_of_keys(keys, size, rows, form, total, masses, rules, constraint, best):
                 score = cut_score(s1, w1, n, total, rules, constraint)
             if score > best:
                 best, found = score, CUT
-                at = MISSING - 1 if after == MISSING else (code + after) // 2
+                at = missing - 1 if after == missing else (code + after) // 2
                 to_left = search if has_missing else UNKNOWN
     return found, best, at, to_left
 
 
 @jit_inside
 def least_squares_cut(keys, size, s, w, s_all, w_all, best):
-    """The most frequent case: squared error, no missing value, no rule."""
+    """The most frequent case: squared error or two classes, no missing value, no rule."""
     found, at = NO_CUT, 0
     s1 = w1 = 0.0
     key = keys[0]
@@ -163,7 +161,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
     """
     data, part, targets, options, work, _, drawing, buffers = shared
     plan, limits, rules, units, constraints = options
-    form, bits, criterion, max_features = plan[0], plan[1], plan[2], plan[3]
+    form, bits, criterion, max_features, missing = plan[0], plan[1], plan[2], plan[3], plan[5]
     by_row, masses = data[0], work[5]
     whole = masses[0]
     links, stats, values = out
@@ -178,7 +176,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
         constrained |= constraints[j] != 0
     plain = (
         form != CLASSES
-        and criterion == SQUARED_ERROR
+        and criterion in (SQUARED_ERROR, GINI)
         and rules[1] == 0
         and min_leaf == 1
         and min_weight <= 0
@@ -308,7 +306,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
                 continue
             f_i -= 1
             features[f_i], features[f_j] = features[f_j], features[f_i]
-            if plain and keys[size - 1] >> PLACE_BITS != MISSING:
+            if plain and keys[size - 1] >> PLACE_BITS != missing:
                 # All cuts of two rows are equally good.
                 if size > 2 or found != CUT:
                     one = least_squares_cut(keys, size, s, w, s_all, w_all, best)
@@ -321,7 +319,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
                 (int(constraints[j]), low / unit, high / unit),
             )
             one = cut_of_keys(
-                keys, size, (s, w, label), form, total, masses, rules, constraint, best
+                keys, size, missing, (s, w, label), form, total, masses, rules, constraint, best
             )
             if one[0] == CUT:
                 found, best, cut, to_left = one
@@ -340,7 +338,7 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
         for k in range(start, stop):
             i = order[k]
             code = by_row[places[i] + np.uint64(feature)]
-            left = (to_left == 1) if code == MISSING else code <= cut
+            left = (to_left == 1) if code == missing else code <= cut
             order[a] = i
             spare[z] = i
             a += left

@@ -83,7 +83,7 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     decrease = (score - score_before(total, masses, criterion, rules[1], form)) * units[2]
     if decrease + EPSILON < units[3] or (rules[1] > 0 and decrease <= 0):
         return nothing
-    place = split_rows(data[1][j], code, to_left, start, stop, part, spare)
+    place = split_rows(data[1][j], plan[5], code, to_left, start, stop, part, spare)
     if to_left == UNKNOWN:
         to_left = 1 if 2 * place > start + stop else 0
     middle = 0.0
@@ -107,7 +107,7 @@ def grow_nodes(shared, order, out):
     shared : (data, part, targets, options, and four tuples of arrays to work in)
         See below. The last four are: histograms, copy of `part`, drawing, small nodes; of any
         content, of the shapes in `compiled_growth`.
-    data : (uint8 (n p,), uint8 (p, n)) arrays
+    data : (uint16 (n p,), uint16 (p, n)) arrays
         The codes by row and by column.
     part : (int32 rows, int64 q, int64 r, int32 label) arrays
         The rows and their integers (see `cut_loops`), changed in place; arrays of one element where
@@ -116,7 +116,9 @@ def grow_nodes(shared, order, out):
         For means and impurities of regression; arrays of one element where they are not needed, or
         where all weights are 1.
     options : (plan, limits, rules, units, constraints)
-        plan : (int form, int bits, int criterion, int max_features, int random_splits)
+        plan : (int form, int bits, int criterion, int max_features, int random_splits, int missing,
+            int n_cells)
+            `missing` is the code of a missing value; other codes are below `n_cells`.
         limits : (int max_depth, int max_leaf_nodes, int min_samples_split, int seed)
         rules : see `cut_loops.cut_score`
         units : (float target, float weight, float gain, float least decrease)

@@ -51,6 +51,7 @@ from sklearn_ensemble_theory.averaging._bagging.out_of_bag import OutOfBag, Scor
 from sklearn_ensemble_theory.averaging._bagging.sampling import SCHEMES, SamplingScheme
 from sklearn_ensemble_theory.averaging._bagging.uncertainty import UncertaintyMixin
 from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
+from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 
@@ -90,7 +91,7 @@ class BaseBagging(
         "bootstrap_features": ["boolean"],
         "oob_score": ["boolean", callable],
         "warm_start": ["boolean"],
-        "max_bins": [StrOptions({"auto"}), None, Interval(Integral, 2, 255, closed="both")],
+        "max_bins": [StrOptions({"auto"}), None, Interval(Integral, 2, MOST_BINS, closed="both")],
         "delta": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [None, Integral],
         "random_state": ["random_state"],

@@ -86,11 +86,11 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
         1 prints progress every few seconds, 2 after every member.
 
     max_bins : int, "auto" or None, default="auto"
-        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to 255,
-        into which the columns of X are cut, once for all members, so that members are
-        :class:`BinnedTreeRegressor`. `None` is exact trees. `"auto"` is exact trees up to 10,000
-        rows, and 255 bins above where X is dense, y has one output and a binned tree has the
-        base learner's parameters.
+        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
+        65,535, into which the columns of X are cut, once for all members, so that members
+        are :class:`BinnedTreeRegressor`. `None` is exact trees. `"auto"` is exact trees up to
+        10,000 rows, and 2047 bins above where X is dense, y has one output and a binned tree has
+        the base learner's parameters.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -274,10 +274,10 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         [Ghoshdastidar, theorem En.1].
 
     max_bins : int, "auto" or None, default="auto"
-        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to 255,
-        into which the columns of X are cut, once for all members, so that members are
-        :class:`BinnedTreeClassifier`. `None` is exact trees. `"auto"` is exact trees up to 10,000
-        rows, and 255 bins above where X is dense and a binned tree has the base learner's
+        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
+        65,535, into which the columns of X are cut, once for all members, so that members
+        are :class:`BinnedTreeClassifier`. `None` is exact trees. `"auto"` is exact trees up to
+        10,000 rows, and 2047 bins above where X is dense and a binned tree has the base learner's
         parameters.
 
     delta : float, default=0.05

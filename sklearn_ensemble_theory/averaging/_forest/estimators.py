@@ -90,10 +90,10 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         constrained.
 
     max_bins : int, "auto" or None, default="auto"
-        Number of bins, 2 to 255, into which the columns of X are cut, once for all trees, which
+        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
         are then :class:`BinnedTreeRegressor`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows, and 255 bins above where X is dense, y has one output and
-        the criterion is squared error or Poisson.
+        exact trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and
+        the criterion is squared error or Poisson. A value of X takes four bytes as bins.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -296,10 +296,10 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
 
     max_bins : int, "auto" or None, default="auto"
-        Number of bins, 2 to 255, into which the columns of X are cut, once for all trees, which
-        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees, which can be
-        slightly more accurate on large data. `"auto"` is exact trees up to 10,000 rows, and 255
-        bins above where X is dense.
+        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees. `"auto"` is
+        exact trees up to 10,000 rows, and 2047 bins above where X is dense. A value of X takes
+        four bytes as bins.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.

@@ -118,10 +118,10 @@ class BinSums:
 
     Parameters
     ----------
-    codes : uint8 array of shape (n, p), Fortran order
-        Code 255 has a bin of its own, the last, where `has_missing`.
+    codes : uint8 or uint16 array of shape (n, p), Fortran order
     n_bins : int
-        Codes other than 255 are below this.
+        Codes of values are below this; the others, of missing values, have a bin of their own, the
+        last, where `has_missing`.
     has_missing : bool
     n_threads : int, default=1
 
@@ -141,9 +141,9 @@ class BinSums:
             first = self.width * np.arange(self.p)
             self.joint = np.add(columns, first, order="C", dtype=np.intp)
 
-    @staticmethod
-    def _takes_builder(n):
-        return HistogramBuilder is not None and n >= _BUILDER_ROWS
+    def _takes_builder(self, n):
+        is_byte = self.codes.dtype == np.uint8
+        return HistogramBuilder is not None and is_byte and n >= _BUILDER_ROWS
 
     def set_values(self, targets, weights):
         """The values to sum: `GridTargets` and `GridWeights` (None: weights of 1)."""

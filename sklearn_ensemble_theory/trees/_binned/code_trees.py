@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._trees import on_grid
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
@@ -20,8 +20,6 @@ __all__ = ["CodeTreeGrower", "grow_on_codes", "is_faster", "supports"]
 
 # Seconds that scikit-learn takes for each row, feature and level, and histograms for a node.
 SORTING, HISTOGRAMS = 7e-8, 6e-5
-# A cut above the highest bin leaves only missing values on the right.
-_ALL_VALUES = MISSING - 1
 
 
 def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
@@ -79,7 +77,7 @@ class CodeTreeGrower:
             value=np.ldexp(tree.value, exponent),
             impurity=np.ldexp(tree.impurity, 2 * exponent),
         )
-        return tree, tree.leaves(self.columns.codes)
+        return tree, tree.leaves(self.columns)
 
 
 def grow_on_codes(
@@ -94,7 +92,7 @@ def grow_on_codes(
     X = codes.astype(np.float32)  # in Fortran order, as the codes
     has_missing = bool(columns.has_missing.any())
     if has_missing:
-        X[codes == MISSING] = np.nan
+        X[codes == columns.missing] = np.nan
     total = float(len(X) if weight is None else weight.sum())
     parameters: dict[str, Any] = {
         "criterion": options.criterion,
@@ -137,12 +135,13 @@ def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArra
     feature = nodes["feature"].astype(np.int32)
     inner = np.flatnonzero(left != LEAF)
     feature[left == LEAF] = NO_FEATURE
-    code = np.full(len(nodes), -2, dtype=np.int16)
+    code = np.full(len(nodes), -2, dtype=np.int32)
     threshold = np.full(len(nodes), -2.0)
     cuts = nodes["threshold"][inner]
     # Some releases have NaN where only missing values may go to the left: no value is below it.
     cuts[np.isnan(cuts)] = -1
-    code[inner] = np.clip(np.floor(cuts), -1, _ALL_VALUES)
+    # A cut above the highest bin leaves only missing values on the right.
+    code[inner] = np.clip(np.floor(cuts), -1, columns.missing - 1)
     threshold[inner] = columns.thresholds(feature[inner], code[inner])
     return TreeArrays(
         left=left,

@@ -32,6 +32,7 @@ def grow(
     """Grow a tree (see `growth.grow_tree`). O(m p depth), at most; O(n p) memory for the codes."""
     from sklearn_ensemble_theory._hot_loops._growth import tree_loops
 
+    columns = columns.in_two_bytes()
     m, p = len(target), columns.n_features
     n_classes = options.n_classes
     form, bits, integers, units = _integers(target, weight, options)
@@ -47,6 +48,7 @@ def grow(
     target_unit, weight_unit, gain_unit, total = units
     n_drawn = options.max_features or p
     plan = (form, bits, CRITERIA[options.criterion], n_drawn, options.random_splits)
+    plan += columns.missing, int(columns.n_bins.max())
     limits = (
         options.max_depth,
         options.max_leaf_nodes,
@@ -79,7 +81,8 @@ def grow(
         np.empty((capacity, 3)),
         np.empty((capacity, max(n_classes, 1))),
     )
-    shared = (*arguments, *_work(arguments[1], p, n_classes if n_classes > 2 else 0))
+    n_classes_counted = n_classes if n_classes > 2 else 0
+    shared = (*arguments, *_work(arguments[1], p, n_classes_counted, columns.missing + 1))
     n_nodes, depth = tree_loops.grow_nodes(shared, _order(m, options), out)
     if n_classes == 1:
         out[2][:] = 1.0  # the loops count the rows of the second of two classes
@@ -96,19 +99,21 @@ def _capacity(m: int, options: GrowthOptions) -> int:
     return 2 * n_leaves - 1
 
 
-def _work(part, p, n_classes):
+def _work(part, p, n_classes, n_cells):
     """Arrays for the loops, in which nothing is made; `n_classes` is 0 for means."""
     from sklearn_ensemble_theory._hot_loops._growth.small_node_loops import SMALL_ROWS
 
     size = len(part[0]) if n_classes else 1
     n_masses = max(n_classes, 1)
     histograms = (
-        np.empty(256, np.int64),
-        np.empty(256, np.int64),
-        np.empty((256 if n_classes else 1, n_masses), np.int64),
+        np.zeros(n_cells, np.int64),
+        np.zeros(n_cells, np.int64),
+        np.empty((n_cells if n_classes else 1, n_masses), np.int64),
         np.empty(size, np.int32),
-        np.empty(size, np.uint8),
+        np.empty(size, np.uint16),
         (np.empty(n_masses), np.empty(n_masses), np.empty(n_masses)),
+        np.empty(n_cells, np.int32),
+        np.zeros(n_cells // 32 + 1, np.int64),
     )
     drawing = (np.empty(p, np.int32), np.empty(p, np.int32), np.empty(1, np.int64), np.empty(1))
     small = (
@@ -173,7 +178,12 @@ def _integers(target, weight, options):
     if n_classes <= 2 and whole and bits <= 24 and (weight is None or _rows_do_not_count(options)):
         if n_classes:
             q = ((target == 1).astype(np.int64) * counts << bits) + counts
-            return PACKED, bits, (q, _NOTHING_64, _NOTHING_32), (1.0, 1.0, 1.0, total)
+            return (
+                PACKED,
+                bits,
+                (q, _NOTHING_64, _NOTHING_32),
+                (1.0, 1.0, _class_gain(1.0, options), total),
+            )
         moments = target * counts
         scale = integer_scale(float(np.abs(moments).sum()), _SUM_BITS - bits)
         q = (np.rint(target * scale).astype(np.int64) * counts << bits) + counts
@@ -214,7 +224,10 @@ def _units(target, weight, total, options):
 
 
 def _class_gain(unit, options):
-    return unit / np.log(2.0) if options.criterion == "log_loss" else unit
+    if options.criterion == "log_loss":
+        return unit / np.log(2.0)
+    # Of two classes half the Gini index is summed (see `cut_loops.node_score`).
+    return 2.0 * unit if options.n_classes <= 2 else unit
 
 
 def thresholds_of(columns: BinnedColumns, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
@@ -238,7 +251,7 @@ def _arrays(columns, out, depth):
     links, stats, values = out
     left, feature = links[:, 0].copy(), links[:, 2].copy()
     inner = np.flatnonzero(left != LEAF)
-    code = np.full(len(left), -2, dtype=np.int16)
+    code = np.full(len(left), -2, dtype=np.int32)
     code[inner] = links[inner, 3] >> 1
     threshold = np.full(len(left), -2.0)
     threshold[inner] = thresholds_of(columns, feature[inner], code[inner])

@@ -126,7 +126,7 @@ class CompiledHistogramGrower:
         if rows is not None:
             gradient, weight = gradient[rows], None if weight is None else weight[rows]
         tree = compiled_growth.grow(self.columns, gradient, weight, rows, options)
-        return tree, tree.leaves(self.columns.codes)
+        return tree, tree.leaves(self.columns)
 
     def _weights_of(self, weight, rows):
         known = self._weights
@@ -212,7 +212,7 @@ class CompiledHistogramGrower:
             for i in np.flatnonzero(spans[:, 5] != LEAF)[::-1].tolist():
                 sums[i, 2] = sums[spans[i, 5], 2] + sums[spans[i, 6], 2]
         tree = self._arrays(spans, sums, reals, moments, number, weights, scale)
-        return tree, node if rows is None else tree.leaves(self.columns.codes)
+        return tree, node if rows is None else tree.leaves(self.columns)
 
     def _arrays(self, spans, sums, reals, moments, number, weights, scale):
         m = len(number)

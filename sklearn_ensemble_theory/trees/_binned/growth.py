@@ -84,6 +84,7 @@ def _grow_by_histograms(columns, target, weight, rows, options):
     """
     if rows is not None:
         columns = columns.take_rows(rows)
+    columns = columns.in_one_byte()
     target = np.asarray(target, dtype=np.float64)
     if not options.n_classes:
         return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
@@ -98,7 +99,7 @@ def histogram_grower(
     columns: BinnedColumns, options: GrowthOptions, n_threads: int
 ) -> HistogramGrower:
     """What grows trees by least squares on these columns in every round of a boosting algorithm."""
-    if uses_numba():
+    if uses_numba() and columns.codes.dtype == np.uint8:
         try:
             from sklearn_ensemble_theory.trees._binned import compiled_histograms
 

@@ -23,14 +23,12 @@ from sklearn_ensemble_theory.trees._binned.bin_sums import (
     comparable_scores,
     score_of,
 )
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
 __all__ = ["NumpyHistogramGrower"]
 
-# Cuts above this code leave only missing values on the right.
-_ALL_VALUES = MISSING - 1
 # So many nodes are searched together: fewer calls, and not much memory.
 _GROUP = 16
 # A gain is the difference of sums with this relative error.
@@ -76,7 +74,7 @@ class NumpyHistogramGrower:
             weights = None if weight is None else GridWeights(weight[rows])
             sums = _sums_of(columns, self.n_threads)
             tree, _ = self._grown(columns, sums, gradient[rows], weights)
-            return tree, tree.leaves(self.columns.codes)
+            return tree, tree.leaves(self.columns)
         if self._sums is None:
             self._sums = _sums_of(self.columns, self.n_threads)
         if weight is None:
@@ -275,7 +273,7 @@ class _Growth:
             column = column.take(rows)
         goes = column <= self.code[i]
         if self.missing_left[i] and self.columns.has_missing[self.feature[i]]:
-            goes |= column == MISSING
+            goes |= column == self.columns.missing
         if rows is None:
             self.rows[left], self.rows[right] = goes, ~goes
         elif rows.dtype != bool:
@@ -369,7 +367,9 @@ class _Growth:
         n_bins = self.sums.n_bins
         missing = counts[n_bins] if self.sums.width > n_bins else 0.0
         after = counts[cell + 1 : n_bins].nonzero()[0]
-        code = cell + (1 + int(after[0])) // 2 if len(after) else _ALL_VALUES
+        # Cuts above the highest code leave only missing values on the right.
+        all_values = self.columns.missing - 1
+        code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
         # Where no value is missing, a missing one will go where most rows go.
         missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
         return _Split(gain, feature, code, missing_left, left)
@@ -397,10 +397,10 @@ class _Growth:
         number[LEAF] = LEAF
         left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
         feature = np.array(self.feature, dtype=np.int32)[order]
-        code = np.array(self.code, dtype=np.int16)[order]
+        code = np.array(self.code, dtype=np.int32)[order]
         threshold = np.full(m, -2.0)
         for i in np.flatnonzero(left != LEAF).tolist():
-            inside = code[i] != _ALL_VALUES
+            inside = code[i] != self.columns.missing - 1
             threshold[i] = self.columns.edges[feature[i]][code[i]] if inside else np.inf
         totals = np.array(self.totals)[order]
         weight = totals[:, -1] * self.weight_unit

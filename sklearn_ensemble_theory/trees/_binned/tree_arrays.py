@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory.trees._binned.columns import MISSING
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 
 __all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 
@@ -34,7 +34,7 @@ class TreeArrays:
         Children; -1 in leaves.
     feature : int32 array of shape (m,)
         -2 in leaves.
-    code : int16 array of shape (m,)
+    code : int16 or int32 array of shape (m,)
         A row goes to the left where its code is at most this. -1 where only missing values do.
     threshold : float64 array of shape (m,)
         The same in units of X: a row goes to the left where its value is at most this. -2 in
@@ -72,18 +72,20 @@ class TreeArrays:
     def is_leaf(self) -> np.ndarray:
         return self.left == LEAF
 
-    def leaves(self, codes: np.ndarray) -> np.ndarray:
+    def leaves(self, columns: BinnedColumns) -> np.ndarray:
         """The leaf of each row, in the smallest integer type that holds it.
 
         O(n) for each level of the tree; for trees with few nodes, O(n) fast steps for each node.
 
         Parameters
         ----------
-        codes : uint8 array of shape (n, p), Fortran order
+        columns : BinnedColumns
+            In the bins that the tree was grown on.
         """
+        codes = columns.codes
         smallest = np.min_scalar_type(len(self) - 1)
         if len(self) > MOST_MASKS:
-            return self._leaves_by_level(codes).astype(smallest)
+            return self._leaves_by_level(columns).astype(smallest)
         node = np.zeros(len(codes), dtype=smallest)
         stack = [(0, np.ones(len(codes), dtype=bool))]
         while stack:
@@ -94,18 +96,19 @@ class TreeArrays:
             column = codes[:, self.feature[i]]
             goes = column <= self.code[i]
             if self.missing_left[i]:
-                goes |= column == MISSING
+                goes |= column == columns.missing
             stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
         return node
 
-    def _leaves_by_level(self, codes: np.ndarray) -> np.ndarray:
+    def _leaves_by_level(self, columns: BinnedColumns) -> np.ndarray:
+        codes = columns.codes
         node = np.zeros(len(codes), dtype=np.intp)
         rows = np.arange(len(codes))
         at = node
         while len(rows):
             code = codes[rows, self.feature[at]]
             goes = code <= self.code[at]
-            goes |= (code == MISSING) & (self.missing_left[at] > 0)
+            goes |= (code == columns.missing) & (self.missing_left[at] > 0)
             at = np.where(goes, self.left[at], self.right[at])
             node[rows] = at
             inner = self.left[at] != LEAF

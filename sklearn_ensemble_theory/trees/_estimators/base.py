@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import GrownTree, TreeArrays
@@ -44,7 +44,7 @@ class BaseBinnedTree:
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "max_bins": [Interval(Integral, 2, MISSING, closed="both")],
+        "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both")],
     }
     criterion: str
     max_bins: int
@@ -108,7 +108,7 @@ class BaseBinnedTree:
         if kept is not None:
             X, target = kept.take(X, target)
             by_class = None if by_class is None else kept.take(by_class)
-        columns = BinnedColumns.of(X, self.max_bins, weight)
+        columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
         self._grow_on(columns, target, weight, classes=classes, n_classes=n_classes)

@@ -50,7 +50,7 @@ class BinnedMembers:
         n_jobs: int | None = 1,
     ) -> None:
         n_threads = 1 if n_jobs == 1 else effective_n_jobs(n_jobs)
-        self.columns = BinnedColumns.of(X, tree.max_bins, sample_weight, n_threads)
+        self.columns = BinnedColumns.of(X, tree.max_bins, sample_weight, n_threads, wide=True)
 
     def fit(
         self,

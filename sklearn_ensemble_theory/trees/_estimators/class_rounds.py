@@ -29,7 +29,7 @@ class _ClassRounds:
     has_scale = True
 
     def __init__(self, tree: Any, X: np.ndarray, weight: np.ndarray | None, task: Any) -> None:
-        self.columns = BinnedColumns.of(X, tree.max_bins, weight)
+        self.columns = BinnedColumns.of(X, tree.max_bins, weight, wide=True)
         self.pattern = clone(tree)
         self.task = task
 

@@ -18,7 +18,7 @@ __all__ = ["BinnedTreeClassifier", "BinnedTreeRegressor"]
 
 
 class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
-    """Regression tree whose columns are cut into at most 255 bins before it is grown.
+    """Regression tree whose columns are cut into bins before it is grown.
 
     The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeRegressor`
     and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
@@ -29,9 +29,10 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     Parameters
     ----------
     max_bins : int, default=255
-        The largest number of bins of a column, from 2 to 255. A column with no more distinct values
-        gets a bin for each of them, any other one bins of about equal weight. Missing values have
-        a bin of their own, which is not counted.
+        The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
+        values gets a bin for each of them, any other one bins of about equal weight. Missing values
+        have a bin of their own, which is not counted. Gradient boosting is fast for at most 255
+        bins only: trees of more are fitted one by one.
     criterion : {"squared_error", "poisson"}, default="squared_error"
         What a split minimises: the squared error or half the mean Poisson deviance.
     splitter : {"best", "random"}, default="best"
@@ -95,8 +96,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     impurity is larger; in nodes that have seen none, to the side with more rows.
 
     Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
-    node are dense. With 255 bins this rarely changes the accuracy. Every threshold is halfway
-    between two neighbouring values of the training data.
+    node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
+    trees that draw features (`max_features`), for which forests use more bins. Every threshold is
+    halfway between two neighbouring values of the training data.
 
     Integer weights are equivalent to repeating rows, except for `min_samples_split` and
     `min_samples_leaf`, which count rows.
@@ -222,7 +224,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
 
 
 class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
-    """Classification tree whose columns are cut into at most 255 bins before it is grown.
+    """Classification tree whose columns are cut into bins before it is grown.
 
     The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeClassifier`
     and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
@@ -233,9 +235,10 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     Parameters
     ----------
     max_bins : int, default=255
-        The largest number of bins of a column, from 2 to 255. A column with no more distinct values
-        gets a bin for each of them, any other one bins of about equal weight. Missing values have
-        a bin of their own, which is not counted.
+        The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
+        values gets a bin for each of them, any other one bins of about equal weight. Missing values
+        have a bin of their own, which is not counted. Gradient boosting is fast for at most 255
+        bins only: trees of more are fitted one by one.
     criterion : {"gini", "log_loss", "entropy"}, default="gini"
         The impurity that a split decreases: the Gini index or the entropy (two names).
     splitter : {"best", "random"}, default="best"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.tree_arrays import TreeArrays
 
 __all__ = ["leaves_of_rows"]
@@ -30,8 +30,8 @@ def leaves_of_rows(arrays: TreeArrays, columns: BinnedColumns) -> np.ndarray:
             columns.row_codes,
             (arrays.left, arrays.right, arrays.feature),
             (arrays.code, arrays.missing_left),
-            np.uint8(MISSING),
+            columns.missing,
             leaves,
         )
         return leaves
-    return arrays.leaves(columns.codes)
+    return arrays.leaves(columns)

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
-from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
+from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
 from sklearn_ensemble_theory.trees._estimators.base import MAX_SEED, TreeShape, growth_options
@@ -45,7 +45,7 @@ class BinnedTreeRounds:
         self.n, p = X.shape
         self.weight, self.task = weight, task
         self.n_drawn = task.n_drawn(self.n)
-        self.columns = BinnedColumns.of(X, estimator.max_bins, weight, task.n_threads)
+        self.columns = BinnedColumns.of(X, estimator.max_bins, weight, task.n_threads, wide=False)
         # The weight of the drawn rows, which changes with the draw, by its expectation.
         total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
         self.shape = TreeShape(self.n_drawn, total, p, 0)
@@ -69,6 +69,7 @@ class BinnedTreeRounds:
             or estimator.criterion != "squared_error"
             or estimator.splitter != "best"
             or estimator.ccp_alpha > 0
+            or estimator.max_bins > MISSING
         ):
             return None
         return cls(estimator, X, weight, task)
