@@ -22,6 +22,8 @@ from sklearn_ensemble_theory.boosting import (
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
+    HistogramClassifier,
+    HistogramRegressor,
     ReLUUnitRegressor,
 )
 from sklearn_ensemble_theory.smoothing import (
@@ -45,6 +47,8 @@ __all__ = [
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
+    "HistogramClassifier",
+    "HistogramRegressor",
     "L2BoostingRegressor",
     "LinearL2BoostingRegressor",
     "MatchingPursuitRegressor",

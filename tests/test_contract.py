@@ -116,6 +116,7 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
             ("n_neighbors", [1, 3]),
             ("max_samples", [5, 10]),
             ("max_bins", [8, 16]),
+            ("n_bins", [2, 3]),
             ("bandwidth", [0.5, 1.0]),
             ("df", [3.0, 5.0]),
             ("time", [1.0, 2.0]),

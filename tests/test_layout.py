@@ -110,6 +110,15 @@ def test_no_file_is_long(path):
     assert n_lines <= MAX_LINES
 
 
+def test_no_file_of_tests_is_long():
+    """A file is about one subject; data that several files use are in a module of their own."""
+    lengths = {
+        path.relative_to(ROOT).as_posix(): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (ROOT / "tests").rglob("*.py")
+    }
+    assert {name: n for name, n in lengths.items() if n > MAX_LINES} == {}
+
+
 def test_no_folder_holds_many_modules():
     modules = defaultdict(list)
     for path in PATHS:

@@ -150,6 +150,12 @@ ENTRIES = {
     "DecisionStumpRegressor": Entry(
         {"max_bins": [None, 16]}, peer=of(tree.DecisionTreeRegressor, max_depth=1), peer_grid={}
     ),
+    "HistogramClassifier": Entry(
+        {"n_bins": ["rate", 3]}, peer=of(tree.DecisionTreeClassifier), peer_grid=LEAF_SIZES
+    ),
+    "HistogramRegressor": Entry(
+        {"n_bins": ["rate", 3]}, peer=of(tree.DecisionTreeRegressor), peer_grid=LEAF_SIZES
+    ),
     "ReLUUnitRegressor": Entry(
         {"direction": ["axis", "oblique"]},
         peer=of(tree.DecisionTreeRegressor, max_depth=1),

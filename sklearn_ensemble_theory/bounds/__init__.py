@@ -8,6 +8,7 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
+from sklearn_ensemble_theory.bounds._finite_classes import finite_class_bound
 from sklearn_ensemble_theory.bounds._greedy import (
     frank_wolfe_bound,
     greedy_boosting_best_n_rounds,
@@ -25,6 +26,7 @@ __all__ = [
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "finite_class_bound",
     "frank_wolfe_bound",
     "greedy_boosting_best_n_rounds",
     "greedy_boosting_bound",

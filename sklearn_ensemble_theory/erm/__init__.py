@@ -1,5 +1,9 @@
-"""Empirical risk minimisers over simple classes of functions: stumps, rectified linear units."""
+"""Empirical risk minimisers over simple classes: stumps, histograms, rectified linear units."""
 
+from sklearn_ensemble_theory.erm._histogram.estimators import (
+    HistogramClassifier,
+    HistogramRegressor,
+)
 from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork, ReLUUnitRegressor
 from sklearn_ensemble_theory.erm._stumps.estimators import (
     DecisionStumpClassifier,
@@ -9,6 +13,8 @@ from sklearn_ensemble_theory.erm._stumps.estimators import (
 __all__ = [
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
+    "HistogramClassifier",
+    "HistogramRegressor",
     "ReLUNetwork",
     "ReLUUnitRegressor",
 ]

@@ -1,15 +1,12 @@
 """Bagging against explicit loops, and what its attributes document."""
 
-import pickle
-
 import numpy as np
 import pytest
 import sklearn.ensemble
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.datasets import make_classification, make_friedman1
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, r2_score
+from sklearn.metrics import r2_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
@@ -26,18 +23,6 @@ from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 needs_callbacks = pytest.mark.skipif(
     parse_version("1.9") > SKLEARN_VERSION, reason="scikit-learn has callbacks since 1.9"
 )
-
-
-@pytest.fixture(scope="module")
-def regression():
-    return make_friedman1(120, noise=1.0, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def classification():
-    return make_classification(
-        150, 6, n_informative=4, n_classes=3, flip_y=0.1, class_sep=0.7, random_state=0
-    )
 
 
 class Recorder(RegressorMixin, BaseEstimator):
@@ -202,114 +187,6 @@ def test_tiny_probabilities_keep_their_logarithms():
     bag = BaggingClassifier(GaussianNB(), 3, random_state=0).fit(X, y)
     log_proba = bag.predict_log_proba([[1e4]])
     assert -np.inf < log_proba[0, 0] < -700
-
-
-# ---------------------------------------------------------------------------------- out of bag
-
-
-def explicit_out_of_bag(bag, X, y, answers):
-    """Mean answers of the first B members on rows that they are not fitted to, for every B."""
-    total, votes = 0.0, np.zeros(len(y))
-    for member, rows in zip(bag.estimators_, bag.estimators_samples_):
-        outside = np.setdiff1d(np.arange(len(y)), rows)
-        answer = np.zeros_like(answers(member, X))
-        if len(outside):
-            answer[outside] = answers(member, X[outside])
-        votes[outside] += 1
-        total = total + answer
-        with np.errstate(invalid="ignore"):
-            yield total / votes.reshape(-1, *[1] * (total.ndim - 1))
-
-
-@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
-@pytest.mark.parametrize("scheme", [True, False, "bernoulli", "poisson"])
-@pytest.mark.parametrize("metric", [True, mean_absolute_error])
-def test_out_of_bag_scores_of_a_regressor(regression, scheme, metric):
-    X, y = regression
-    bag = BaggingRegressor(
-        n_estimators=8, bootstrap=scheme, max_samples=0.6, oob_score=metric, random_state=0
-    ).fit(X, y)
-    measure = r2_score if metric is True else metric
-    means = list(explicit_out_of_bag(bag, X, y, lambda m, X: m.predict(X)))
-    expected = [measure(y[~np.isnan(m)], m[~np.isnan(m)]) for m in means]
-    np.testing.assert_allclose(bag.oob_scores_, expected)
-    np.testing.assert_allclose(bag.oob_prediction_, means[-1])
-    assert bag.oob_score_ == bag.oob_scores_[-1]
-
-
-@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB")
-@pytest.mark.parametrize("metric", [True, balanced_accuracy_score])
-def test_out_of_bag_scores_of_a_classifier(classification, metric):
-    X, codes = classification
-    y = np.array(["x", "y", "z"])[codes]
-    bag = BaggingClassifier(
-        GaussianNB(), n_estimators=8, max_features=3, oob_score=metric, random_state=0
-    ).fit(X, y)
-    measure = accuracy_score if metric is True else metric
-    features = {id(m): f for m, f in zip(bag.estimators_, bag.estimators_features_)}
-    means = list(
-        explicit_out_of_bag(bag, X, y, lambda m, X: m.predict_proba(X[:, features[id(m)]]))
-    )
-    known = [~np.isnan(m).any(axis=1) for m in means]
-    expected = [measure(y[k], bag.classes_[m[k].argmax(axis=1)]) for m, k in zip(means, known)]
-    np.testing.assert_allclose(bag.oob_scores_, expected)
-    np.testing.assert_allclose(bag.oob_decision_function_, means[-1])
-
-
-def test_out_of_bag_goes_on_through_a_warm_start(regression):
-    X, y = regression
-    whole = BaggingRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y)
-    parts = BaggingRegressor(n_estimators=20, oob_score=True, warm_start=True, random_state=0)
-    parts.fit(X, y).set_params(n_estimators=30).fit(X, y)
-    np.testing.assert_array_equal(parts.oob_scores_, whole.oob_scores_)
-    np.testing.assert_array_equal(parts.oob_prediction_, whole.oob_prediction_)
-    np.testing.assert_array_equal(parts.predict(X), whole.predict(X))
-    for a, b in zip(parts.estimators_samples_, whole.estimators_samples_):
-        np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(parts.standard_error(X[:3]), whole.standard_error(X[:3]))
-
-
-def test_a_failed_fit_leaves_the_former_one_whole(regression):
-    X, y = regression
-    bag = BaggingRegressor(n_estimators=20, oob_score=True, warm_start=True, random_state=0)
-    before = pickle.dumps(bag.fit(X, y))
-
-    def broken(y_true, y_pred):
-        raise RuntimeError("no score today")
-
-    with pytest.raises(RuntimeError, match="no score"):
-        bag.set_params(n_estimators=25, oob_score=broken).fit(X, y)
-    restored = pickle.loads(before)
-    assert len(bag) == 20
-    np.testing.assert_array_equal(bag.oob_scores_, restored.oob_scores_)
-    np.testing.assert_array_equal(bag.predict(X), restored.predict(X))
-
-
-@pytest.mark.parametrize("cls", [BaggingRegressor, RandomForestRegressor])
-def test_out_of_bag_where_some_members_are_fitted_to_all_rows(cls):
-    """Of three rows drawn with replacement, all are drawn by 2 members in 9."""
-    X, y = np.arange(3.0).reshape(-1, 1), np.array([1.0, 2.0, 4.0])
-    model = cls(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
-    complete = [len(np.unique(rows)) == 3 for rows in model.estimators_samples_]
-    assert any(complete)
-    means = list(explicit_out_of_bag(model, X, y, lambda m, X: m.predict(X)))
-    np.testing.assert_allclose(model.oob_prediction_, means[-1])
-    for k in np.flatnonzero(complete[1:]) + 1:
-        np.testing.assert_array_equal(model.oob_scores_[k], model.oob_scores_[k - 1])
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"bootstrap": "bayesian"},
-        {"bootstrap": False},
-        {"bootstrap": "bernoulli", "max_samples": 1.0},
-    ],
-)
-def test_out_of_bag_needs_rows_outside(regression, params):
-    X, y = regression
-    with pytest.raises(ValueError, match="Out of bag estimation only available"):
-        BaggingRegressor(oob_score=True, **params).fit(X, y)
 
 
 # ------------------------------------------------------------------------------- other properties

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn import config_context
-from sklearn.base import BaseEstimator, clone
-from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
 from sklearn.ensemble import GradientBoostingClassifier as SklearnClassifier
 from sklearn.ensemble import GradientBoostingRegressor as SklearnRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
@@ -19,13 +19,13 @@ from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    ReLUUnitRegressor,
-    bounds,
 )
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 from sklearn_ensemble_theory._trees import on_grid
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel
+
+from .gradient_boosting_data import BINARY, REGRESSION, BestColumn
 
 # scikit-learn's own default where it has one criterion only; before 1.9 it has to be asked for.
 CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "squared_error"}
@@ -33,20 +33,6 @@ CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "sq
 # looks at them decides.
 TREE = DecisionTreeRegressor(max_depth=2, min_samples_leaf=20)
 SAME = {"max_depth": 2, "min_samples_leaf": 20, "random_state": 0, **CRITERION}
-REGRESSION = ["squared_error", "absolute_error", "huber", "quantile", "poisson"]
-BINARY = ["log_loss", "exponential", "hinge"]
-
-
-@pytest.fixture(scope="module")
-def regression():
-    X, y = load_diabetes(return_X_y=True)
-    return X[:300], y[:300] / 50, X[300:], y[300:] / 50
-
-
-@pytest.fixture(scope="module")
-def binary():
-    X, y = make_classification(400, 6, n_informative=4, flip_y=0.1, random_state=0)
-    return X[:300], y[:300], X[300:], y[300:]
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -147,218 +133,6 @@ def test_every_classification_loss(binary, loss, estimator, step):
         np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
 
 
-def test_stumps_with_line_search_are_forward_stagewise_modelling(regression):
-    """L2-boosting of [DS-GA 1003, lecture 8]: each stump fits the residuals, with step 1."""
-    X, y, *_ = regression
-    model = GradientBoostingRegressor(
-        DecisionStumpRegressor(), step="line_search", learning_rate=1.0, n_estimators=15
-    ).fit(X, y)
-    np.testing.assert_allclose(model.steps_, 1, rtol=1e-9)
-    residual = y - y.mean()
-    for member in model.estimators_[:, 0]:
-        by_hand = DecisionStumpRegressor().fit(X, residual)
-        assert (by_hand.feature_, by_hand.threshold_) == (member.feature_, member.threshold_)
-        residual = residual - by_hand.predict(X)
-    np.testing.assert_allclose(y - model.predict(X), residual, atol=1e-10)
-
-
-def test_prepared_stumps_equal_refitted_ones(binary):
-    """The same model whether the columns are sorted once or by each fit."""
-
-    class Refitted(DecisionStumpRegressor):
-        pass
-
-    X, y, X_new, _ = binary
-    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
-    once = GradientBoostingClassifier(DecisionStumpRegressor(), n_estimators=15).fit(X, y, w)
-    often = GradientBoostingClassifier(Refitted(), n_estimators=15).fit(X, y, w)
-    np.testing.assert_allclose(
-        once.decision_function(X_new), often.decision_function(X_new), rtol=1e-9
-    )
-
-
-def test_quadratic_bound_step_is_the_minimum_of_10_8(binary):
-    X, y, *_ = binary
-    model = GradientBoostingClassifier(
-        Ridge(), step="quadratic_bound", learning_rate=1.0, n_estimators=5, init="zero"
-    ).fit(X, y)
-    signs, u = 2.0 * y - 1, np.zeros(len(y))
-    loss = losses.LogisticLoss()
-    for member, b in zip(model.estimators_[:, 0], model.steps_):
-        psi, gradient = member.predict(X), loss.gradient(signs, u) / len(y)
-        L, C2 = 0.25 / len(y), psi @ psi
-        assert b == pytest.approx(-(gradient @ psi) / (L * C2), rel=1e-10)
-        u += b * psi
-
-
-class BestColumn(BaseEstimator):
-    """The column of X, with a sign, that has the largest inner product with the target."""
-
-    def fit(self, X, y):
-        products = X.T @ y
-        self.column_ = int(np.argmax(np.abs(products)))
-        self.sign_ = np.sign(products[self.column_]) or 1.0
-        return self
-
-    def predict(self, X):
-        return self.sign_ * X[:, self.column_]
-
-
-class BestColumnOfKnownSize(BestColumn):
-    """The same with a fast path, which knows the largest root mean square."""
-
-    def _prepare_rounds(self, X, weight, task):
-        learner = self
-
-        class Rounds:
-            is_exact = has_scale = True
-            outputs_bound = np.sqrt(np.mean(X**2, axis=0).max())
-
-            def best(self, target, weight, scores=None):
-                member = clone(learner).fit(X, target)
-                return member, member.predict(X)
-
-        return Rounds()
-
-
-def l1_norm(model):
-    """The l1 norm of the coefficients on the columns: at least the gauge of the scores."""
-    coef = np.zeros(model.n_features_in_)
-    for member, b in zip(model.estimators_[:, 0], model.steps_):
-        coef[member.column_] += member.sign_ * b
-    return np.abs(coef).sum()
-
-
-def orthogonal_columns(norms, n=16):
-    """Orthogonal columns of given root mean squares."""
-    q = np.linalg.qr(np.random.default_rng(0).standard_normal((n, len(norms))))[0]
-    return q * np.sqrt(n) * norms
-
-
-@pytest.mark.parametrize("loss", ["squared_error", losses.HuberLoss(0.5)], ids=str)
-@pytest.mark.parametrize("norms", [(1.0, 0.02), (1.0,) * 6, (2.0, 0.3, 1.0, 0.1, 0.5)], ids=str)
-def test_smooth_step_obeys_the_gauge_bound(loss, norms):
-    """Proposition 10.1 of [Bach]; with the norm of each round's own psi (1.0, 0.02) breaks it."""
-    X = orthogonal_columns(norms)
-    y = (X / norms) @ np.ones(len(norms))
-    settings = {"loss": loss, "learning_rate": 1.0, "init": "zero", "n_estimators": 60}
-    model = GradientBoostingRegressor(
-        BestColumn(), step="smooth", output_bound=max(norms), **settings
-    ).fit(X, y)
-    known = GradientBoostingRegressor(BestColumnOfKnownSize(), step="smooth", **settings).fit(X, y)
-    np.testing.assert_allclose(known.steps_, model.steps_, rtol=1e-12)
-    curvature = max(norms) ** 2  # L C² with G2 = 1
-    start = model.loss_.risk(y, np.zeros(len(y)))
-    for t in (1, 2, 5, 20, 60):
-        model.set_params(n_estimators=t).fit(X, y)
-        fall = start - model.train_scores_[-1]
-        assert l1_norm(model) <= bounds.greedy_boosting_gauge_bound(t, curvature, fall) * (1 + 1e-9)
-        excess = bounds.greedy_boosting_bound(t, curvature, np.sum(1 / np.array(norms)), start)
-        assert model.train_scores_[-1] <= excess
-    u = np.zeros(len(y))
-    for member, b in zip(model.estimators_[:, 0], model.steps_):
-        psi, gradient = member.predict(X), model.loss_.gradient(y, u) / len(y)
-        assert b == pytest.approx(-(gradient @ psi) / ((1 / len(y)) * len(y) * max(norms) ** 2))
-        u += b * psi
-    if norms == (1.0, 0.02):
-        own = GradientBoostingRegressor(BestColumn(), step="quadratic_bound", **settings)
-        own.set_params(n_estimators=20).fit(X, y)
-        fall = start - own.train_scores_[-1]
-        assert l1_norm(own) > 3 * bounds.greedy_boosting_gauge_bound(20, curvature, fall)
-
-
-def test_quadratic_bound_step_obeys_the_gauge_bound_of_normalised_outputs():
-    """(10.9) over the outputs divided by their root mean square: C²/n = 1."""
-    norms = np.array([1.0, 0.02, 0.3])
-    X = orthogonal_columns(norms)
-    y = (X / norms) @ np.array([1.0, 2.0, -1.0])
-    model = GradientBoostingRegressor(
-        BestColumn(), step="quadratic_bound", learning_rate=1.0, init="zero", n_estimators=4
-    ).fit(X, y)
-    weights = [
-        b * np.sqrt(np.mean(member.predict(X) ** 2))
-        for member, b in zip(model.estimators_[:, 0], model.steps_)
-    ]
-    fall = np.mean(y**2) / 2 - model.train_scores_[-1]
-    assert np.abs(weights).sum() <= bounds.greedy_boosting_gauge_bound(4, 1.0, fall) * (1 + 1e-9)
-
-
-def test_smooth_step_needs_a_bound_on_the_outputs(regression):
-    X, y, *_ = regression
-    with pytest.raises(ValueError, match="step='smooth' requires output_bound"):
-        GradientBoostingRegressor(step="smooth").fit(X, y)
-    with pytest.raises(ValueError, match=r"output_bound=0\.01 is too small: the outputs"):
-        GradientBoostingRegressor(step="smooth", output_bound=0.01).fit(X, y)
-    relu = GradientBoostingRegressor(
-        ReLUUnitRegressor("inner_product"), step="smooth", learning_rate=1.0, n_estimators=30
-    ).fit(X, y)
-    assert (np.diff(relu.train_scores_) <= 0).all()
-    given = GradientBoostingRegressor(
-        ReLUUnitRegressor("inner_product"),
-        step="smooth",
-        learning_rate=1.0,
-        n_estimators=30,
-        output_bound=max(1.0, np.ptp(X, axis=0).max()),
-    ).fit(X, y)
-    np.testing.assert_array_equal(relu.steps_, given.steps_)
-
-
-@pytest.mark.parametrize("loss", [*REGRESSION, *BINARY])
-def test_algorithm_3_leaves_the_trees_as_they_were_fitted(regression, binary, loss):
-    """Algorithm 3 of [Shah]: least-squares trees of the negative gradient, with every loss."""
-    tree = DecisionTreeRegressor(max_depth=2, min_samples_leaf=5, random_state=0)
-    settings = {"loss": loss, "n_estimators": 5, "learning_rate": 0.5, "random_state": 0}
-    if loss in BINARY:
-        X, y, *_ = binary
-        model = GradientBoostingClassifier(tree, reoptimize_leaves=False, **settings).fit(X, y)
-        y = 2.0 * y - 1
-    else:
-        X, y, *_ = regression
-        model = GradientBoostingRegressor(tree, reoptimize_leaves=False, **settings).fit(X, y)
-    u = np.full(len(y), model.loss_.optimal_constant(y))
-    for member in model.estimators_[:, 0]:
-        seed = member.random_state
-        target = on_grid(-model.loss_.gradient(y, u))
-        plain = clone(tree).set_params(random_state=seed).fit(X, target)
-        np.testing.assert_array_equal(member.tree_.value, plain.tree_.value)
-        np.testing.assert_array_equal(member.tree_.threshold, plain.tree_.threshold)
-        u += 0.5 * plain.predict(X)
-    np.testing.assert_allclose(model._raw(X), u, rtol=1e-12)
-    np.testing.assert_array_equal(model.steps_, 0.5)
-    if loss != "squared_error":
-        model.set_params(reoptimize_leaves=True).fit(X, y)
-        assert np.abs(model._raw(X) - u).max() > 1e-3
-
-
-def test_algorithm_3_with_several_classes():
-    X, y = load_iris(return_X_y=True)
-    model = GradientBoostingClassifier(
-        DecisionTreeRegressor(max_depth=3),
-        reoptimize_leaves=False,
-        learning_rate=1.0,
-        n_estimators=2,
-        random_state=0,
-    ).fit(X, y)
-    target = on_grid((y == 1) - 1 / 3)
-    plain = clone(model.estimators_[0, 1]).fit(X, target)
-    np.testing.assert_allclose(model.estimators_[0, 1].tree_.value, plain.tree_.value, rtol=1e-9)
-    assert model.score(X, y) > 0.95
-
-
-def test_line_search_minimises_along_the_outputs(binary):
-    X, y, *_ = binary
-    model = GradientBoostingClassifier(
-        Ridge(), step="line_search", learning_rate=1.0, n_estimators=3
-    ).fit(X, y)
-    signs = 2.0 * y - 1
-    u = np.full(len(y), model.init_)
-    for member, b in zip(model.estimators_[:, 0], model.steps_):
-        psi = member.predict(X)
-        risks = [model.loss_.risk(signs, u + c * psi) for c in b * np.linspace(0, 2, 201)]
-        assert np.argmin(risks) == 100
-        u += b * psi
-
-
 def test_a_loss_and_a_learner_of_one_s_own(regression):
     class LogCosh:
         def value(self, y, u):
@@ -421,109 +195,6 @@ def test_init(regression, binary):
         GradientBoostingRegressor(init=KNeighborsRegressor()).fit(
             *regression[:2], np.ones(len(regression[1]))
         )
-
-
-@pytest.mark.parametrize("estimator", [None, DecisionStumpRegressor(), Ridge()])
-def test_subsample(regression, estimator):
-    X, y, *_ = regression
-    settings = {"subsample": 0.5, "n_estimators": 20, "random_state": 0}
-    model = GradientBoostingRegressor(estimator, **settings).fit(X, y)
-    again = GradientBoostingRegressor(estimator, **settings).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), again.predict(X))
-    whole = GradientBoostingRegressor(estimator, n_estimators=20, random_state=0).fit(X, y)
-    assert np.abs(model.predict(X) - whole.predict(X)).max() > 1e-3
-    assert model.score(X, y) > 0.3
-
-
-def test_leaves_of_a_subsample_come_from_its_rows():
-    X, y = np.arange(8.0)[:, None], np.array([0.0, 0, 0, 0, 1, 1, 1, 9])
-    model = GradientBoostingRegressor(
-        DecisionTreeRegressor(max_depth=1),
-        subsample=0.75,
-        n_estimators=1,
-        learning_rate=1.0,
-        init="zero",
-        random_state=1,
-    ).fit(X, y)
-    tree = model.estimators_[0, 0].tree_
-    assert tree.n_node_samples[0] == 6
-    leaves = tree.children_left < 0
-    assert leaves.sum() == 2
-    # The root's value is not re-optimised: it is still the mean of the rows that were drawn.
-    weighted = tree.n_node_samples[leaves] @ tree.value[leaves, 0, 0]
-    assert weighted == pytest.approx(6 * tree.value[0, 0, 0])
-
-
-@pytest.mark.parametrize("subsample", [1.0, 0.6])
-@pytest.mark.parametrize("early", [None, 1000])
-def test_warm_start_equals_one_fit(regression, subsample, early):
-    X, y, *_ = regression
-    settings = {"subsample": subsample, "random_state": 0, "n_iter_no_change": early}
-    whole = GradientBoostingRegressor(n_estimators=12, **settings).fit(X, y)
-    parts = GradientBoostingRegressor(n_estimators=5, warm_start=True, **settings).fit(X, y)
-    first = parts.estimators_[0, 0]
-    parts.set_params(n_estimators=12).fit(X, y)
-    assert parts.estimators_[0, 0] is first
-    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-10)
-    np.testing.assert_allclose(parts.train_scores_, whole.train_scores_, rtol=1e-10)
-    with pytest.raises(ValueError, match="n_estimators=3 is less than the 12"):
-        parts.set_params(n_estimators=3).fit(X, y)
-
-
-def test_warm_start_refuses_other_classes(binary):
-    X, y, *_ = binary
-    model = GradientBoostingClassifier(n_estimators=2, warm_start=True).fit(X, y)
-    with pytest.raises(ValueError, match="other classes"):
-        model.set_params(n_estimators=4).fit(X, y + 1)
-
-
-def test_early_stopping_on_rows_of_one_s_own(binary):
-    X, y, X_val, y_val = binary
-    model = GradientBoostingClassifier(
-        n_estimators=300, learning_rate=0.5, n_iter_no_change=5, tol=0, random_state=0
-    ).fit(X, y, X_val=X_val, y_val=y_val)
-    assert model.stop_reason_ == "early stopping"
-    assert model.n_estimators_ < 300
-    scores = model.validation_scores_
-    assert len(scores) == model.n_estimators_
-    assert min(scores[-5:]) >= min(scores[:-5])
-    by_hand = [model.loss_.risk(2.0 * y_val - 1, u) for u in model.staged_decision_function(X_val)]
-    np.testing.assert_allclose(scores, by_hand, rtol=1e-10)
-    n = model.n_estimators_
-    followed = GradientBoostingClassifier(n_estimators=n, learning_rate=0.5, random_state=0)
-    followed.fit(X, y, X_val=X_val, y_val=y_val)
-    np.testing.assert_allclose(followed.validation_scores_, scores, rtol=1e-12)
-    w = np.random.default_rng(0).uniform(size=len(y_val))
-    followed.fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=w)
-    assert followed.validation_scores_[-1] == pytest.approx(
-        followed.loss_.risk(2.0 * y_val - 1, followed.decision_function(X_val), w)
-    )
-
-
-def test_early_stopping_on_a_fraction(regression, binary):
-    X, y, *_ = regression
-    model = GradientBoostingRegressor(
-        n_estimators=500, learning_rate=0.5, n_iter_no_change=3, random_state=0
-    ).fit(X, y)
-    assert model.stop_reason_ == "early stopping"
-    assert len(model.validation_scores_) == model.n_estimators_ < 500
-    X, y, *_ = binary
-    stopped = GradientBoostingClassifier(n_iter_no_change=2, tol=1.0, random_state=0).fit(X, y)
-    assert stopped.n_estimators_ == 3
-
-
-def test_validation_rows_are_checked(regression, binary):
-    X, y, X_val, y_val = regression
-    model = GradientBoostingRegressor(n_estimators=2)
-    with pytest.raises(ValueError, match="X_val and y_val must be given together"):
-        model.fit(X, y, X_val=X_val)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        model.fit(X, y, X_val=X_val, y_val=y_val[:-1])
-    with pytest.raises(ValueError, match="y_val"):
-        model.fit(X, y, X_val=X_val, y_val=np.full(len(y_val), np.nan))
-    X, y, X_val, y_val = binary
-    with pytest.raises(ValueError, match="y_val has classes"):
-        GradientBoostingClassifier().fit(X, y, X_val=X_val, y_val=y_val + 5)
 
 
 def test_learning_rate_of_the_round(regression):

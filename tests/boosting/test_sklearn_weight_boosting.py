@@ -8,5 +8,10 @@ load(
     "sklearn.ensemble.tests.test_weight_boosting",
     {"AdaBoostClassifier": AdaBoostClassifier},
     globals(),
-    left_out=["test_iris", "test_sample_weights_infinite", "test_adaboost_decision_function"],
+    left_out=[
+        "test_iris",
+        "test_sample_weights_infinite",
+        "test_adaboost_decision_function",
+        "test_adaboostclassifier_without_sample_weight",
+    ],
 )

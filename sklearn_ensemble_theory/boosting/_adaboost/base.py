@@ -77,6 +77,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "algorithm": [StrOptions({"auto", "discrete", "mh", "real", "gentle"})],
+        "resample": ["boolean", StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
@@ -153,27 +154,29 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
     ) -> tuple[str, ClassTask | HammingTask, PreparedRounds]:
         """The algorithm, what the weak learner is fitted to, and the weak learner."""
         task: ClassTask | HammingTask
+        resample = self._resamples(estimator)
         if len(classes.labels) > 2 and self.algorithm != "discrete":
             algorithm = "mh" if self.algorithm == "auto" else self.algorithm
             task = HammingTask(*classes, CRITERION_OF[algorithm])
-            learner = prepare_rounds(estimator, X, weight, task)
+            learner = None if resample else prepare_rounds(estimator, X, weight, task)
             if learner is not None:
                 return algorithm, task, learner
             if self.algorithm != "auto":
                 name = type(estimator).__name__
+                has = "rows are drawn" if resample else f"{name} has one weight for each row"
                 raise ValueError(
                     f"estimator: algorithm={algorithm!r} with more than two classes (y has "
                     f"{len(classes.labels)}) requires a weak learner with a weight for each "
-                    f"row and class, such as DecisionStumpClassifier; {name} has one weight for "
-                    "each row. Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
+                    f"row and class, such as DecisionStumpClassifier, and no resampling; {has}. "
+                    "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
                     "this estimator."
                 )
         algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
         task = ClassTask(*classes, CRITERION_OF[algorithm])
-        learner = prepare_rounds(estimator, X, weight, task)
+        learner = None if resample else prepare_rounds(estimator, X, weight, task)
         if learner is None:
-            self._check_estimator(estimator)
-            options = CloneOptions(self.random_state, routed)
+            self._check_estimator(estimator, resample)
+            options = CloneOptions(self.random_state, routed, resample=resample)
             learner = clone_learner(estimator, X, None, task, options)
         return algorithm, task, learner
 
@@ -205,11 +208,19 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             )
         return _KeptRound(found[0], 1.0, stopped.error, 1.0, 1.0)
 
-    def _check_estimator(self, estimator: Any) -> None:
+    def _resamples(self, estimator: Any) -> bool:
+        """Whether the weak learners are fitted to rows drawn by the weights."""
+        if self.resample == "auto":
+            return not has_fit_parameter(estimator, "sample_weight")
+        return bool(self.resample)
+
+    def _check_estimator(self, estimator: Any, resample: bool) -> None:
         """Raise a ValueError where clones of the estimator cannot be used with the algorithm."""
         name = type(estimator).__name__
-        if not has_fit_parameter(estimator, "sample_weight"):
-            raise ValueError(f"estimator: {name} doesn't support sample_weight.")
+        if not resample and not has_fit_parameter(estimator, "sample_weight"):
+            raise ValueError(
+                f"estimator: {name} doesn't support sample_weight, which resample=False requires."
+            )
         if self.algorithm == "gentle":
             needed, fits = "regressor", is_regressor(estimator)
         else:

@@ -20,8 +20,8 @@ class AdaBoostClassifier(BaseAdaBoost):
     Parameters
     ----------
     estimator : object, default=None
-        The weak learner; its `fit` must support `sample_weight`. If None, it is
-        ``DecisionStumpClassifier()``, which sorts the features once for all rounds;
+        The weak learner; for one whose `fit` does not support `sample_weight`, see `resample`. If
+        None, it is ``DecisionStumpClassifier()``, which sorts the features once for all rounds;
         ``DecisionStumpClassifier(max_bins=255)`` bins them once. It must be a classifier for
         ``algorithm="discrete"``, a classifier with `predict_proba` for ``"real"``, and a regressor
         (of -1 and +1) for ``"gentle"``. Decision stumps can be used with all algorithms. For more
@@ -53,8 +53,14 @@ class AdaBoostClassifier(BaseAdaBoost):
         For more than two classes ``"real"`` and ``"gentle"`` have the weights of ``"mh"``, and
         stumps return a value for each side and class.
 
+    resample : bool or "auto", default="auto"
+        If True, each weak learner is fitted to n rows drawn with replacement, with the weights of
+        the round as probabilities, instead of to all rows under these weights (Freund and Schapire
+        1996). Its error and coefficient are those on all rows. ``"auto"`` does so only if the `fit`
+        of the weak learner does not support `sample_weight`; with False this is an error.
+
     random_state : int, RandomState instance or None, default=None
-        Seed of the weak learners that have a `random_state`.
+        Seed of the weak learners that have a `random_state`, and of the rows drawn.
 
     Attributes
     ----------
@@ -123,6 +129,9 @@ class AdaBoostClassifier(BaseAdaBoost):
 
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
+    Y. Freund and R. E. Schapire (1996). "Experiments with a new boosting algorithm". *Proceedings
+    of the 13th International Conference on Machine Learning*, 148-156.
+
     J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
     view of boosting". *The Annals of Statistics* 28, 337-407.
 
@@ -163,10 +172,12 @@ class AdaBoostClassifier(BaseAdaBoost):
         n_estimators: int = 50,
         learning_rate: float = 1.0,
         algorithm: Literal["auto", "discrete", "mh", "real", "gentle"] = "auto",
+        resample: bool | Literal["auto"] = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.algorithm = algorithm
+        self.resample = resample
         self.random_state = random_state

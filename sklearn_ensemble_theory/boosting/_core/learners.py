@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
+from sklearn_ensemble_theory._compat import check_method_params
 from sklearn_ensemble_theory._trees import is_tree, on_grid, single_precision
 from sklearn_ensemble_theory._weak_learners import (
     LeastSquaresTask,
@@ -49,6 +50,9 @@ class CloneOptions:
         False leaves the leaf values as the trees' own criterion set them.
     n_threads : int, default=1
         Threads of a round, where the fast path has more than one.
+    resample : bool, default=False
+        Classifiers, and regressors of labels, are fitted to n rows drawn with replacement by the
+        weights of the round, instead of under these weights.
     """
 
     random_state: Any = None
@@ -58,6 +62,7 @@ class CloneOptions:
     risk: Any = None
     reoptimise_leaves: bool = True
     n_threads: int = 1
+    resample: bool = False
 
 
 def weak_learner(
@@ -173,7 +178,7 @@ class Clones:
     ) -> None:
         self.estimator, self.X, self.sample_weight = estimator, X, sample_weight
         self.random_state = check_random_state(options.random_state)
-        self.fit_params = options.fit_params
+        self.fit_params, self.resample = options.fit_params, options.resample
         self.has_scale = outputs_have_scale(estimator)
         self.prepare(task, options)
 
@@ -184,6 +189,18 @@ class Clones:
         """A new clone, fitted."""
         member = seeded_clone(self.estimator, self.random_state)
         return member.fit(X, y, **options, **self.fit_params)
+
+    def fitted_under(self, weight: np.ndarray, y: np.ndarray) -> Any:
+        """A new clone, fitted to all rows under weights, or to rows drawn by them."""
+        if not self.resample:
+            return self.fitted(self.X, y, sample_weight=weight)
+        n = len(weight)
+        rows = np.sort(self.random_state.choice(n, n, p=weight / weight.sum()))
+        X, y = self.X[rows], y[rows]
+        if is_classifier(self.estimator) and np.all(y == y[0]):  # few classifiers accept one class
+            return DummyClassifier(strategy="most_frequent").fit(X, y)
+        member = seeded_clone(self.estimator, self.random_state)
+        return member.fit(X, y, **check_method_params(self.X, self.fit_params, indices=rows))
 
 
 class RegressorClones(Clones):
@@ -284,7 +301,7 @@ class LabelClones(Clones):
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
-        member = self.fitted(self.X, self.y, sample_weight=weight)
+        member = self.fitted_under(weight, self.y)
         return member, np.where(member.predict(self.X) == self.y, self.right, self.wrong)
 
 
@@ -297,7 +314,7 @@ class ProbabilityClones(Clones):
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
-        member = self.fitted(self.X, self.y, sample_weight=weight)
+        member = self.fitted_under(weight, self.y)
         return member, self.signs * probability_score(member, self.X, self.classes)
 
 
@@ -310,7 +327,7 @@ class MeanClones(Clones):
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, np.ndarray]:
-        member = self.fitted(self.X, self.signs, sample_weight=weight)
+        member = self.fitted_under(weight, self.signs)
         return member, self.signs * member.predict(self.X)
 
 

@@ -1,0 +1,1 @@
+"""Partitions of a box into cells of equal size."""

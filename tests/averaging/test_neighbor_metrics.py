@@ -1,0 +1,189 @@
+"""Bagged nearest neighbours: sets of neighbours, metrics and ties."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import pairwise_distances
+
+from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
+from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
+from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory.averaging._neighbors import search as _neighbor_search
+from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import merge_equal_rows
+
+from .neighbor_data import regression
+
+
+def reference(distances, Y, w):
+    """Row by row: sort, average the targets of exact ties, weigh; the rest to the overall mean."""
+    w = np.pad(w, (0, len(Y) - len(w)))
+    predictions = []
+    for row in np.round(distances, 9):
+        ranked = np.empty_like(Y)
+        order = np.argsort(row, kind="stable")
+        for value in np.unique(row):
+            tied = np.flatnonzero(row[order] == value)
+            ranked[tied] = Y[order[tied]].mean(axis=0)
+        predictions.append(w @ ranked + (1 - w.sum()) * Y.mean(axis=0))
+    return np.array(predictions)
+
+
+# --- neighbours, metrics, ties ----------------------------------------------------------------
+
+
+def canberra(a, b):
+    return np.sum(np.abs(a - b) / (np.abs(a) + np.abs(b) + 1e-300))
+
+
+@pytest.mark.parametrize(
+    ("metric", "params"),
+    [
+        ("minkowski", {"p": 2, "algorithm": "auto"}),
+        ("minkowski", {"p": 2, "algorithm": "kd_tree"}),
+        ("minkowski", {"p": 2, "algorithm": "ball_tree"}),
+        ("minkowski", {"p": 2, "algorithm": "brute"}),
+        ("minkowski", {"p": 3, "algorithm": "kd_tree"}),
+        ("minkowski", {"p": 2, "metric_params": {"w": np.array([1.0, 9.0, 4.0])}}),
+        ("manhattan", {"algorithm": "kd_tree"}),
+        ("chebyshev", {"algorithm": "kd_tree"}),
+        ("cosine", {}),
+        ("seuclidean", {"metric_params": {"V": np.array([1.0, 2.0, 0.5])}}),
+        (canberra, {}),
+    ],
+)
+@pytest.mark.parametrize("bootstrap", [False, True, "bernoulli"])
+def test_any_metric_and_algorithm_on_tied_data(metric, params, bootstrap):
+    """Small integers: equal rows, and distances that tie between different rows."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(150, 3)) + np.array([0, 0, 7])
+    y = rng.standard_normal((150, 2))
+    queries = rng.integers(-2, 3, size=(20, 3)) + np.array([0, 0, 7])
+    arguments = {"p": params["p"]} if "p" in params else {}
+    arguments.update(params.get("metric_params", {}))
+    distances = pairwise_distances(queries, X, metric=metric, **arguments)
+    model = Regressor(max_samples=30, bootstrap=bootstrap, metric=metric, **params).fit(X, y)
+    expected = reference(distances, y, model.weights_)
+    np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_ties_are_averaged_over_all_orders_of_the_tied_rows():
+    """Six rows in groups of two equal rows, two equal distances, one and one: all 720 orders."""
+    X = np.array([[1.0], [1.0], [-1.0], [2.0], [2.0], [-5.0]])
+    y = np.array([3.0, -7.0, 11.0, 0.5, 20.0, 100.0])
+    w = weights(6, 3)
+    query, predictions = 0.0, []
+    for order in itertools.permutations(range(6)):
+        order = np.array(order)
+        nearest = order[np.argsort(np.abs(X[order, 0] - query), kind="stable")]
+        predictions.append(w @ y[nearest[: len(w)]])
+    ours = Regressor(max_samples=3).fit(X, y).predict([[query]])
+    assert ours[0] == pytest.approx(np.mean(predictions), rel=1e-12)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("bootstrap", [False, True, "bernoulli"])
+def test_order_of_rows_does_not_matter(container, bootstrap):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(300, 3)).astype(float)
+    y = rng.standard_normal(300)
+    labels = rng.integers(0, 3, size=300)
+    queries = container(rng.integers(0, 4, size=(64, 3)).astype(float))
+    first = {}
+    for seed in range(4):
+        order = np.random.default_rng(seed).permutation(300)
+        for cls, target in ((Regressor, y), (Classifier, labels)):
+            for size in (0.1, "loo"):
+                model = cls(max_samples=size, bootstrap=bootstrap)
+                model.fit(container(X[order]), target[order])
+                proba = cls is Classifier
+                found = model.predict_proba(queries) if proba else model.predict(queries)
+                start = first.setdefault((cls, size), found)
+                np.testing.assert_allclose(found, start, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.1, 1 / 3, 0.7])
+def test_ties_survive_the_rounding_of_decimal_grids(step):
+    """Distances that are equal on paper differ in their last digits; they have to tie."""
+    grid = np.arange(-8, 9) * step
+    X = np.array(list(itertools.product(grid, grid)))
+    y = np.random.default_rng(0).standard_normal(len(X))
+    exact = pairwise_distances(np.rint(X[100:140] / step), np.rint(X / step))
+    model = Regressor(max_samples=20).fit(X, y)
+    expected = reference(exact, y, model.weights_)
+    np.testing.assert_allclose(model.predict(X[100:140]), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_a_tie_that_straddles_the_cut_is_taken_whole(merge, monkeypatch):
+    """400 rows at one distance, of which the weights reach only the first 18."""
+    rng = np.random.default_rng(0)
+    angle = np.arange(400) * (np.pi / 2)
+    ring = np.column_stack([np.cos(angle), np.sin(angle)]).round(9)
+    X = np.vstack([ring, 3 + rng.random((100, 2)), [[0.01, 0.0]]])
+    y = rng.standard_normal(len(X))
+    if not merge:
+        monkeypatch.setattr(
+            "sklearn_ensemble_theory.averaging._neighbors.ranked_targets.merge_equal_rows",
+            lambda X: (None, None),
+        )
+    model = Regressor(max_samples=0.5, weight_tol=1e-6).fit(X, y)
+    assert len(model.weights_) < 25
+    queries = np.array([[0.0, 0.0], [3.5, 3.5]])
+    expected = reference(pairwise_distances(queries, X), y, model.weights_)
+    np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-12)
+    tied = y[:400].mean()  # all but the first weight goes to the mean of the ring
+    rest = 1 - model.weights_[0] - model.mean_weight_
+    by_hand = model.weights_[0] * y[-1] + rest * tied + model.mean_weight_ * y.mean()
+    assert model.predict(queries)[0] == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_merging_equal_rows():
+    X = np.array([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0], [2.0, 3.0], [2.0, 3.0], [1.0, 0.0]])
+    first, point = merge_equal_rows(X)
+    np.testing.assert_array_equal(X[first][point], X)
+    assert len(first) == 3
+    assert merge_equal_rows(X[[0, 1, 5]]) == (None, None)
+    rng = np.random.default_rng(0)
+    large = rng.integers(0, 9, size=(5_000, 4)).astype(float)
+    first, point = merge_equal_rows(large)
+    np.testing.assert_array_equal(large[first][point], large)
+    assert len(first) == len(np.unique(large, axis=0))
+
+
+def test_merging_survives_rows_that_share_a_hash(monkeypatch):
+    X = np.array([[1.0], [2.0], [1.0], [3.0]])
+    real = np.unique
+
+    def collide(values, axis=None, **kwargs):
+        return real(np.zeros_like(values) if axis is None else values, axis=axis, **kwargs)
+
+    monkeypatch.setattr(np, "unique", collide)
+    first, point = merge_equal_rows(X)
+    np.testing.assert_array_equal(X[first][point], X)
+    assert len(first) == 3
+
+
+def test_a_row_written_twice_counts_twice():
+    X, y = regression(30)
+    twice = np.repeat(np.arange(30), 2)
+    model = Regressor(max_samples=0.2, bootstrap="bernoulli").fit(X[twice], y[twice])
+    queries = regression(10, seed=1)[0]
+    i = np.arange(30)
+    w = 0.8 ** (2 * i) * (1 - 0.8**2)  # the i-th row is hit by its first or its second copy
+    order = np.argsort(pairwise_distances(queries, X), axis=1)
+    expected = y[order] @ w + 0.8**60 * y.mean()
+    np.testing.assert_allclose(model.predict(queries), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("size", [0.1, "loo"])
+def test_small_blocks_change_nothing(size, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 6, size=(120, 2)).astype(float)
+    y = rng.standard_normal(120)
+    whole = Regressor(max_samples=size).fit(X, y)
+    monkeypatch.setattr(_neighbor_search, "BLOCK_ENTRIES", 100)
+    parts = Regressor(max_samples=size).fit(X, y)
+    assert parts.max_samples_ == whole.max_samples_
+    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-12)

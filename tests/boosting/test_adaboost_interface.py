@@ -1,0 +1,133 @@
+"""AdaBoost: margins, staged predictions, both routes, metadata and errors."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import GaussianNB
+
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    DecisionStumpClassifier,
+)
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+
+from .adaboost_data import ALGORITHMS, noisy
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_margins(algorithm):
+    X, y = noisy()
+    model = AdaBoostClassifier(n_estimators=30, algorithm=algorithm).fit(X, y)
+    margins = model.margins(X, y)
+    assert np.abs(margins).max() <= 1
+    np.testing.assert_array_equal(margins > 0, model.predict(X) == y)
+    if algorithm == "discrete":
+        np.testing.assert_allclose(2 * margins, y * model.decision_function(X))
+    with pytest.raises(ValueError, match="classes_"):
+        model.margins(X, y + 7)
+
+
+def test_margins_of_several_classes_are_differences_of_votes():
+    X, y = load_iris(return_X_y=True)
+    model = AdaBoostClassifier(n_estimators=20, algorithm="discrete").fit(X, y)
+    votes = np.zeros((150, 3))
+    for member, alpha in zip(model.estimators_, model.estimator_weights_):
+        votes[np.arange(150), member.predict(X)] += alpha / model.estimator_weights_.sum()
+    own = votes[np.arange(150), y]
+    votes[np.arange(150), y] = -1
+    np.testing.assert_allclose(model.margins(X, y), own - votes.max(axis=1), atol=1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_staged_methods_end_at_the_unstaged(algorithm):
+    X, y = noisy(100)
+    model = AdaBoostClassifier(n_estimators=7, algorithm=algorithm).fit(X, y)
+    for staged, whole in [
+        (model.staged_predict(X), model.predict(X)),
+        (model.staged_decision_function(X), model.decision_function(X)),
+        (model.staged_predict_proba(X), model.predict_proba(X)),
+        (model.staged_score(X, y), model.score(X, y)),
+    ]:
+        stages = list(staged)
+        assert len(stages) == 7
+        np.testing.assert_array_equal(stages[-1], whole)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
+
+
+def test_binned_stumps_are_close_to_exact_ones():
+    X, y = noisy(3000)
+    exact = AdaBoostClassifier(n_estimators=30).fit(X[:2500], y[:2500])
+    binned = AdaBoostClassifier(DecisionStumpClassifier(max_bins=64), n_estimators=30)
+    binned.fit(X[:2500], y[:2500])
+    assert abs(exact.score(X[2500:], y[2500:]) - binned.score(X[2500:], y[2500:])) < 0.03
+    assert all(isinstance(member, DecisionStumpClassifier) for member in binned.estimators_)
+    assert exact.training_error_bounds_[0] <= binned.training_error_bounds_[0] + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("estimator", "algorithm", "message"),
+    [
+        (Ridge(), "discrete", "requires a classifier; Ridge is not a classifier"),
+        (Ridge(), "real", "requires a classifier; Ridge is not a classifier"),
+        (GaussianNB(), "gentle", "requires a regressor; GaussianNB is not a regressor"),
+        (DummyClassifier(strategy="constant", constant=1), "discrete", "worse than random"),
+    ],
+)
+def test_wrong_parts_fail_by_name(estimator, algorithm, message):
+    X, y = noisy(60)
+    X, y = X[:40], np.repeat([1, 0], [19, 21])
+    with pytest.raises(ValueError, match=message):
+        AdaBoostClassifier(estimator, algorithm=algorithm).fit(X, y)
+
+
+def test_metadata_is_routed_to_the_learner():
+    from sklearn import config_context
+
+    class Asks(LogisticRegression):
+        def fit(self, X, y, sample_weight=None, colour=None):
+            self.colour_ = colour
+            return super().fit(X, y, sample_weight)
+
+    X, y = noisy(60)
+    with config_context(enable_metadata_routing=True):
+        learner = Asks().set_fit_request(colour=True, sample_weight=True)
+        model = AdaBoostClassifier(learner, n_estimators=3).fit(X, y, colour="red")
+        assert {member.colour_ for member in model.estimators_} == {"red"}
+    with pytest.raises(ValueError, match="colour"):
+        AdaBoostClassifier(Asks()).fit(X, y, colour="red")
+
+
+def test_feature_importances_name_the_learner_that_has_none():
+    X, y = noisy(60)
+    model = AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(X, y)
+    with pytest.raises(AttributeError, match="GaussianNB"):
+        _ = model.feature_importances_
+
+
+@pytest.mark.parametrize("max_bins", [None, 255])
+@pytest.mark.parametrize("data", ["linear", "squares", "few values"])
+def test_both_routes_give_the_same_ensemble(data, max_bins):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    if data == "linear":
+        y = X[:, :3].sum(axis=1) + rng.normal(size=3000) > 0
+    else:
+        y = (X[:, :3] ** 2).sum(axis=1) > 2.4
+    if data == "few values":
+        X = np.round(2 * X)
+    weight = rng.exponential(size=3000)
+    model = AdaBoostClassifier(DecisionStumpClassifier(max_bins=max_bins), n_estimators=20)
+    fitted = clone(model).fit(X, y, sample_weight=weight)
+    with numba_disabled():
+        other = clone(model).fit(X, y, sample_weight=weight)
+    for one, same in zip(fitted.estimators_, other.estimators_, strict=True):
+        assert (one.feature_, one.threshold_) == (same.feature_, same.threshold_)
+        assert (one.left_class_, one.right_class_) == (same.left_class_, same.right_class_)
+        assert one.training_error_ == pytest.approx(same.training_error_, abs=1e-12)
+        assert one.left_proba_ == pytest.approx(same.left_proba_, abs=1e-9)
+        assert one.right_proba_ == pytest.approx(same.right_proba_, abs=1e-9)
+    assert fitted.estimator_weights_ == pytest.approx(other.estimator_weights_, abs=1e-10)
+    assert np.array_equal(fitted.predict(X), other.predict(X))

@@ -1,0 +1,115 @@
+"""Gradient boosting: subsamples, warm starts, early stopping and validation rows."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from sklearn_ensemble_theory import (
+    DecisionStumpRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+
+
+@pytest.mark.parametrize("estimator", [None, DecisionStumpRegressor(), Ridge()])
+def test_subsample(regression, estimator):
+    X, y, *_ = regression
+    settings = {"subsample": 0.5, "n_estimators": 20, "random_state": 0}
+    model = GradientBoostingRegressor(estimator, **settings).fit(X, y)
+    again = GradientBoostingRegressor(estimator, **settings).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+    whole = GradientBoostingRegressor(estimator, n_estimators=20, random_state=0).fit(X, y)
+    assert np.abs(model.predict(X) - whole.predict(X)).max() > 1e-3
+    assert model.score(X, y) > 0.3
+
+
+def test_leaves_of_a_subsample_come_from_its_rows():
+    X, y = np.arange(8.0)[:, None], np.array([0.0, 0, 0, 0, 1, 1, 1, 9])
+    model = GradientBoostingRegressor(
+        DecisionTreeRegressor(max_depth=1),
+        subsample=0.75,
+        n_estimators=1,
+        learning_rate=1.0,
+        init="zero",
+        random_state=1,
+    ).fit(X, y)
+    tree = model.estimators_[0, 0].tree_
+    assert tree.n_node_samples[0] == 6
+    leaves = tree.children_left < 0
+    assert leaves.sum() == 2
+    # The root's value is not re-optimised: it is still the mean of the rows that were drawn.
+    weighted = tree.n_node_samples[leaves] @ tree.value[leaves, 0, 0]
+    assert weighted == pytest.approx(6 * tree.value[0, 0, 0])
+
+
+@pytest.mark.parametrize("subsample", [1.0, 0.6])
+@pytest.mark.parametrize("early", [None, 1000])
+def test_warm_start_equals_one_fit(regression, subsample, early):
+    X, y, *_ = regression
+    settings = {"subsample": subsample, "random_state": 0, "n_iter_no_change": early}
+    whole = GradientBoostingRegressor(n_estimators=12, **settings).fit(X, y)
+    parts = GradientBoostingRegressor(n_estimators=5, warm_start=True, **settings).fit(X, y)
+    first = parts.estimators_[0, 0]
+    parts.set_params(n_estimators=12).fit(X, y)
+    assert parts.estimators_[0, 0] is first
+    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-10)
+    np.testing.assert_allclose(parts.train_scores_, whole.train_scores_, rtol=1e-10)
+    with pytest.raises(ValueError, match="n_estimators=3 is less than the 12"):
+        parts.set_params(n_estimators=3).fit(X, y)
+
+
+def test_warm_start_refuses_other_classes(binary):
+    X, y, *_ = binary
+    model = GradientBoostingClassifier(n_estimators=2, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="other classes"):
+        model.set_params(n_estimators=4).fit(X, y + 1)
+
+
+def test_early_stopping_on_rows_of_one_s_own(binary):
+    X, y, X_val, y_val = binary
+    model = GradientBoostingClassifier(
+        n_estimators=300, learning_rate=0.5, n_iter_no_change=5, tol=0, random_state=0
+    ).fit(X, y, X_val=X_val, y_val=y_val)
+    assert model.stop_reason_ == "early stopping"
+    assert model.n_estimators_ < 300
+    scores = model.validation_scores_
+    assert len(scores) == model.n_estimators_
+    assert min(scores[-5:]) >= min(scores[:-5])
+    by_hand = [model.loss_.risk(2.0 * y_val - 1, u) for u in model.staged_decision_function(X_val)]
+    np.testing.assert_allclose(scores, by_hand, rtol=1e-10)
+    n = model.n_estimators_
+    followed = GradientBoostingClassifier(n_estimators=n, learning_rate=0.5, random_state=0)
+    followed.fit(X, y, X_val=X_val, y_val=y_val)
+    np.testing.assert_allclose(followed.validation_scores_, scores, rtol=1e-12)
+    w = np.random.default_rng(0).uniform(size=len(y_val))
+    followed.fit(X, y, X_val=X_val, y_val=y_val, sample_weight_val=w)
+    assert followed.validation_scores_[-1] == pytest.approx(
+        followed.loss_.risk(2.0 * y_val - 1, followed.decision_function(X_val), w)
+    )
+
+
+def test_early_stopping_on_a_fraction(regression, binary):
+    X, y, *_ = regression
+    model = GradientBoostingRegressor(
+        n_estimators=500, learning_rate=0.5, n_iter_no_change=3, random_state=0
+    ).fit(X, y)
+    assert model.stop_reason_ == "early stopping"
+    assert len(model.validation_scores_) == model.n_estimators_ < 500
+    X, y, *_ = binary
+    stopped = GradientBoostingClassifier(n_iter_no_change=2, tol=1.0, random_state=0).fit(X, y)
+    assert stopped.n_estimators_ == 3
+
+
+def test_validation_rows_are_checked(regression, binary):
+    X, y, X_val, y_val = regression
+    model = GradientBoostingRegressor(n_estimators=2)
+    with pytest.raises(ValueError, match="X_val and y_val must be given together"):
+        model.fit(X, y, X_val=X_val)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.fit(X, y, X_val=X_val, y_val=y_val[:-1])
+    with pytest.raises(ValueError, match="y_val"):
+        model.fit(X, y, X_val=X_val, y_val=np.full(len(y_val), np.nan))
+    X, y, X_val, y_val = binary
+    with pytest.raises(ValueError, match="y_val has classes"):
+        GradientBoostingClassifier().fit(X, y, X_val=X_val, y_val=y_val + 5)

@@ -1,0 +1,268 @@
+"""L2-boosting of stumps: data in chunks, memory, and what it refuses."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import (
+    KFold,
+    PredefinedSplit,
+)
+
+from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
+from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
+    CountedGram,
+    cut_offsets,
+    cut_sums,
+)
+
+from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_chunks_make_the_model_of_one_fit(weighted):
+    X, y = additive_data(n=500)
+    weight = np.random.default_rng(8).exponential(size=500) if weighted else None
+    model = L2BoostingRegressor(500, learning_rate=0.1, bin_edges=bin_edges_from_quantiles(X, 20))
+    whole = clone(model).fit(X, y, weight)
+    chunked = clone(model)
+    for rows in np.split(np.arange(500), [50, 51, 300]):
+        part = None if weight is None else weight[rows]
+        assert chunked.partial_fit(X[rows], y[rows], part) is chunked
+    np.testing.assert_array_equal(chunked.stump_features_, whole.stump_features_)
+    np.testing.assert_array_equal(chunked.stump_cuts_, whole.stump_cuts_)
+    np.testing.assert_allclose(chunked.predict(X), whole.predict(X), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(chunked.train_path_, whole.train_path_, rtol=1e-10)
+    assert chunked.intercept_ == pytest.approx(whole.intercept_, rel=1e-12)
+
+
+def test_chunks_with_cross_validation():
+    X, y = additive_data(n=300)
+    edges = bin_edges_from_quantiles(X, 12)
+    model = L2BoostingRegressor(
+        "cv", cv=KFold(3), max_estimators=200, learning_rate=0.1, bin_edges=edges
+    )
+    number = np.empty(300, dtype=int)
+    chunked = clone(model)
+    for rows in np.split(np.arange(300), [90, 150]):
+        for fold, (_, test) in enumerate(KFold(3).split(rows)):
+            number[rows[test]] = fold
+        chunked.partial_fit(X[rows], y[rows], refit=False)
+        with pytest.raises(NotFittedError):
+            chunked.predict(X)
+    chunked.partial_fit(X[:3], y[:3], np.array([1e-30] * 3))  # the first call that fits
+    whole = clone(model).set_params(cv=PredefinedSplit(number)).fit(X, y)
+    np.testing.assert_allclose(chunked.cv_path_, whole.cv_path_, rtol=1e-9)
+    assert chunked.n_estimators_ == whole.n_estimators_
+    with pytest.raises(ValueError, match="same number of folds"):
+        chunked.set_params(cv=4).partial_fit(X, y)
+
+
+def test_chunks_keep_the_bins_of_the_first(tmp_path):
+    X, y = additive_data(n=200)
+    model = L2BoostingRegressor(50, max_bins=9, learning_rate=0.1)
+    model.partial_fit(X[:100], y[:100])
+    np.testing.assert_equal(model.bin_edges_, bin_edges_from_quantiles(X[:100], 9))
+    resumed = pickle.loads(pickle.dumps(model))
+    for each in (model, resumed):
+        each.partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(resumed.predict(X), model.predict(X))
+    whole = clone(model).set_params(bin_edges=model.bin_edges_).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), whole.predict(X), atol=1e-10)
+    with pytest.raises(ValueError, match="3 features"):
+        model.partial_fit(X[:, :3], y)
+    assert clone(model).fit(X, y).fit(X, y) is not None
+    fitted = clone(model).fit(X[:50], y[:50])
+    with pytest.warns(UserWarning, match="starts again with this chunk"):
+        fitted.partial_fit(X[100:], y[100:])
+    anew = clone(model).partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(fitted.predict(X), anew.predict(X))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_chunks_with_huge_and_tiny_weights(size):
+    X, y = additive_data(n=100)
+    weight = np.random.default_rng(12).exponential(size=100)
+    model = L2BoostingRegressor(100, learning_rate=0.1, max_bins=8)
+    scaled, plain = clone(model), clone(model)
+    for rows in (slice(0, 50), slice(50, 100)):
+        scaled.partial_fit(X[rows], y[rows], size * weight[rows])
+        plain.partial_fit(X[rows], y[rows], weight[rows])
+    np.testing.assert_allclose(scaled.predict(X), plain.predict(X), rtol=0, atol=1e-12)
+
+
+def test_a_chunk_that_is_refused_changes_nothing():
+    X, y = additive_data(n=100)
+    model = L2BoostingRegressor(20).partial_fit(X, y)
+    expected = clone(model).partial_fit(X, y).partial_fit(X, y).predict(X)
+    with pytest.raises(ValueError, match="too large compared with the first chunk"):
+        model.partial_fit(X, y * 1e300)
+    with pytest.raises(ValueError, match="too large compared with the first chunk"):
+        model.partial_fit(X, y, np.full(100, 1e200))
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(X, y * np.nan)
+    np.testing.assert_array_equal(model.partial_fit(X, y).predict(X), expected)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """The groups that have been counted, in order."""
+    groups = []
+    by_cut, by_feature = CountedGram._count_cut, CountedGram._count_feature
+
+    def count_cut(self, k):
+        groups.append(k)
+        return by_cut(self, k)
+
+    def count_feature(self, j):
+        groups.append(self.n_cuts + j)
+        return by_feature(self, j)
+
+    monkeypatch.setattr(CountedGram, "_count_cut", count_cut)
+    monkeypatch.setattr(CountedGram, "_count_feature", count_feature)
+    return groups
+
+
+@pytest.mark.parametrize("n_estimators", [500, "cv"])
+@pytest.mark.parametrize("cuts_kept", [1, 20, 40])
+def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
+    X, y = additive_data(p=6)
+    model = L2BoostingRegressor(
+        n_estimators, max_estimators=500, learning_rate=0.1, max_bins=16, cv=3
+    )
+    ample = clone(model).fit(X, y)
+    assert len(counted) == len(set(counted)) <= 6
+    once = len(counted)
+    copies = 2 if n_estimators == 500 else 5
+    tight = clone(model).set_params(max_memory=(cuts_kept + 0.5) * copies * 90 * 8 / 2**20)
+    tight.fit(X, y)
+    assert len(counted) > 2 * once + 5
+    np.testing.assert_array_equal(tight.stump_cuts_, ample.stump_cuts_)
+    np.testing.assert_array_equal(tight.predict(X), ample.predict(X))
+    with pytest.raises(ValueError, match=r"max_memory=0\.001 MiB is less than"):
+        clone(model).set_params(max_memory=0.001).fit(X, y)
+    with pytest.raises(ValueError, match="sums over all pairs of the 90 cuts"):
+        clone(tight).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_counted_by_feature_by_cut_and_over_rows(n_folds, weighted):
+    rng = np.random.default_rng(10)
+    X = np.column_stack([rng.standard_normal((80, 3)), np.ones(80), rng.random(80) < 0.3])
+    edges = [*bin_edges_from_quantiles(X[:, :3], 6), *bin_edges_from_quantiles(X[:, 3:], 9)]
+    edges[1] = edges[1][:2]
+    weight = rng.exponential(size=80) if weighted else None
+    folds = rng.integers(0, n_folds, 80) if n_folds > 1 else None
+    codes, offsets = bin_codes(X, edges), cut_offsets(edges)
+    rows = {"sample_weight": weight, "folds": folds}
+    y = rng.standard_normal(80)
+    sums = cut_sums(codes, offsets, y, n_folds=n_folds, **rows)
+    left, _ = left_of_cuts(X, edges)
+    for fold in range(n_folds):
+        w = np.ones(80) if weight is None else weight
+        w = w if folds is None else w * (folds == fold)
+        np.testing.assert_allclose(sums.left_weight[fold], w @ left, rtol=1e-12)
+        np.testing.assert_allclose(sums.left_y[fold], (w * y) @ left, rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(
+            [sums.weight[fold], sums.y[fold], sums.yy[fold]], [w.sum(), w @ y, w @ y**2]
+        )
+        gram = CountedGram(codes, offsets, sums.left_weight, **rows)
+        products = left.T @ (w[:, None] * left)
+        for group in range(gram.n_cuts + len(edges)):
+            expected = products[gram.cuts_of(group)]
+            np.testing.assert_allclose(gram.block(group)[fold], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_whole_features_are_counted_once_that_pays(counted):
+    X, y = additive_data(n=400, p=10)
+    left, right = (L2BoostingRegressor(n, learning_rate=0.1, max_bins=255) for n in (3, 2000))
+    left.fit(X, y)
+    assert counted
+    assert all(group < 2540 for group in counted)
+    counted.clear()
+    right.fit(X, y)
+    whole = [group - 2540 for group in counted if group >= 2540]
+    assert set(whole) & {0, 1, 2}
+    for j in whole:  # no cut of its own after that
+        after = counted[counted.index(2540 + j) + 1 :]
+        assert not any(254 * j <= group < 254 * (j + 1) for group in after)
+
+
+@pytest.mark.parametrize("n_estimators", [300, "cv"])
+def test_few_rows_and_many_cuts(n_estimators):
+    """More columns than rows: cuts are counted one by one, here few at a time."""
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((60, 200))
+    y = np.sign(X[:, 7]) + X[:, 70] + 0.1 * rng.standard_normal(60)
+    model = L2BoostingRegressor(n_estimators, max_estimators=300, learning_rate=0.1, cv=3).fit(X, y)
+    path, _ = plain_l2_boosting(X, y, model.bin_edges_, 0.1, model.n_estimators_)
+    np.testing.assert_allclose(model.predict(X), path[-1], rtol=0, atol=1e-8)
+    tight = clone(model).set_params(max_memory=2.0).fit(X, y)
+    np.testing.assert_array_equal(tight.predict(X), model.predict(X))
+
+
+def test_features_that_are_never_chosen_are_never_counted(counted):
+    rng = np.random.default_rng(9)
+    X = rng.standard_normal((400, 10))
+    y = 10 * X[:, 3] + rng.standard_normal(400)
+    L2BoostingRegressor(20, learning_rate=0.1, max_bins=16).fit(X, y)
+    assert counted == [150 + 3]
+
+
+def test_memory_beside_X():
+    """No copy of X, in either order: bins of one byte and a few columns at a time."""
+    X, y = additive_data(n=60_000, p=20)
+    L2BoostingRegressor(2).fit(X[:50], y[:50])
+    for order in "CF":
+        data = np.asarray(X, order=order)
+        tracemalloc.start()
+        L2BoostingRegressor(1000, max_bins=16).fit(data, y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.8 * X.nbytes
+
+
+def test_verbose_prints_progress(capsys):
+    X, y = additive_data(n=60)
+    model = L2BoostingRegressor("cv", max_estimators=20, cv=2)
+    model.fit(X, y)
+    assert capsys.readouterr() == ("", "")
+    model.set_params(verbose=1).fit(X, y)
+    out, err = capsys.readouterr()
+    assert err == ""  # scikit-learn prints to standard output
+    assert "L2BoostingRegressor, fold 2 of 2: 20/20 rounds" in out
+    assert "rounds have the least mean error over the folds" in out
+    X = np.arange(6.0)[:, None]
+    L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
+    assert "1/50 rounds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_compiled_and_array_loops_give_the_same_sums(weighted, n_folds):
+    rng = np.random.default_rng(0)
+    n, n_cuts = 500, np.array([3, 0, 7, 300])
+    codes = np.asfortranarray(rng.integers(n_cuts + 1, size=(n, 4)).astype(np.uint16))
+    offsets = np.concatenate([[0], np.cumsum(n_cuts)])
+    y = rng.standard_normal(n)
+    options = {
+        "sample_weight": rng.random(n) if weighted else None,
+        "folds": rng.integers(n_folds, size=n, dtype=np.uint8) if n_folds > 1 else None,
+    }
+
+    def sums_and_tables():
+        sums = cut_sums(codes, offsets, y, n_folds=n_folds, **options)
+        gram = CountedGram(codes, offsets, sums.left_weight, **options)
+        return sums.left_weight, sums.left_y, *gram._tables(0, [2, 3]), *gram._tables(3, [0])
+
+    fast = sums_and_tables()
+    with numba_disabled():
+        slow = sums_and_tables()
+    for mine, other in zip(fast, slow, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)

@@ -1,0 +1,208 @@
+"""Errors in the sources on smoothing and vanishing learning rates, listed in docs/errata.md."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.interpolate import BSpline
+from scipy.linalg import expm
+from scipy.optimize import brentq
+
+from .errata_parts import within
+
+
+@pytest.fixture
+def linear_boosting():
+    """A symmetric smoother S with eigenvalues in (0, 1), a target f, and draws of both samples."""
+    rng = np.random.default_rng(0)
+    n, sigma, t, draws = 10, 0.3, 1.5, 20000
+    vectors, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    mu = np.linspace(0.02, 0.9, n)
+    f = np.sin(np.arange(n))
+    f -= f.mean()
+    Y, fresh = f + sigma * rng.standard_normal((2, draws, n))
+    return vectors, mu, f, sigma, t, Y, fresh
+
+
+def boosted(vectors, mu, t, Y, start):
+    """The limit of linear L2-boosting on the training rows: start + (I - exp(-tS)) (Y - start)."""
+    residual = (Y - start) @ vectors * np.exp(-t * mu) @ vectors.T
+    return Y - residual
+
+
+def test_linear_boosting_training_error_is_squared(linear_boosting):
+    """[Dombry and Esstafa, proposition 2.12 i)], proof, prints (1/n)|exp(-tS) Y~|, not squared."""
+    vectors, mu, _, _, t, Y, _ = linear_boosting
+    Y = Y[0]
+    residual = Y - boosted(vectors, mu, t, Y, Y.mean())
+    decayed = expm(-t * (vectors * mu) @ vectors.T) @ (Y - Y.mean())
+    training_error = np.mean(residual**2)
+    assert training_error == pytest.approx(np.sum(decayed**2) / len(Y), rel=1e-12)
+    assert abs(training_error - np.linalg.norm(decayed) / len(Y)) > 0.1 * training_error
+
+
+def test_linear_boosting_prediction_variance(linear_boosting):
+    """[Dombry and Esstafa, proposition 2.15], proof, prints Var without sigma^2 in one term."""
+    vectors, mu, f, sigma, t, Y, _ = linear_boosting
+    n = len(f)
+    g = np.random.default_rng(1).dirichlet(np.ones(n))  # (g_i(x'))_i, of sum 1
+    weights = vectors @ ((1 - np.exp(-t * mu)) / mu * (vectors.T @ g))  # S^-1 (I - e^{-tS}) g
+    mean = Y.mean(axis=1, keepdims=True)
+    predictions = mean[:, 0] + (Y - mean) @ weights
+    expectation = f.mean() + (f - f.mean()) @ weights
+    term = np.sum((weights - weights.mean()) ** 2)  # with the centring J
+    squares = (predictions - expectation) ** 2
+    assert within(squares, sigma**2 / n + sigma**2 * term)
+    assert not within(squares, sigma**2 / n + term, 30)
+
+
+def test_linear_boosting_test_error(linear_boosting):
+    """[Dombry and Esstafa, proposition 2.13 i)] prints var_test without the sigma^2 of Y'."""
+    vectors, mu, f, sigma, t, Y, fresh = linear_boosting
+    n = len(f)
+    S, J = (vectors * mu) @ vectors.T, np.eye(n) - 1 / n
+    decay = expm(-t * S)
+    centred = f - f.mean()
+    fitted = boosted(vectors, mu, t, Y, Y.mean(axis=1, keepdims=True))
+    errors = np.mean((fresh - fitted) ** 2, axis=1)
+    growth = np.eye(n) - decay
+    printed = np.sum((decay @ centred) ** 2) / n
+    printed += sigma**2 / n * (1 + np.trace(growth @ J @ growth.T))
+    assert within(errors, printed + sigma**2)
+    assert not within(errors, printed, 30)
+
+    # ii), in the eigenbasis, is the corrected i).
+    spectral = np.sum((vectors.T @ centred) ** 2 * np.exp(-2 * t * mu)) / n
+    norms = np.sum((J @ vectors) ** 2, axis=0)
+    spectral += sigma**2 * (1 + 1 / n + np.sum(norms * (1 - np.exp(-t * mu)) ** 2) / n)
+    assert spectral == pytest.approx(printed + sigma**2)
+
+
+def test_linear_boosting_residual_sign(linear_boosting):
+    """[Dombry and Esstafa, proposition 2.13], proof, prints R' = Y' + mean(Y); it is - mean(Y)."""
+    vectors, mu, _, _, t, Y, fresh = linear_boosting
+    Y, fresh = Y[:5] + 2, fresh[:5] + 2
+    mean = Y.mean(axis=1, keepdims=True)
+    decayed = (Y - mean) @ expm(-t * (vectors * mu) @ vectors.T)
+    residual = fresh - boosted(vectors, mu, t, Y, mean)
+    np.testing.assert_allclose(residual, fresh - mean + decayed - (Y - mean), atol=1e-12)
+    assert np.abs(residual - (fresh + mean + decayed - (Y - mean))).min() > 3
+
+
+def test_linear_boosting_from_zero(linear_boosting):
+    """[Dombry and Esstafa, remark 2.14] prints sigma^2/n and a sum of exp(-2t mu), from zero.
+
+    The new observation brings sigma^2, and the fit (sigma^2/n) sum (1 - exp(-t mu))^2. The start
+    from the mean is then not always the better one: here f has mean 0, and the zero start wins.
+    """
+    vectors, mu, f, sigma, t, Y, fresh = linear_boosting
+    n = len(f)
+    errors = np.mean((fresh - boosted(vectors, mu, t, Y, 0.0)) ** 2, axis=1)
+    bias = np.sum((vectors.T @ f) ** 2 * np.exp(-2 * t * mu)) / n
+    corrected = bias + sigma**2 + sigma**2 / n * np.sum((1 - np.exp(-t * mu)) ** 2)
+    printed = bias + sigma**2 / n + sigma**2 / n * np.sum(np.exp(-2 * t * mu))
+    assert within(errors, corrected)
+    assert not within(errors, printed, 30)
+
+    from_mean = boosted(vectors, mu, t, Y, Y.mean(axis=1, keepdims=True))
+    difference = np.mean((fresh - from_mean) ** 2, axis=1) - errors
+    exact = sigma**2 / n * (1 - np.sum(vectors.sum(axis=0) ** 2 / n * (1 - np.exp(-t * mu)) ** 2))
+    assert exact > 0
+    assert within(difference, exact)
+
+
+def test_stochastic_boosting_matrix_orientation():
+    """[Dombry and Esstafa, eq. (20)] prints S_ij = g_i(x_j); it is g_j(x_i), as in (6)."""
+    rng = np.random.default_rng(0)
+    x, new = np.array([0.1, 0.2, 0.35, 0.6, 0.9]), 0.5
+    Y, rate, rounds = rng.standard_normal(5), 0.4, 6
+    rows = [[0, 2, 3], [1, 2, 4]]  # the two values of xi, equally likely
+
+    def weights_at(points, kept):
+        """(g_1, ..., g_n)(point, xi) of Nadaraya-Watson on the rows `kept`, one row a point."""
+        kernel = np.zeros((len(points), len(x)))
+        kernel[:, kept] = np.exp(-((points[:, None] - x[kept]) ** 2) / 0.02)
+        return kernel / kernel.sum(axis=1, keepdims=True)
+
+    points = np.append(x, new)
+    G = [weights_at(points, kept) for kept in rows]
+    average = np.zeros(len(points))
+    for path in itertools.product([0, 1], repeat=rounds):  # every sequence of subsamples
+        F = np.full(len(points), Y.mean())
+        for xi in path:
+            F = F + rate * G[xi] @ (Y - F[:-1])
+        average += F / 2**rounds
+
+    mean_G = (G[0] + G[1]) / 2
+    S = mean_G[:-1]  # S_ij = g_j(x_i)
+
+    def expected(S):
+        powers = [np.linalg.matrix_power(np.eye(5) - rate * S, j) for j in range(rounds)]
+        return Y.mean() + mean_G @ (rate * sum(powers) @ (Y - Y.mean()))  # (21) with (7)
+
+    np.testing.assert_allclose(expected(S), average, atol=1e-12)
+    assert np.abs(expected(S.T) - average).max() > 0.05
+
+
+def penalised_spline(x, y, r, nu, degree, continuity):
+    """The least of sum (y - L(x))^2 + nu int (L^(r))^2 over splines with knots at x, and its L."""
+    inside = np.repeat(x, degree - continuity)
+    knots = np.r_[np.zeros(degree + 1), inside, np.ones(degree + 1)]
+    basis = BSpline(knots, np.eye(len(knots) - degree - 1), degree)
+    nodes, weights = np.polynomial.legendre.leggauss(degree + 1)
+    ends = np.r_[0.0, x, 1.0]
+    half = np.diff(ends) / 2
+    u = (half[:, None] * nodes + (ends[:-1] + half)[:, None]).ravel()
+    scale = np.sqrt(nu * (half[:, None] * weights).ravel())
+    system = np.vstack([basis(x), scale[:, None] * basis.derivative(r)(u)])
+    target = np.r_[y, np.zeros(len(u))]
+    coefficients = np.linalg.lstsq(system, target, rcond=1e-14)[0]
+    return np.sum((system @ coefficients - target) ** 2), BSpline(knots, coefficients, degree)
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_smoothing_spline_degree(r):
+    """[Dombry and Esstafa, example 2.4] prints degree r + 1; a smoothing spline has 2r - 1.
+
+    The least value over a space that holds both (degree 2r + 1, no smoother than the penalty asks)
+    is reached with degree 2r - 1. At r = 2 the two numbers are one; at r = 3 pieces of degree 4
+    cannot reach it, however roughly they are joined; at r = 1 the pieces are straight lines.
+    """
+    x = np.linspace(0.05, 0.95, 7)
+    y = np.random.default_rng(0).standard_normal(7)
+    nu = {1: 1e-2, 2: 1e-4, 3: 1e-7}[r]
+    least, _ = penalised_spline(x, y, r, nu, 2 * r + 1, r - 1)
+    corrected, _ = penalised_spline(x, y, r, nu, 2 * r - 1, 2 * r - 2)
+    printed, spline = penalised_spline(x, y, r, nu, r + 1, r - 1)
+    assert least > 0.01
+    assert corrected == pytest.approx(least, rel=1e-8)
+    if r == 3:
+        assert printed > 1.01 * least
+    if r == 1:
+        thirds = x[:-1] + np.outer([0.1, 0.5, 0.9], np.diff(x))
+        first, middle, last = spline(thirds)
+        np.testing.assert_allclose(first + last - 2 * middle, 0, atol=1e-10)
+
+
+def test_smoothing_spline_sixtieth_eigenvalue():
+    """[Dombry and Esstafa, §4] prints mu_60 near 6e-7; a knot at every point gives about 6e-6."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(15):
+        x = np.sort(rng.uniform(-1, 1, 100))
+        gap = np.diff(x)
+        second = np.zeros((100, 98))  # second differences, and Reinsch's matrix of the integrals
+        for j in range(98):
+            second[j : j + 3, j] = 1 / gap[j], -1 / gap[j] - 1 / gap[j + 1], 1 / gap[j + 1]
+        integrals = np.diag((gap[:-1] + gap[1:]) / 3) + np.diag(gap[1:-1] / 6, 1)
+        integrals += np.diag(gap[1:-1] / 6, -1)
+        penalty = np.linalg.eigvalsh(second @ np.linalg.solve(integrals, second.T))
+        penalty[:2] = 0.0  # constants and straight lines
+
+        def degrees_of_freedom(log_nu, penalty=penalty):
+            return np.sum(1 / (1 + np.exp(log_nu) * penalty))
+
+        log_nu = brentq(lambda v: degrees_of_freedom(v) - 5, -25, 10)
+        found.append(1 / (1 + np.exp(log_nu) * penalty[59]))
+    assert min(found) > 4 * 6e-7
+    assert np.median(found) == pytest.approx(6e-6, rel=0.3)
