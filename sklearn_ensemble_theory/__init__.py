@@ -19,6 +19,7 @@ from sklearn_ensemble_theory.boosting import (
     L2BoostingRegressor,
     MatchingPursuitRegressor,
 )
+from sklearn_ensemble_theory.combining import VotingClassifier, VotingRegressor
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
@@ -53,6 +54,8 @@ __all__ = [
     "RandomForestRegressor",
     "ReLUUnitRegressor",
     "SmoothingSplineRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",
     "show_versions",
