@@ -19,7 +19,12 @@ from sklearn_ensemble_theory.boosting import (
     L2BoostingRegressor,
     MatchingPursuitRegressor,
 )
-from sklearn_ensemble_theory.combining import VotingClassifier, VotingRegressor
+from sklearn_ensemble_theory.combining import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
@@ -54,6 +59,8 @@ __all__ = [
     "RandomForestRegressor",
     "ReLUUnitRegressor",
     "SmoothingSplineRegressor",
+    "StackingClassifier",
+    "StackingRegressor",
     "VotingClassifier",
     "VotingRegressor",
     "__version__",

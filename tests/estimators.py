@@ -28,6 +28,8 @@ CLASSIFIERS = [
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
     "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
+    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
+    "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
     "VotingRegressor": {"estimators": REGRESSORS},
 }

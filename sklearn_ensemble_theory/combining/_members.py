@@ -1,5 +1,6 @@
 """Ensembles of named members of different kinds: parameters, checks and the fit of one member."""
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, Self
 
@@ -27,6 +28,7 @@ __all__ = [
     "kept_members",
     "member_parameters",
     "raise_named",
+    "refuse_unweighted",
 ]
 
 DROPPED = "drop"
@@ -249,12 +251,29 @@ def fit_named(
     except Exception as error:
         refused = "unexpected keyword argument 'sample_weight'" in str(error)
         if isinstance(error, TypeError) and refused and not routing_enabled():
-            raise TypeError(
-                f"Underlying estimator {type(estimator).__name__} does not support sample weights. "
-                f"It is the member {name!r}."
-            ) from error
+            raise no_weights(estimator, name) from error
         raise_named(error, name, place)
     return estimator
+
+
+def refuse_unweighted(estimator: Any, name: str) -> None:
+    """Raise an error, before any fit, if the `fit` of a member cannot take `sample_weight`."""
+    if routing_enabled():
+        return
+    try:
+        known = inspect.signature(estimator.fit).parameters
+    except (TypeError, ValueError):  # no signature
+        return
+    if "sample_weight" in known or any(p.kind is p.VAR_KEYWORD for p in known.values()):
+        return
+    raise no_weights(estimator, name)
+
+
+def no_weights(estimator: Any, name: str) -> TypeError:
+    return TypeError(
+        f"Underlying estimator {type(estimator).__name__} does not support sample weights. "
+        f"It is the member {name!r}."
+    )
 
 
 def raise_named(error: Exception, name: str, place: str) -> None:

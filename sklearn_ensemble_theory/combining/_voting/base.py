@@ -20,6 +20,7 @@ from sklearn_ensemble_theory.combining._members import (
     is_dropped,
     kept_members,
     member_parameters,
+    refuse_unweighted,
 )
 
 
@@ -64,6 +65,9 @@ class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
                 check_is_fitted(member)
                 self._check_prefit(name, member, description)
         else:
+            if kept is not None:
+                for name, member in kept_pairs:
+                    refuse_unweighted(member, name)
             rows = slice(None) if kept is None else kept.rows
             params = member_parameters(sample_weight, fit_params, X_given, rows)
             routed = self._routed(names, params)
