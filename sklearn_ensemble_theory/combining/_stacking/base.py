@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sparse
 from sklearn.base import TransformerMixin, clone, is_classifier
+from sklearn.metrics import get_scorer_names
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -59,7 +60,7 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
         "weights": [None, StrOptions(set(WEIGHTS))],
         "radius": [Interval(Real, 0, None, closed="neither")],
         "positive": ["boolean"],
-        "scoring": [None, str, callable],
+        "scoring": [None, StrOptions(set(get_scorer_names())), callable],
         "n_selections": [Interval(Integral, 1, None, closed="left")],
         "n_bags": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
