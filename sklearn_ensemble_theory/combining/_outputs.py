@@ -1,5 +1,7 @@
 """Targets of one or several columns, and predictions for them in one form."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import assert_all_finite, check_array
@@ -9,9 +11,9 @@ from sklearn.utils.validation import column_or_1d
 __all__ = ["aligned_columns", "checked_labels", "checked_targets"]
 
 
-def checked_targets(y: ArrayLike) -> np.ndarray:
+def checked_targets(y: Any) -> np.ndarray:
     """Targets of shape (n,), or (n, n_outputs) for more than one output."""
-    y = np.asarray(y) if not hasattr(y, "shape") else y
+    y = y if hasattr(y, "shape") else np.asarray(y)
     if y.ndim == 2 and y.shape[1] > 1:
         return check_array(y, dtype="numeric", input_name="y")
     return column_or_1d(y, warn=True)

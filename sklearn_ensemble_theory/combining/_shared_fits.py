@@ -17,7 +17,8 @@ def distinct_members(members: list[Any]) -> tuple[list[int], list[int]]:
     randomness of their own: every `random_state` is a number.
     """
     known: dict[Any, int] = {}
-    first, place = [], []
+    first: list[int] = []
+    place: list[int] = []
     for position, member in enumerate(members):
         key = _identity(member)
         if key not in known:

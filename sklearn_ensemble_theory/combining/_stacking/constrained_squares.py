@@ -113,7 +113,8 @@ def nonnegative_least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
             new[falling & (new <= TOLERANCE * new.max())] = 0.0
             w[used] = new
             used = [i for i, value in zip(used, new) if value > 0]
-            solution = _basic_solution(U[:, used], b)
+            remaining = _basic_solution(U[:, used], b)
+            solution = w[used] if remaining is None else remaining
         w[:] = 0.0
         w[used] = solution
     return w / scale
@@ -187,7 +188,7 @@ def _l2(factor: np.ndarray, radius: float, positive: bool) -> np.ndarray:
 
     def excess(log_penalty: float) -> float:
         norm = np.linalg.norm(path(size**2 * np.exp(log_penalty)))
-        return norm - radius
+        return float(norm) - radius
 
     if excess(low) <= 0:
         return path(size**2 * np.exp(low))

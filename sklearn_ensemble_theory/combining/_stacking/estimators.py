@@ -9,12 +9,12 @@ from sklearn_ensemble_theory._compat import StrOptions
 from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
 from sklearn_ensemble_theory.combining._stacking.base import METHODS, BaseStacking
 from sklearn_ensemble_theory.combining._stacking.stacked_predictions import (
-    StackedClassesMixin,
-    StackedValuesMixin,
+    StackedClasses,
+    StackedValues,
 )
 
 
-class StackingClassifier(StackedClassesMixin, ClassifierMixin, BaseStacking):
+class StackingClassifier(ClassifierMixin, StackedClasses):
     """Combination of classifiers that is learned from their held-out predictions.
 
     Parameters
@@ -211,7 +211,7 @@ class StackingClassifier(StackedClassesMixin, ClassifierMixin, BaseStacking):
         self.random_state = random_state
 
 
-class StackingRegressor(StackedValuesMixin, RegressorMixin, BaseStacking):
+class StackingRegressor(RegressorMixin, StackedValues):
     """Combination of regressors that is learned from their held-out predictions.
 
     Parameters

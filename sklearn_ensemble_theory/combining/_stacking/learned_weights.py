@@ -68,7 +68,7 @@ class LearnedWeightsMixin:
         targets, shares = y[rows], normalised_weights(weight[rows], len(rows))
         tables = self._candidate_tables(held_out.predictions, description)
         columns = [targets] if targets.ndim == 1 else list(targets.T)
-        risk_of = HELD_OUT_RISKS[self._risk_name()]
+        risk_of: Any = HELD_OUT_RISKS[self._risk_name()]
         rng = check_random_state(self.random_state)
         weights, gaps, risks = [], [], []
         scored = weight[rows] if np.ptp(weight) > 0 else None

@@ -15,9 +15,9 @@ from sklearn_ensemble_theory._compat import fit_context, raise_for_params, routi
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
 from sklearn_ensemble_theory.combining._members import is_dropped
 from sklearn_ensemble_theory.combining._outputs import checked_labels, checked_targets
-from sklearn_ensemble_theory.combining._stacking.base import METHODS, first_method
+from sklearn_ensemble_theory.combining._stacking.base import METHODS, BaseStacking, first_method
 
-__all__ = ["StackedClassesMixin", "StackedValuesMixin"]
+__all__ = ["StackedClasses", "StackedValues"]
 
 
 def _final_has(name: str, with_weights: bool = True) -> Callable[[Any], bool]:
@@ -44,7 +44,7 @@ def _predict_params(stack: Any, params: dict[str, Any]) -> dict[str, Any]:
     return params
 
 
-class StackedValuesMixin:
+class StackedValues(BaseStacking):
     """Stacks that predict numbers."""
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -164,7 +164,7 @@ class StackedValuesMixin:
         return mixed[0] if len(mixed) == 1 else np.column_stack(mixed)
 
 
-class StackedClassesMixin:
+class StackedClasses(BaseStacking):
     """Stacks that predict classes."""
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -325,6 +325,7 @@ class StackedClassesMixin:
         Cost: a prediction of each member, with learned weights of those with a weight other than 0.
         """
         check_is_fitted(self)
+        proba: Any
         if self.weights is None:
             proba = self.final_estimator_.predict_proba(self.transform(X))
         else:

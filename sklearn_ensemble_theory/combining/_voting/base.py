@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.combining._members import (
 class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
     """Base of the voting ensembles; not for direct use."""
 
-    weights: ArrayLike | None
+    weights: Any
     n_jobs: int | None
     verbose: bool
     prefit: bool
