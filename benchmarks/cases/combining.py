@@ -186,7 +186,9 @@ def vote(module):
         from sklearn.naive_bayes import GaussianNB
         from sklearn.tree import DecisionTreeClassifier
 
-        members = [(f"tree{d}", DecisionTreeClassifier(max_depth=d)) for d in (3, 5, 7)]
+        members = [
+            (f"tree{d}", DecisionTreeClassifier(max_depth=d, random_state=0)) for d in (3, 5, 7)
+        ]
         cls = importlib.import_module(module).VotingClassifier
         return cls([*members, ("bayes", GaussianNB())]).fit(data.X, data.y)
 
