@@ -19,6 +19,12 @@ from sklearn_ensemble_theory.boosting import (
     L2BoostingRegressor,
     MatchingPursuitRegressor,
 )
+from sklearn_ensemble_theory.combining import (
+    StackingClassifier,
+    StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
@@ -57,6 +63,10 @@ __all__ = [
     "RandomForestRegressor",
     "ReLUUnitRegressor",
     "SmoothingSplineRegressor",
+    "StackingClassifier",
+    "StackingRegressor",
+    "VotingClassifier",
+    "VotingRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",
     "show_versions",

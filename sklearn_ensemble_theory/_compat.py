@@ -16,10 +16,13 @@ from sklearn.utils._param_validation import (
     RealNotInt,
     StrOptions,
 )
+from sklearn.utils._user_interface import _print_elapsed_time as print_elapsed_time
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metadata_routing import _routing_enabled as routing_enabled
+from sklearn.utils.metaestimators import _safe_split as safe_split
 from sklearn.utils.parallel import _get_threadpool_controller as threadpool_controller
+from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
@@ -27,6 +30,11 @@ try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_lo
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
 except ImportError:
     HistogramBuilder = None
+
+try:  # scikit-learn >= 1.8
+    from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
+except ImportError:
+    from sklearn.utils._estimator_html_repr import _VisualBlock as VisualBlock
 
 __all__ = [
     "SKLEARN_VERSION",
@@ -37,13 +45,17 @@ __all__ = [
     "Interval",
     "RealNotInt",
     "StrOptions",
+    "VisualBlock",
+    "check_feature_names_in",
     "check_method_params",
     "check_sample_weight",
     "fit_context",
     "parse_version",
+    "print_elapsed_time",
     "raise_for_params",
     "routing_enabled",
     "safe_indexing",
+    "safe_split",
     "threadpool_controller",
     "tree_constraints",
     "validate_parameters",

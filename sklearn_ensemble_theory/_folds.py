@@ -5,11 +5,14 @@ are left out of the fit afterwards. An integer is scikit-learn's default, consec
 (stratified for a classifier), of the rows that are fitted: a row of weight 0 then changes nothing.
 """
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import check_cv
+
+from sklearn_ensemble_theory._compat import safe_indexing
 
 __all__ = ["fold_numbers", "splits_of_rows"]
 
@@ -20,6 +23,7 @@ def splits_of_rows(
     y: np.ndarray,
     kept: slice | np.ndarray = slice(None),
     classifier: bool = False,
+    params: Mapping[str, Any] | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits of `cv` as positions among the rows that are fitted.
 
@@ -27,13 +31,15 @@ def splits_of_rows(
     ----------
     cv : int, cross-validation generator, iterable or None
         As in :func:`sklearn.model_selection.check_cv`; None is 5.
-    X : {array, sparse matrix} of shape (n, p)
+    X : {array, sparse matrix, data frame, list} of n rows
         All rows, those that are not fitted included.
     y : array of shape (n,) or (n, n_targets)
     kept : slice(None) or increasing int array, default=slice(None)
         The rows that are fitted.
     classifier : bool, default=False
         Whether an integer stratifies by class.
+    params : mapping, default=None
+        Further arguments of the splitter, such as `groups`, for all rows.
 
     Returns
     -------
@@ -45,14 +51,15 @@ def splits_of_rows(
         If there is no split, or a split has row indices that are out of bounds for X, or has no
         fitted row to train or to test on.
     """
-    n = X.shape[0]
+    n = len(y)
     by_count = cv is None or isinstance(cv, Integral)
     if by_count and not isinstance(kept, slice):
-        X, y, n, kept = X[kept], y[kept], len(kept), slice(None)
+        X, y, n, kept = safe_indexing(X, kept), y[kept], len(kept), slice(None)
     position = np.full(n, -1, dtype=np.intp)
     position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
+    splitter = check_cv(cv, y, classifier=classifier)
     splits = []
-    for number, split in enumerate(check_cv(cv, y, classifier=classifier).split(X, y)):
+    for number, split in enumerate(splitter.split(X, y, **(params or {}))):
         train, test = (_positions(rows, position, number) for rows in split)
         if not (len(train) and len(test)):
             raise ValueError(f"Split {number} of cv has no weight to train or to test on.")

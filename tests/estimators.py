@@ -16,8 +16,23 @@ import sklearn_ensemble_theory as package
 # Parameters that make a fit short; applied where the class has them.
 SHORT = {"n_estimators": 5}
 
+REGRESSORS = [
+    ("stump", package.DecisionStumpRegressor()),
+    ("boosting", package.L2BoostingRegressor(20, learning_rate=0.2)),
+]
+CLASSIFIERS = [
+    ("boosting", package.AdaBoostClassifier(n_estimators=10)),
+    ("slower", package.AdaBoostClassifier(n_estimators=10, learning_rate=0.5)),
+]
+
 # Classes that need more than that: name -> keyword arguments.
-REQUIRED = {"L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1}}
+REQUIRED = {
+    "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
+    "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
+    "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
+    "VotingClassifier": {"estimators": CLASSIFIERS},
+    "VotingRegressor": {"estimators": REGRESSORS},
+}
 
 # scikit-learn expects its own bootstrap estimators to fail these two checks, for the reason given.
 WEIGHT_CHECKS = (

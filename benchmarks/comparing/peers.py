@@ -76,6 +76,16 @@ LEAF_SIZES = {"min_samples_leaf": [1, 10]}
 LEARNING_RATE = {"learning_rate": [0.2, 0.5]}
 STUMP_ROUNDS = {"n_estimators": [15, 50]}
 KNOTS = {"splinetransformer__n_knots": [4, 8]}
+MIXED_CLASSIFIERS = [
+    ("logistic", linear_model.LogisticRegression()),
+    ("near", neighbors.KNeighborsClassifier(10)),
+    ("tree", tree.DecisionTreeClassifier(max_depth=5)),
+]
+MIXED_REGRESSORS = [
+    ("ridge", linear_model.Ridge()),
+    ("near", neighbors.KNeighborsRegressor(10)),
+    ("tree", tree.DecisionTreeRegressor(max_depth=5)),
+]
 
 ENTRIES = {
     # averaging
@@ -141,6 +151,28 @@ ENTRIES = {
         peer_grid=KNOTS,
     ),
     "LinearL2BoostingRegressor": Entry({"time": ["gcv", "aicc"]}, peer=splines, peer_grid=KNOTS),
+    # combining
+    "StackingClassifier": Entry(
+        {"weights": ["simplex", "nnls"]},
+        params=lambda: {"estimators": MIXED_CLASSIFIERS},
+        peer=of(ensemble.StackingClassifier, estimators=MIXED_CLASSIFIERS),
+        peer_grid={},
+    ),
+    "StackingRegressor": Entry(
+        {"weights": ["simplex", "nnls"]},
+        params=lambda: {"estimators": MIXED_REGRESSORS},
+        peer=of(ensemble.StackingRegressor, estimators=MIXED_REGRESSORS),
+        peer_grid={},
+    ),
+    "VotingClassifier": Entry(
+        {"voting": ["hard", "soft"]},
+        params=lambda: {"estimators": MIXED_CLASSIFIERS},
+        peer=of(ensemble.VotingClassifier, estimators=MIXED_CLASSIFIERS),
+    ),
+    "VotingRegressor": Entry(
+        params=lambda: {"estimators": MIXED_REGRESSORS},
+        peer=of(ensemble.VotingRegressor, estimators=MIXED_REGRESSORS),
+    ),
     # erm
     "DecisionStumpClassifier": Entry(
         {"max_bins": [None, 16]},

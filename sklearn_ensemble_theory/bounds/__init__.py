@@ -20,12 +20,18 @@ from sklearn_ensemble_theory.bounds._greedy import (
     orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
 )
+from sklearn_ensemble_theory.bounds._voting import (
+    cross_validation_oracle_bound,
+    voting_generalization_bound,
+    voting_vc_dimension_bound,
+)
 
 __all__ = [
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "cross_validation_oracle_bound",
     "finite_class_bound",
     "frank_wolfe_bound",
     "greedy_boosting_best_n_rounds",
@@ -38,4 +44,6 @@ __all__ = [
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
     "voting_error_bound",
+    "voting_generalization_bound",
+    "voting_vc_dimension_bound",
 ]

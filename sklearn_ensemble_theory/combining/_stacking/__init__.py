@@ -1,0 +1,1 @@
+"""Combinations of learners whose weights are learned from held-out predictions."""

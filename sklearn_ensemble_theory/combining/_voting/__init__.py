@@ -1,0 +1,1 @@
+"""Votes and means of given learners."""

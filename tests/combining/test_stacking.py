@@ -1,0 +1,415 @@
+"""Stacking: the drop-in parts that go beyond scikit-learn's, and the learned weights in fits."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import StackingRegressor as ScikitStackingRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+    cross_val_predict,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sklearn_ensemble_theory import StackingClassifier, StackingRegressor
+from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
+
+from ..estimators import CLASSIFIERS, REGRESSORS
+
+RULES = ["nnls", "simplex", "l1", "l2", "best", "greedy", "uniform"]
+
+
+def members():
+    return [
+        ("linear", LinearRegression()),
+        ("tree", DecisionTreeRegressor(max_depth=3, random_state=0)),
+        ("mean", DummyRegressor()),
+        ("near", KNeighborsRegressor(5)),
+    ]
+
+
+def classifiers():
+    return [
+        ("bayes", GaussianNB()),
+        ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+        ("prior", DummyClassifier()),
+    ]
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 3))
+    return X, X[:, 0] + np.abs(X[:, 1]) + 0.3 * rng.standard_normal(120)
+
+
+@pytest.fixture
+def iris():
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(150)
+    return (X + np.random.default_rng(1).standard_normal(X.shape))[order], y[order]
+
+
+@parametrize_with_checks(
+    [
+        StackingRegressor(REGRESSORS, cv=3, weights="nnls"),
+        StackingClassifier(CLASSIFIERS, cv=3, weights="l2", loss="squared_error"),
+    ]
+)
+def test_scikit_learn_checks_with_weights(estimator, check):
+    check(estimator)
+
+
+def held_out(X, y, cv):
+    return np.column_stack([cross_val_predict(m, X, y, cv=cv) for _, m in members()])
+
+
+@pytest.mark.parametrize("weights", RULES)
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error"])
+def test_weights_of_regressors(data, weights, loss):
+    X, y = data
+    if (weights, loss) == ("l2", "absolute_error"):
+        with pytest.raises(ValueError, match="weights='l2' cannot be learned"):
+            StackingRegressor(members(), weights=weights, loss=loss).fit(X, y)
+        return
+    model = StackingRegressor(members(), weights=weights, loss=loss, radius=0.8).fit(X, y)
+    v = model.estimator_weights_
+    parts = np.column_stack([m.fit(X, y).predict(X) for _, m in members()])
+    np.testing.assert_allclose(model.predict(X), parts @ v)
+    np.testing.assert_allclose(model.transform(X), parts)
+    P = held_out(X, y, 5)
+    losses = (P - y[:, None]) ** 2 if loss == "squared_error" else np.abs(P - y[:, None])
+    table = pd.DataFrame(model.cv_risks_)
+    np.testing.assert_allclose(table["risk"], losses.mean(axis=0))
+    np.testing.assert_allclose(table["standard_error"], losses.std(axis=0, ddof=1) / np.sqrt(120))
+    np.testing.assert_allclose(table["split1_risk"], losses[24:48].mean(axis=0))
+    assert list(table["name"]) == [name for name, _ in members()]
+    if weights in ("nnls", "simplex", "greedy", "best"):
+        residual = y - P @ v
+        risk = np.mean(residual**2 if loss == "squared_error" else np.abs(residual))
+        assert risk <= losses.mean(axis=0).min() * (1 + 1e-9)
+    if weights in ("nnls", "simplex", "l1", "l2"):
+        assert model.kkt_violation_ < 1e-9
+    if weights == "best":
+        assert np.argmax(v) == np.argmin(losses.mean(axis=0))
+
+
+@pytest.mark.parametrize("weights", RULES)
+def test_weights_of_classifiers(iris, weights):
+    X, y = iris
+    names = np.array(["a", "b", "c"])
+    model = StackingClassifier(classifiers(), weights=weights).fit(X, names[y])
+    fitted = [m.fit(X, y) for _, m in classifiers()]
+    mixed = np.tensordot(model.estimator_weights_, [m.predict_proba(X) for m in fitted], 1)
+    expected = mixed / mixed.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), expected)
+    np.testing.assert_array_equal(model.predict(X), names[expected.argmax(axis=1)])
+    assert not hasattr(model, "decision_function")
+    if weights == "simplex":
+        P = [cross_val_predict(m, X, y, cv=5, method="predict_proba") for _, m in classifiers()]
+        risks = [log_loss(y, p) for p in P]
+        np.testing.assert_allclose(model.cv_risks_["risk"], risks, rtol=1e-6)
+        mixed = np.tensordot(model.estimator_weights_, P, 1)
+        assert log_loss(y, mixed) <= min(risks) + 1e-9
+
+
+def test_votes_of_members_without_probabilities(iris):
+    X, y = iris
+    model = StackingClassifier(
+        classifiers(), weights="nnls", loss="squared_error", stack_method="predict"
+    ).fit(X, y)
+    votes = np.tensordot(
+        model.estimator_weights_, [np.eye(3)[m.predict(X)] for m in model.estimators_], 1
+    )
+    np.testing.assert_array_equal(model.predict(X), votes.argmax(axis=1))
+
+
+# "best" is the choice of GridSearchCV
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("scoring", ["neg_mean_absolute_error", "r2", None])
+def test_best_is_the_choice_of_grid_search(data, seed, scoring):
+    X, y = data
+    candidates = [(f"k{k}", KNeighborsRegressor(k)) for k in range(1, 16)]
+    cv = KFold(5, shuffle=True, random_state=seed)
+    search = GridSearchCV(
+        Pipeline([("model", LinearRegression())]),
+        {"model": [m for _, m in candidates]},
+        cv=cv,
+        scoring=scoring or "neg_mean_squared_error",
+    ).fit(X, y)
+    model = StackingRegressor(candidates, cv=cv, weights="best", scoring=scoring).fit(X, y)
+    assert np.argmax(model.estimator_weights_) == search.best_index_
+    assert model.estimator_weights_.sum() == 1
+    np.testing.assert_array_equal(model.predict(X), search.predict(X))
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "roc_auc_ovr", "neg_log_loss"])
+def test_best_classifier_by_scores(iris, scoring):
+    X, y = iris
+    candidates = [(f"k{k}", KNeighborsClassifier(k)) for k in (3, 5, 9, 15, 25)]
+    grid = GridSearchCV(
+        KNeighborsClassifier(), {"n_neighbors": [3, 5, 9, 15, 25]}, scoring=scoring
+    ).fit(X, y)
+    model = StackingClassifier(candidates, weights="best", scoring=scoring).fit(X, y)
+    assert np.argmax(model.estimator_weights_) == grid.best_index_
+    greedy = StackingClassifier(candidates, weights="greedy", scoring=scoring, n_selections=10)
+    assert greedy.fit(X, y).estimator_weights_.sum() == pytest.approx(1)
+
+
+def test_oracle_bound(data):
+    X, y = data
+    model = StackingRegressor(members(), cv=4, weights="best").fit(X, y)
+    expected = cross_validation_oracle_bound(4, [30] * 4, 0.1, 7.0)
+    assert model.oracle_bound(0.1, loss_bound=7.0) == pytest.approx(expected)
+    largest = ((held_out(X, y, 4) - y[:, None]) ** 2).max()
+    assert model.oracle_bound(0.1) == pytest.approx(expected * largest / 7)
+    classes = StackingClassifier(classifiers(), weights="best", cv=3).fit(X, y > 0.7)
+    expected = cross_validation_oracle_bound(3, [40] * 3, 0.05, -np.log(np.finfo(float).eps))
+    assert classes.oracle_bound() == pytest.approx(expected)
+    repeated = StackingRegressor(members(), cv=RepeatedKFold(n_repeats=2), weights="best")
+    with pytest.raises(ValueError, match="no row several times"):
+        repeated.fit(X, y).oracle_bound()
+    with pytest.raises(ValueError, match="weights='best'"):
+        StackingRegressor(members(), weights="nnls").fit(X, y).oracle_bound()
+
+
+# Splitters
+
+
+def test_splits_that_leave_rows_out(data):
+    X, y = data
+    cv = TimeSeriesSplit(4)
+    model = StackingRegressor(members(), cv=cv, weights="simplex").fit(X, y)
+    P, target = [], []
+    for train, test in cv.split(X):
+        P.append(
+            np.column_stack([m.fit(X[train], y[train]).predict(X[test]) for _, m in members()])
+        )
+        target.append(y[test])
+    P, target = np.concatenate(P), np.concatenate(target)
+    np.testing.assert_allclose(model.cv_risks_["risk"], ((P - target[:, None]) ** 2).mean(axis=0))
+    final = StackingRegressor(members(), LinearRegression(), cv=cv, passthrough=True).fit(X, y)
+    rows = np.concatenate([test for _, test in cv.split(X)])
+    expected = LinearRegression().fit(np.hstack([P, X[rows]]), target)
+    np.testing.assert_allclose(final.final_estimator_.coef_, expected.coef_, rtol=1e-6)
+
+
+def test_rows_held_out_several_times(data):
+    X, y = data
+    cv = RepeatedKFold(n_splits=3, n_repeats=2, random_state=0)
+    model = StackingRegressor(members(), cv=cv, weights="simplex").fit(X, y)
+    losses = np.zeros((120, 4))
+    for train, test in cv.split(X):
+        P = np.column_stack([m.fit(X[train], y[train]).predict(X[test]) for _, m in members()])
+        losses[test] += (P - y[test][:, None]) ** 2 / 2
+    np.testing.assert_allclose(model.cv_risks_["risk"], losses.mean(axis=0))
+    error = losses.std(axis=0, ddof=1) / np.sqrt(120)
+    np.testing.assert_allclose(model.cv_risks_["standard_error"], error)
+
+
+@config_context(enable_metadata_routing=True)
+def test_groups_are_routed_to_the_splitter(data):
+    X, y = data
+    groups = np.arange(120) % 7
+    cv = GroupKFold(3)
+    model = StackingRegressor(members(), cv=cv, weights="simplex").fit(X, y, groups=groups)
+    splits = list(cv.split(X, y, groups))
+    expected = StackingRegressor(members(), cv=splits, weights="simplex").fit(X, y)
+    np.testing.assert_allclose(model.estimator_weights_, expected.estimator_weights_)
+
+
+def test_same_as_scikit_learn_with_a_final_estimator(data):
+    X, y = data
+    for final in (None, KNeighborsRegressor(3)):
+        ours = StackingRegressor(members(), final, passthrough=True).fit(X, y)
+        theirs = ScikitStackingRegressor(members(), final, passthrough=True).fit(X, y)
+        np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_prefit(data):
+    X, y = data
+    fitted = [(name, m.fit(X[:60], y[:60])) for name, m in members()]
+    model = StackingRegressor(fitted, cv="prefit", weights="nnls").fit(X[60:], y[60:])
+    one_split = StackingRegressor(
+        members(), cv=[(np.arange(60), np.arange(60, 120))], weights="nnls"
+    ).fit(X, y)
+    np.testing.assert_allclose(model.estimator_weights_, one_split.estimator_weights_)
+    labels = np.where(y > 0.7, "yes", "no")
+    fitted = [(name, m.fit(X[:60], labels[:60])) for name, m in classifiers()]
+    for method in ("auto", "predict"):
+        model = StackingClassifier(fitted, cv="prefit", weights="simplex", stack_method=method)
+        assert set(model.fit(X[60:], labels[60:]).predict(X)) == {"no", "yes"}
+
+
+# Weights of the rows
+
+
+@pytest.mark.parametrize("weights", [None, "simplex", "best"])
+def test_row_weights(data, weights):
+    X, y = data
+    w = np.random.default_rng(0).integers(0, 3, 120).astype(float)
+    splits = list(ShuffleSplit(3, random_state=0).split(X))
+    pairs = members()[:3]
+    model = StackingRegressor(pairs, cv=splits, weights=weights)
+    model.fit(pd.DataFrame(X, columns=list("abc")), pd.Series(y), w)
+    repeat = np.repeat(np.arange(120), w.astype(int))
+    repeated = [tuple(np.flatnonzero(np.isin(repeat, rows)) for rows in split) for split in splits]
+    expected = StackingRegressor(pairs, cv=repeated, weights=weights).fit(X[repeat], y[repeat])
+    np.testing.assert_allclose(
+        model.predict(pd.DataFrame(X, columns=list("abc"))), expected.predict(X), rtol=1e-6
+    )
+    if weights:
+        np.testing.assert_allclose(model.cv_risks_["risk"], expected.cv_risks_["risk"], rtol=1e-9)
+
+
+# Several outputs
+
+
+def test_several_outputs(data):
+    X, y = data
+    pairs = [members()[0], *members()[2:]]  # a tree of two outputs is not two trees
+    Y = np.column_stack([y, 100 * X[:, 1] ** 2])
+    model = StackingRegressor(pairs, weights="simplex").fit(X, Y)
+    assert model.estimator_weights_.shape == (2, 3)
+    for o in range(2):
+        one = StackingRegressor(pairs, weights="simplex").fit(X, Y[:, o])
+        np.testing.assert_allclose(model.estimator_weights_[o], one.estimator_weights_, atol=1e-9)
+        np.testing.assert_allclose(model.predict(X)[:, o], one.predict(X))
+    assert set(model.cv_risks_["output"]) == {0, 1}
+    final = StackingRegressor(pairs).fit(X, Y)
+    assert final.predict(X).shape == (120, 2)
+    assert len(final.get_feature_names_out()) == final.transform(X).shape[1] == 6
+
+
+def test_several_labels():
+    X, Y = make_multilabel_classification(80, n_classes=3, random_state=0)
+    pairs = [("near", KNeighborsClassifier(5)), ("tree", DecisionTreeClassifier(max_depth=3))]
+    model = StackingClassifier(pairs, weights="simplex").fit(X, Y)
+    assert model.estimator_weights_.shape == (3, 2)
+    assert model.predict(X).shape == Y.shape
+    assert np.mean(model.predict(X) == Y) > 0.7
+
+
+# Hard candidates
+
+
+class FailsInAFold(RegressorMixin, BaseEstimator):
+    """Fails where row 0 is held out."""
+
+    def __init__(self, value=0.0):
+        self.value = value
+
+    def fit(self, X, y):
+        if X[0, 0] != self.value:
+            raise ValueError("no first row")
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def test_an_error_names_the_member_and_the_split(data):
+    X, y = data
+    pairs = [("good", LinearRegression()), ("bad", FailsInAFold(X[0, 0]))]
+    for n_jobs in (1, 2):
+        model = StackingRegressor(pairs, cv=KFold(4), weights="nnls", n_jobs=n_jobs)
+        with pytest.raises(ValueError, match="member 'bad' failed in split 0 of cv: no first row"):
+            model.fit(X, y)
+        assert not hasattr(model, "estimators_")
+
+
+@pytest.mark.parametrize("weights", RULES)
+def test_one_candidate_identical_ones_and_a_constant(data, weights):
+    X, y = data
+    one = StackingRegressor([("a", LinearRegression())], weights=weights).fit(X, y)
+    assert one.estimator_weights_.shape == (1,)
+    if weights not in ("nnls", "l1", "l2"):
+        assert one.estimator_weights_[0] == 1
+    pairs = [("a", LinearRegression()), ("b", LinearRegression()), ("mean", DummyRegressor())]
+    two = StackingRegressor(pairs, weights=weights).fit(X, y)
+    single = StackingRegressor([pairs[0], pairs[2]], weights=weights).fit(X, y)
+    if weights in ("nnls", "simplex", "l1"):
+        np.testing.assert_allclose(two.predict(X), single.predict(X), rtol=1e-8)
+    assert two.estimators_[0] is two.estimators_[1]
+
+
+def test_all_weights_can_be_zero(data):
+    X, y = data
+    pairs = [("bad", DummyRegressor(strategy="constant", constant=-1.0))]
+    model = StackingRegressor(pairs, weights="nnls").fit(X, np.abs(y))
+    assert model.estimator_weights_ == [0.0]
+    np.testing.assert_array_equal(model.predict(X), np.zeros(120))
+
+
+class CountsFits(Ridge):
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        type(self).fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+def test_the_same_learner_is_fitted_once(data):
+    X, y = data
+    for pairs, n_learners in [
+        ([("a", CountsFits(random_state=0)), ("b", CountsFits(random_state=0))], 1),
+        ([("a", CountsFits(random_state=0)), ("b", CountsFits(2.0, random_state=0))], 2),
+        ([("a", CountsFits()), ("b", CountsFits())], 2),  # may differ: random_state=None
+        ([("a", shared := CountsFits()), ("b", shared)], 1),
+    ]:
+        CountsFits.fits = 0
+        model = StackingRegressor(pairs, cv=3, weights="simplex").fit(X, y)
+        assert CountsFits.fits == 4 * n_learners
+        clone(model)
+
+
+def test_a_class_that_a_split_does_not_train_on(iris):
+    X, y = iris
+    rare = np.flatnonzero(y == 2)[:3]
+    rows = np.concatenate([rare, np.flatnonzero(y < 2)])
+    splits = [(rows[3:], rare), (rows[:-20], rows[-20:])]
+    for params in ({"weights": "simplex"}, {"stack_method": "predict_proba"}):
+        model = StackingClassifier(classifiers()[:2], cv=splits, **params).fit(X, y)
+        assert model.predict_proba(X).shape == (150, 3)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"weights": "nnls", "final_estimator": Ridge()}, "final_estimator must be None"),
+        ({"weights": "nnls", "passthrough": True}, "passthrough=True needs a final estimator"),
+        ({"weights": "nnls", "scoring": "r2"}, "scoring needs weights='best' or 'greedy'"),
+    ],
+)
+def test_combinations_without_a_meaning(data, params, message):
+    with pytest.raises(ValueError, match=message):
+        StackingRegressor(members(), **params).fit(*data)
+
+
+def test_weights_of_classifiers_need_probabilities(iris):
+    X, y = iris
+    with pytest.raises(ValueError, match="weights='nnls' cannot be learned with loss='log_loss'"):
+        StackingClassifier(classifiers(), weights="nnls", loss="log_loss").fit(X, y)
+    with pytest.raises(ValueError, match="'ridge' is none"):
+        StackingClassifier([("ridge", Ridge())], weights="simplex").fit(X, y)
+    with pytest.raises(ValueError, match="decision_function"):
+        StackingClassifier(classifiers(), weights="simplex", stack_method="decision_function").fit(
+            X, y
+        )

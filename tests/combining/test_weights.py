@@ -1,0 +1,232 @@
+"""The optimal weights, against general optimisers and certificates."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize, nnls
+
+from sklearn_ensemble_theory.combining._stacking.absolute_weights import least_absolute_weights
+from sklearn_ensemble_theory.combining._stacking.constrained_squares import (
+    SQUARED_RULES,
+    nonnegative_least_squares,
+    residual_factor,
+)
+from sklearn_ensemble_theory.combining._stacking.held_out_risks import (
+    AbsoluteRisk,
+    LogRisk,
+    SquaredRisk,
+)
+from sklearn_ensemble_theory.combining._stacking.mixture_weights import best_mixture
+from sklearn_ensemble_theory.combining._stacking.selection import greedy_weights
+
+
+def problem(seed, n=200, k=6, spread=0.5):
+    """Candidates that differ by `spread` from a common signal."""
+    rng = np.random.default_rng(seed)
+    signal = rng.standard_normal(n)
+    P = signal[:, None] + spread * rng.standard_normal((n, k))
+    weight = rng.random(n)
+    return P, signal + 0.3 * rng.standard_normal(n), weight / weight.sum()
+
+
+def probabilities(seed, n=150, k=4, n_classes=3):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    scores = (
+        rng.standard_normal((n, k, n_classes))
+        + np.arange(k)[:, None] / 2 * np.eye(n_classes)[y][:, None]
+    )
+    P = np.exp(scores)
+    weight = rng.random(n)
+    return P / P.sum(axis=2, keepdims=True), y, weight / weight.sum()
+
+
+def optimum(objective, gradient, k, rule, radius=1.0, positive=True):
+    """The weights by SLSQP, from several points."""
+    low = -np.inf if rule in ("l1", "l2") and not positive else 0.0
+    constraints = {
+        "nnls": [],
+        "simplex": [{"type": "eq", "fun": lambda v: v.sum() - 1, "jac": np.ones_like}],
+        "l1": [{"type": "ineq", "fun": lambda v: radius - v.sum(), "jac": lambda v: -np.ones(k)}],
+        "l2": [{"type": "ineq", "fun": lambda v: radius**2 - v @ v, "jac": lambda v: -2 * v}],
+    }[rule]
+    found = [
+        minimize(
+            objective,
+            start,
+            jac=gradient,
+            bounds=[(low, None)] * k,
+            constraints=constraints,
+            method="SLSQP",
+            options={"ftol": 1e-16, "maxiter": 500},
+        )
+        for start in (np.full(k, 1 / k), np.eye(k)[0], np.eye(k)[-1])
+    ]
+    return min(found, key=lambda r: r.fun).x
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rule", SQUARED_RULES)
+@pytest.mark.parametrize("radius", [0.5, 1.0])
+@pytest.mark.parametrize("positive", [True, False])
+def test_squared_error_against_a_general_solver(seed, rule, radius, positive):
+    if rule == "l1" and not positive:
+        pytest.skip("not smooth: the test of signs below")
+    P, y, weight = problem(seed)
+    G, b = P.T @ (weight[:, None] * P), P.T @ (weight * y)
+    v = SQUARED_RULES[rule](residual_factor(P, y, weight), radius, positive)
+    expected = optimum(
+        lambda u: u @ G @ u - 2 * b @ u, lambda u: 2 * (G @ u - b), 6, rule, radius, positive
+    )
+    np.testing.assert_allclose(v, expected, atol=2e-7)  # SLSQP's accuracy
+    # The exact optimum on the set of columns in use, where their signs are known.
+    used = v != 0
+    if rule == "nnls":
+        exact = np.linalg.solve(G[np.ix_(used, used)], b[used])
+        np.testing.assert_allclose(v[used], exact, atol=1e-10)
+    if rule == "simplex":
+        m = used.sum()
+        system = np.block([[G[np.ix_(used, used)], np.ones((m, 1))], [np.ones((1, m)), 0.0]])
+        exact = np.linalg.solve(system, np.append(b[used], 1.0))[:m]
+        np.testing.assert_allclose(v[used], exact, atol=1e-10)
+    if rule == "l2":
+        assert np.linalg.norm(v) <= radius * (1 + 1e-12)
+
+
+def test_l1_ball_with_signs():
+    """Against the linear program in v+ and v- at the gradient: the Frank-Wolfe gap is 0."""
+    P, y, weight = problem(0)
+    P[:, 0] *= -1
+    for radius in (0.3, 1.0, 3.0):
+        v, gap = SquaredRisk(P, y, weight).solve("l1", radius, False)
+        assert np.abs(v).sum() <= radius * (1 + 1e-12)
+        assert gap <= 1e-13
+    assert v[0] < 0
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
+@pytest.mark.parametrize("rule", SQUARED_RULES)
+def test_certificate_for_nearly_collinear_candidates(spread, rule):
+    P, y, weight = problem(1, n=500, k=20, spread=spread)
+    for scale in (1.0, 1e150, 1e-150):
+        risk = SquaredRisk(P * scale, y * scale, weight)
+        v, gap = risk.solve(rule, 1.0, True)
+        assert gap <= 1e-8
+        if rule in ("simplex", "nnls"):
+            best = (weight @ risk.candidate_losses()).min()
+            assert weight @ risk.losses((risk.predictions @ v)[:, None])[:, 0] <= best * (1 + 1e-12)
+
+
+def test_gap_bounds_the_distance_to_the_minimum():
+    P, y, weight = problem(2)
+    risk = SquaredRisk(P, y, weight)
+    best, _ = risk.solve("simplex", 1.0, True)
+    from sklearn_ensemble_theory.combining._stacking.held_out_risks import _squared_gap
+
+    factor = residual_factor(P, y, weight)
+    value = lambda v: weight @ (y - P @ v) ** 2  # noqa: E731
+    rng = np.random.default_rng(0)
+    for v in rng.dirichlet(np.ones(6), 20):
+        gap = _squared_gap(factor, v, "simplex", 1.0, True) * (weight @ y**2)
+        assert value(v) - value(best) <= gap * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nonnegative_least_squares_against_scipy(seed):
+    rng = np.random.default_rng(seed)
+    A, b = rng.standard_normal((30, 12)), rng.standard_normal(30)
+    A[:, 3] = A[:, 4]  # two identical columns
+    A[:, 5] = 0.0
+    v = nonnegative_least_squares(A, b)
+    _, norm = nnls(A, b)
+    assert np.linalg.norm(A @ v - b) == pytest.approx(norm, rel=1e-12)
+    assert v.min() >= 0
+    assert v[5] == 0
+    assert min(v[3], v[4]) == 0
+    # All-zero weights are an answer.
+    assert not nonnegative_least_squares(np.ones((4, 2)), -np.ones(4)).any()
+
+
+def test_factor_in_pieces():
+    P, y, weight = problem(0, n=20_000, k=3)
+    factor = residual_factor(P, y, weight)
+    columns = np.sqrt(weight)[:, None] * np.column_stack([y[:, None] - P, y])
+    np.testing.assert_allclose(factor.T @ factor, columns.T @ columns, rtol=1e-12)
+    assert residual_factor(P[:2], y[:2], weight[:2]).shape == (4, 4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_log_loss_against_a_general_solver(seed):
+    P, y, weight = probabilities(seed)
+    own = P[np.arange(len(y)), :, y]
+    v, gap = LogRisk(P, y, weight).solve("simplex", 1.0, True)
+    expected = optimum(
+        lambda u: -weight @ np.log(np.maximum(own @ u, 1e-12)),
+        lambda u: -own.T @ (weight / np.maximum(own @ u, 1e-12)),
+        4,
+        "simplex",
+    )
+    np.testing.assert_allclose(v, expected, atol=1e-6)
+    assert gap <= 1e-10
+    assert v.sum() == pytest.approx(1, abs=1e-14)
+    # The bound on the distance, at another point.
+    u = np.full(4, 0.25)
+    bound = (own.T @ (weight / (own @ u))).max() - 1
+    assert weight @ np.log((own @ v) / (own @ u)) <= bound
+
+
+def test_log_loss_where_candidates_are_certain_and_wrong():
+    own = np.array([[1.0, 1e-16], [1e-16, 1.0], [0.5, 0.4]])
+    v, gap = best_mixture(own, np.full(3, 1 / 3))
+    assert gap <= 1e-10
+    assert 0.4 < v[0] < 0.6
+    same = np.repeat(own[:, :1], 3, axis=1)
+    v, gap = best_mixture(same, np.full(3, 1 / 3))
+    assert gap <= 1e-10
+
+
+@pytest.mark.parametrize("rule", ["nnls", "simplex", "l1"])
+@pytest.mark.parametrize("positive", [True, False])
+def test_absolute_error_against_the_primal_program(rule, positive):
+    P, y, weight = problem(0, n=60, k=4)
+    v, gap = least_absolute_weights(P, y, weight, rule, 0.8, positive)
+    columns = np.hstack([P, -P]) if rule == "l1" and not positive else P
+    k, n = columns.shape[1], len(y)
+    ones = np.append(np.ones(k), np.zeros(2 * n))[None]
+    primal = linprog(
+        np.concatenate([np.zeros(k), weight, weight]),
+        A_eq=np.vstack(
+            [np.hstack([columns, np.eye(n), -np.eye(n)]), *([ones] if rule == "simplex" else [])]
+        ),
+        b_eq=np.append(y, [1.0] if rule == "simplex" else []),
+        A_ub=ones if rule == "l1" else None,
+        b_ub=[0.8] if rule == "l1" else None,
+    )
+    assert weight @ np.abs(y - P @ v) == pytest.approx(primal.fun, rel=1e-9)
+    assert gap <= 1e-10
+
+
+@pytest.mark.parametrize("make", [SquaredRisk, AbsoluteRisk])
+def test_greedy_selection_by_brute_force(make):
+    P, y, weight = problem(3, k=5)
+    risk = make(P, y, weight)
+    loss = np.square if make is SquaredRisk else np.abs
+    chosen, best, kept = [], np.inf, None
+    for _ in range(8):
+        values = [weight @ loss(y - P[:, [*chosen, j]].mean(axis=1)) for j in range(5)]
+        chosen.append(int(np.argmin(values)))
+        if min(values) < best:
+            best, kept = min(values), list(chosen)
+    found = greedy_weights(risk, None, n_selections=8, n_bags=1, rng=np.random.RandomState(0))
+    np.testing.assert_allclose(found, np.bincount(kept, minlength=5) / len(kept))
+    bagged = greedy_weights(risk, None, n_selections=8, n_bags=7, rng=np.random.RandomState(0))
+    assert bagged.sum() == pytest.approx(1)
+
+
+def test_brier_score_of_classes_is_a_row_for_each_class():
+    P, y, weight = probabilities(0)
+    v, gap = SquaredRisk(P, y, weight).solve("nnls", 1.0, True)
+    target = np.eye(3)[y]
+    A = (np.sqrt(weight)[:, None, None] * P).swapaxes(1, 2).reshape(-1, 4)
+    b = (np.sqrt(weight)[:, None] * target).ravel()
+    np.testing.assert_allclose(v, nnls(A, b)[0], atol=1e-12)
+    assert gap <= 1e-13
