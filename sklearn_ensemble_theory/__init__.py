@@ -20,6 +20,7 @@ from sklearn_ensemble_theory.boosting import (
     MatchingPursuitRegressor,
 )
 from sklearn_ensemble_theory.erm import (
+    BallConstrainedClassifier,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     ReLUUnitRegressor,
@@ -37,6 +38,7 @@ __all__ = [
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BallConstrainedClassifier",
     "BinnedTreeClassifier",
     "BinnedTreeRegressor",
     "DecisionStumpClassifier",

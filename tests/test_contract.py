@@ -121,6 +121,7 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
             ("time", [1.0, 2.0]),
             ("n_iterations", [2, 3]),
             ("n_starts", [1, 2]),
+            ("radius", [0.5, 1.0]),
         ]
         if name in estimator.get_params(deep=False)
     )

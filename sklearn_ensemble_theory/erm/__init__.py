@@ -1,5 +1,11 @@
-"""Empirical risk minimisers over simple classes of functions: stumps, rectified linear units."""
+"""Empirical risk minimisers over simple classes of functions: stumps, linear ones, units."""
 
+from sklearn_ensemble_theory.erm._ball.estimators import BallConstrainedClassifier
+from sklearn_ensemble_theory.erm._ball.projections import (
+    project_l1_ball,
+    project_l2_ball,
+    project_simplex,
+)
 from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork, ReLUUnitRegressor
 from sklearn_ensemble_theory.erm._stumps.estimators import (
     DecisionStumpClassifier,
@@ -7,8 +13,12 @@ from sklearn_ensemble_theory.erm._stumps.estimators import (
 )
 
 __all__ = [
+    "BallConstrainedClassifier",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "ReLUNetwork",
     "ReLUUnitRegressor",
+    "project_l1_ball",
+    "project_l2_ball",
+    "project_simplex",
 ]
