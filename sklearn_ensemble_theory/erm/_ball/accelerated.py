@@ -31,8 +31,10 @@ def accelerated_descent(
         The point with the least gap for the function of the problem.
     """
     y, weight, X = problem.y, problem.weight, problem.X
-    # The intercept as the coefficient of a column that is as large as a typical row.
-    unit = float(np.sqrt(weight @ problem.row_norms**2)) if problem.fit_intercept else 0.0
+    # The intercept as the coefficient of a column along which the risk is about as curved as along
+    # the direction of the features where it is most so.
+    square = problem.largest_square
+    unit = float(np.sqrt(square)) if problem.fit_intercept else 0.0
     wide = problem.reach / unit if unit else 0.0
 
     def product(x):
@@ -49,8 +51,7 @@ def accelerated_descent(
     m = y * product(x)
     look, m_look, t = x, m, 1.0
     g = gradient(m_look)
-    L = float(weight @ phi.curvature(m)) * float(weight @ problem.row_norms**2) or 1.0
-    L /= 8
+    L = float(weight @ phi.curvature(m)) * square or square
     n_iter = best.n_iter
     since = 0
     while n_iter < max_iter:

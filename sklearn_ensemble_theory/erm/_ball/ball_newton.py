@@ -18,6 +18,8 @@ from sklearn_ensemble_theory.erm._ball.hinge_program import solve_hinge_program
 MAX_COLUMNS = 1_500
 # Then so many gradient steps, before the number of columns is looked at again.
 GRADIENT_STEPS = 200
+# With more columns than that, gradient steps find out first which of them count.
+FEW_COLUMNS, FIRST_STEPS = 200, 60
 # Where no step lowers the risk, gaps of so many rounding errors are accepted.
 STALLED = 100
 # A smoothed hinge is left where its gap is below this share of its width.
@@ -49,6 +51,10 @@ def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
     best = BallPoint(beta, b, gap, 0, gap <= end)
     if not best.converged and problem.phi.is_piecewise_linear and problem.ball.is_polytope:
         best = solve_hinge_program(problem, best, end)
+    if not best.converged and not problem.phi.is_piecewise_linear and problem.p > FEW_COLUMNS:
+        start = best._replace(gap=np.inf)
+        last = min(max_iter, FIRST_STEPS)
+        best = accelerated_descent(problem, problem.phi, start, end, last)
     stages = list(problem.phi.smoothed())
     for stage, phi in enumerate(stages):
         if best.converged:

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory.erm._ball.balls import row_squares
 
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
 DENSE_SHARE = 0.1
+POWER_STEPS = 8
 EPS = np.finfo(np.float64).eps
 
 
@@ -121,6 +122,19 @@ class BallProblem:
     def row_norms(self) -> np.ndarray:
         """Euclidean norms of the rows (x_i, 1), or x_i without an intercept."""
         return np.sqrt(row_squares(self.X) + float(self.fit_intercept))
+
+    @cached_property
+    def largest_square(self) -> float:
+        """The largest eigenvalue of X'WX, from below by a few steps of the power method."""
+        v = np.ones(self.p)
+        value = 0.0
+        for _ in range(POWER_STEPS):
+            v = self.X.T @ (self.weight * (self.X @ v))
+            value = float(np.linalg.norm(v))
+            if value == 0:
+                break
+            v /= value
+        return value or float(self.weight @ self.row_norms**2) or 1.0
 
     def scores(self, beta: np.ndarray, intercept: float) -> np.ndarray:
         return self.X @ beta + intercept
