@@ -155,9 +155,8 @@ class BallProblem:
 
     def gap(self, beta: np.ndarray, intercept: float, m: np.ndarray, a: np.ndarray) -> float:
         """The duality gap of a point with margins m and of dual variables a."""
-        return self.weight @ self.phi.fenchel(m, a) + self.linear_gap(
-            self.slope(a), beta, intercept
-        )
+        loss = float(self.weight @ self.phi.fenchel(m, a))
+        return loss + self.linear_gap(self.slope(a), beta, intercept)
 
     def rounding(self, a: np.ndarray) -> float:
         """Gaps of this size are rounding errors."""

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory.erm._ball.averaged_descent import (
     StochasticState,
     averaged_gradient_descent,
@@ -136,7 +137,8 @@ def fit_in_ball(
     for k in [1] if n_classes == 2 else range(n_classes):
         y = np.where(codes == k, 1.0, -1.0)
         problem = BallProblem(X, y, weight, phi, ball, fit_intercept=options.fit_intercept)
-        solution, bound, state = SOLVERS[options.solver](problem, options, rng)
+        with one_blas_thread():  # thousands of short products: waiting for threads costs more
+            solution, bound, state = SOLVERS[options.solver](problem, options, rng)
         fits.append(
             BallFit(
                 solution.beta / scale,

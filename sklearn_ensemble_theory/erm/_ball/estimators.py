@@ -14,6 +14,7 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.erm._ball.averaged_descent import StochasticState
 from sklearn_ensemble_theory.erm._ball.balls import BALLS
 from sklearn_ensemble_theory.erm._ball.base import (
     SOLVERS,
@@ -237,7 +238,7 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         self.feature_bound_ = fits[0].feature_bound
         self.intercept_bound_ = np.array([f.intercept_bound for f in fits])
         self._n_effective = float(1 / np.sum(weight**2))
-        self._states = [f.state for f in fits]
+        self._states: list[StochasticState | None] = [f.state for f in fits]
         return self
 
     def _store(self, classes, coefs, intercepts):
@@ -295,12 +296,11 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         if np.any(labels[np.minimum(codes, len(labels) - 1)] != y):
             raise ValueError("y contains a label that is not in classes.")
         options = self._options()
-        states = self._states if not first else None
-        if states is None or any(state is None for state in states):
-            states = first_states(X, codes, len(labels), kept.weight, options)
+        known = [] if first else [state for state in self._states if state is not None]
+        states = known or first_states(X, codes, len(labels), kept.weight, options)
         states = further_steps(X, codes, kept.weight, options, states)
         self._store(labels, *zip(*(state.mean for state in states)))
-        self._states = states
+        self._states = list(states)
         self.n_iter_ = states[0].n_steps
         self.intercept_bound_ = np.array([state.reach for state in states])
         self.suboptimality_bound_ = max(s.bound(np.hypot(self.radius, s.reach)) for s in states)
