@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
 from sklearn_ensemble_theory import BallConstrainedClassifier
+from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 from sklearn_ensemble_theory.bounds import surrogate_risk
 
 LOSSES, NORMS = ("hinge", "logistic", "exponential"), ("l1", "l2")
@@ -84,8 +85,13 @@ def test_optimum_equals_that_of_a_general_solver(loss, norm, radius):
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
 def test_logistic_regression_is_the_penalised_form(penalty):
     X, y = sample(200, 12)
-    peer = LogisticRegression(l1_ratio=1.0 if penalty == "l1" else 0.0, C=0.05, tol=1e-10)
-    peer.set_params(solver="saga" if penalty == "l1" else "lbfgs", max_iter=20_000).fit(X, y)
+    peer = LogisticRegression(C=0.05, tol=1e-10, max_iter=20_000)
+    peer.set_params(solver="saga" if penalty == "l1" else "lbfgs")
+    if parse_version("1.8.dev0") > SKLEARN_VERSION:
+        peer.set_params(penalty=penalty)
+    else:
+        peer.set_params(l1_ratio=1.0 if penalty == "l1" else 0.0)
+    peer.fit(X, y)
     size = np.abs(peer.coef_).sum() if penalty == "l1" else np.linalg.norm(peer.coef_)
     model = BallConstrainedClassifier(size, norm=penalty, tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-4)
