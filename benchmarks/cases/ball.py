@@ -63,7 +63,7 @@ def objective(model, data, radius):
 def saga(data, radius):
     """With the least number of epochs, up to a half, that reach the minimum within 1e-6.
 
-    At most 200, which is not enough for the correlated features: its quality is then worse.
+    At most 72, which is not enough for the correlated features: its quality is then worse.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -71,7 +71,7 @@ def saga(data, radius):
     C = 1 / (multiplier(data, radius) * len(data.y))
     model = LogisticRegression(l1_ratio=1.0, C=C, solver="saga", tol=0.0, random_state=0)
     epochs = 4
-    while epochs <= 200:
+    while epochs <= 72:
         model.set_params(max_iter=epochs).fit(data.X, data.y)
         if penalised_risk(model, data) <= data.least + 1e-6:
             break

@@ -126,8 +126,8 @@ def surrogate_risk(
     Examples
     --------
     >>> from sklearn_ensemble_theory.bounds import surrogate_risk
-    >>> surrogate_risk("hinge", [-1, 1, 1], [-2.0, 0.5, -1.0])  # (0 + 0.5 + 2) / 3
-    0.8333333333333334
+    >>> surrogate_risk("hinge", [-1, 1], [-2.0, 0.5])  # (0 + 0.5) / 2
+    0.25
     """
     y, u = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if y.ndim != 1 or y.shape != u.shape:
