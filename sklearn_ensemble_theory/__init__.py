@@ -26,6 +26,7 @@ from sklearn_ensemble_theory.combining import (
     VotingRegressor,
 )
 from sklearn_ensemble_theory.erm import (
+    BallConstrainedClassifier,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     HistogramClassifier,
@@ -45,6 +46,7 @@ __all__ = [
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "BallConstrainedClassifier",
     "BinnedTreeClassifier",
     "BinnedTreeRegressor",
     "DecisionStumpClassifier",

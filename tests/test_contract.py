@@ -124,6 +124,7 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
             ("n_starts", [1, 2]),
             ("cv", [2, 3]),
             ("weights", [[1, 2], [2, 1]]),
+            ("radius", [0.5, 1.0]),
         ]
         if name in estimator.get_params(deep=False)
     )

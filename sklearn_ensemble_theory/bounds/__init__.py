@@ -8,6 +8,10 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
+from sklearn_ensemble_theory.bounds._calibration import (
+    is_classification_calibrated,
+    surrogate_risk,
+)
 from sklearn_ensemble_theory.bounds._finite_classes import finite_class_bound
 from sklearn_ensemble_theory.bounds._greedy import (
     frank_wolfe_bound,
@@ -39,10 +43,12 @@ __all__ = [
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
+    "is_classification_calibrated",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
+    "surrogate_risk",
     "voting_error_bound",
     "voting_generalization_bound",
     "voting_vc_dimension_bound",

@@ -1,5 +1,11 @@
-"""Empirical risk minimisers over simple classes: stumps, histograms, rectified linear units."""
+"""Empirical risk minimisers over simple classes: stumps, histograms, linear functions, units."""
 
+from sklearn_ensemble_theory.erm._ball.estimators import BallConstrainedClassifier
+from sklearn_ensemble_theory.erm._ball.projections import (
+    project_l1_ball,
+    project_l2_ball,
+    project_simplex,
+)
 from sklearn_ensemble_theory.erm._histogram.estimators import (
     HistogramClassifier,
     HistogramRegressor,
@@ -11,10 +17,14 @@ from sklearn_ensemble_theory.erm._stumps.estimators import (
 )
 
 __all__ = [
+    "BallConstrainedClassifier",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "HistogramClassifier",
     "HistogramRegressor",
     "ReLUNetwork",
     "ReLUUnitRegressor",
+    "project_l1_ball",
+    "project_l2_ball",
+    "project_simplex",
 ]

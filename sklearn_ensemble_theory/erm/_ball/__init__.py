@@ -1,0 +1,1 @@
+"""Linear classifiers with a convex loss over a ball of coefficients."""

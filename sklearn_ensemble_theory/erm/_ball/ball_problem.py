@@ -1,0 +1,187 @@
+"""Minimise F(beta, b) = sum_i w_i phi(y_i (x_i'beta + b)) over |beta| <= lambda and |b| <= B.
+
+The weights sum to 1. With an intercept, B is so large that the bound on b changes nothing: for
+every beta in the ball some best b satisfies it, see `BallProblem`. It makes the set compact, as the
+guarantees require.
+"""
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_ensemble_theory._numerics.margin_functions import MarginFunction
+from sklearn_ensemble_theory.erm._ball.balls import row_squares
+
+# Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
+DENSE_SHARE = 0.1
+POWER_STEPS = 8
+EPS = np.finfo(np.float64).eps
+
+
+class BallPoint(NamedTuple):
+    """A point of the set, and what is known of it.
+
+    Attributes
+    ----------
+    beta : float array of shape (p,)
+    intercept : float
+    gap : float
+        F - min F is at most this.
+    n_iter : int
+    converged : bool
+        Whether the gap is as small as asked for, or as small as rounding lets it be.
+    """
+
+    beta: np.ndarray
+    intercept: float
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+class Slope(NamedTuple):
+    """The derivatives of F, or of its bound from below by dual variables a.
+
+    Attributes
+    ----------
+    beta : float array of shape (p,)
+    intercept : float
+        0 without an intercept.
+    """
+
+    beta: np.ndarray
+    intercept: float
+
+
+class BallProblem:
+    """The data of a problem.
+
+    Parameters
+    ----------
+    X : float array or CSR matrix of shape (n, p)
+    y : float array of shape (n,)
+        -1 and +1, both.
+    weight : float array of shape (n,)
+        Positive, of sum 1.
+    phi : MarginFunction
+    ball : L1Ball or L2Ball
+    fit_intercept : bool
+
+    Attributes
+    ----------
+    C : float
+        The largest dual norm of a row: |x'beta| <= lambda C.
+    reach : float
+        B; 0 without an intercept.
+    start : float
+        The best intercept for beta = 0.
+
+    Notes
+    -----
+    For |s_i| <= r = lambda C the derivative of sum_i w_i phi(y_i (s_i + b)) in b is at least
+    W_- |phi'(-(b - r))| - W_+ |phi'(b - r)|, where W_+ and W_- are the weights of the classes. That
+    is not negative from b = r + log(W_+/W_-) on for the logistic function, from r +
+    log(W_+/W_-)/2 on for the exponential one, and from r + 1 on for the hinge. The other side is
+    the same with W_+ and W_- exchanged.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        phi: MarginFunction,
+        ball: Any,
+        *,
+        fit_intercept: bool,
+    ):
+        self.X, self.y, self.weight, self.phi, self.ball = X, y, weight, phi, ball
+        self.n, self.p = X.shape
+        self.fit_intercept = fit_intercept
+        self.signed = weight * y
+        self.C = ball.row_size(X)
+        self.reach = self.start = 0.0
+        if fit_intercept:
+            log_odds = float(np.log(weight[y > 0].sum()) - np.log(weight[y < 0].sum()))
+            self.reach = phi.intercept_offset(log_odds) + ball.radius * self.C
+            self.start = phi.best_constant(log_odds)
+
+    @property
+    def largest_score(self) -> float:
+        """r: no score |x'beta + b| of the set is larger."""
+        return self.ball.radius * self.C + self.reach
+
+    @property
+    def largest_point(self) -> float:
+        """R: no (beta, b) of the set has a larger Euclidean norm."""
+        return float(np.hypot(self.ball.radius, self.reach))
+
+    @cached_property
+    def row_norms(self) -> np.ndarray:
+        """Euclidean norms of the rows (x_i, 1), or x_i without an intercept."""
+        return np.sqrt(row_squares(self.X) + float(self.fit_intercept))
+
+    @cached_property
+    def largest_square(self) -> float:
+        """The largest eigenvalue of X'WX, from below by a few steps of the power method."""
+        v = np.ones(self.p)
+        value = 0.0
+        for _ in range(POWER_STEPS):
+            v = self.X.T @ (self.weight * (self.X @ v))
+            value = float(np.linalg.norm(v))
+            if value == 0:
+                break
+            v /= value
+        return value or float(self.weight @ self.row_norms**2) or 1.0
+
+    def scores(self, beta: np.ndarray, intercept: float) -> np.ndarray:
+        return self.X @ beta + intercept
+
+    def slope(self, a: np.ndarray) -> Slope:
+        """The derivatives where -phi' is a."""
+        r = -self.signed * a
+        total = float(r.sum()) if self.fit_intercept else 0.0
+        # Rounding errors of the sum are not multiplied by B.
+        is_zero = abs(total) <= 4 * EPS * float(np.abs(r).sum())
+        return Slope(self.X.T @ r, 0.0 if is_zero else total)
+
+    def linear_gap(self, slope: Slope, beta: np.ndarray, intercept: float) -> float:
+        """The most by which a linear function falls from a point on, over the set."""
+        in_ball = slope.beta @ beta + self.ball.radius * self.ball.dual_norm(slope.beta)
+        outside = slope.intercept * intercept + self.reach * abs(slope.intercept)
+        return max(float(in_ball), 0.0) + max(outside, 0.0)
+
+    def gap(self, beta: np.ndarray, intercept: float, m: np.ndarray, a: np.ndarray) -> float:
+        """The duality gap of a point with margins m and of dual variables a."""
+        loss = float(self.weight @ self.phi.fenchel(m, a))
+        return loss + self.linear_gap(self.slope(a), beta, intercept)
+
+    def rounding(self, a: np.ndarray) -> float:
+        """Gaps of this size are rounding errors."""
+        mass = float(self.weight @ a)
+        return 16 * EPS * (1 + self.largest_score) * mass
+
+    @cached_property
+    def _columns(self):
+        return self.X.tocsc() if sp.issparse(self.X) else self.X
+
+    def columns(self, chosen: np.ndarray) -> Any:
+        """Some of the columns of X."""
+        return self._columns if len(chosen) == self.p else self._columns[:, chosen]
+
+    @staticmethod
+    def gram(Z: Any, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Z'DZ, Z'd and the sum of d, for the diagonal D of d >= 0."""
+        rows = np.flatnonzero(d)
+        if len(rows) < len(d) / 2:
+            Z, d = (Z.tocsr() if sp.issparse(Z) else Z)[rows], d[rows]
+        if sp.issparse(Z) and Z.nnz > DENSE_SHARE * Z.shape[0] * Z.shape[1]:
+            Z = Z.toarray()
+        if sp.issparse(Z):
+            H = (Z.T @ sp.diags(d) @ Z).toarray()
+        else:
+            half = Z * np.sqrt(d)[:, None]
+            H = half.T @ half
+        return H, np.asarray(Z.T @ d).ravel(), float(d.sum())

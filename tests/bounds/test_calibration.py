@@ -1,0 +1,88 @@
+"""Classification calibration by its definition, and surrogate risks."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import hinge_loss, log_loss
+
+from sklearn_ensemble_theory.bounds import is_classification_calibrated, surrogate_risk
+
+LOSSES = {
+    "squared": (lambda m: (1 - m) ** 2, True),
+    "squared hinge": (lambda m: np.maximum(1 - m, 0) ** 2, True),
+    "absolute": (lambda m: np.abs(1 - m), True),
+    "power, smooth at 0": (lambda m: np.abs(m) ** 1.5 - m + 1, True),
+    "perceptron": (lambda m: np.maximum(-m, 0), False),
+    "kink at 0, falling": (lambda m: np.where(m < 0, -2 * m, -m) + 5, False),
+    "rising": (np.exp, False),
+    "constant": (lambda m: 0 * m + 1, False),
+    "flat at 0": (lambda m: np.maximum(-m, 0) ** 2, False),
+    "asymmetric hinge": (lambda m: np.maximum(0.5 - m, 0) * 3, True),
+}
+
+
+def by_definition(phi):
+    """inf C_eta over all scores below that over scores of the wrong sign, for many eta."""
+    alpha = np.concatenate([-np.geomspace(50, 1e-6, 4000), [0], np.geomspace(1e-6, 50, 4000)])
+    for eta in (0.5 + 1e-3, 0.6, 0.9, 1.0):
+        risk = eta * phi(alpha) + (1 - eta) * phi(-alpha)
+        if not risk.min() < risk[alpha <= 0].min() - 1e-13:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_calibration_equals_its_definition(name):
+    phi, expected = LOSSES[name]
+    assert by_definition(phi) == expected
+    assert is_classification_calibrated(phi) == expected
+
+
+@pytest.mark.parametrize("name", ["hinge", "logistic", "exponential"])
+def test_common_losses_are_calibrated(name):
+    assert is_classification_calibrated(name)
+
+
+@pytest.mark.parametrize(
+    ("phi", "match"),
+    [
+        (lambda m: 1 - m, "negative"),
+        (lambda m: np.minimum(np.abs(m), 1.0), "convex"),
+        (lambda m: np.float64(1.0), "each element"),
+        (lambda m: np.where(m > 0, np.inf, 1.0), "finite"),
+        ("squared", "exponential"),
+    ],
+)
+def test_bad_losses(phi, match):
+    with pytest.raises(ValueError, match=match):
+        is_classification_calibrated(phi)
+
+
+def test_risk_against_scikit_learn():
+    rng = np.random.default_rng(0)
+    y, u, w = rng.choice([-1, 1], 50), 2 * rng.standard_normal(50), rng.uniform(0, 2, 50)
+    assert surrogate_risk("hinge", y, u, w) == pytest.approx(hinge_loss(y, u, sample_weight=w))
+    expected = log_loss(y, 1 / (1 + np.exp(-u)), sample_weight=w)
+    assert surrogate_risk("logistic", y, u, w) == pytest.approx(expected)
+    assert surrogate_risk("exponential", y, u) == pytest.approx(np.mean(np.exp(-y * u)))
+    assert surrogate_risk(lambda m: (m <= 0).astype(float), y, u) == np.mean(y * u <= 0)
+
+
+def test_losses_bound_the_zero_one_loss():
+    m = np.linspace(-3, 3, 61)
+    for name, factor in (("hinge", 1.0), ("exponential", 1.0), ("logistic", np.log(2))):
+        losses = [surrogate_risk(name, [1.0], [u]) for u in m]
+        assert np.all(losses >= factor * (m <= 0) - 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("y", "u", "w", "match"),
+    [
+        ([0, 1], [0.0, 1.0], None, "y must be -1 or"),
+        ([1], [0.0, 1.0], None, "one length"),
+        ([1, -1], [0.0, 1.0], [1.0, -1.0], "sample_weight"),
+        ([1, -1], [0.0, 1.0], [0.0, 0.0], "sample_weight"),
+    ],
+)
+def test_bad_data(y, u, w, match):
+    with pytest.raises(ValueError, match=match):
+        surrogate_risk("hinge", y, u, w)
