@@ -214,7 +214,7 @@ class RegressorClones(Clones):
             return self.fit_one(target, given, scores, rows, None)
         found = []
         for k in range(target.shape[1]):
-            own = given[:, k] if self.reweighted else given
+            own = weight[:, k] if self.reweighted else given
             found.append(self.fit_one(target[:, k], own, scores, rows, k))
         return [member for member, _ in found], np.column_stack([psi for _, psi in found])
 

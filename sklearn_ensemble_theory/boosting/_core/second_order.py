@@ -68,7 +68,9 @@ class SecondOrderRisk(EmpiricalRisk):
 
     def _curvatures(self, u: Array, first: Array) -> Array:
         """The second derivatives, a new array; see the class for the smallest ones."""
-        second = np.array(self.loss.hessian(self.y, u), dtype=np.float64)
+        second = self._known_curvatures(u, first)
+        if second is None:
+            second = np.array(self.loss.hessian(self.y, u), dtype=np.float64)
         if not second.min() >= 0:
             raise ValueError(
                 f"second_order=True requires a convex loss; the second derivative of "
@@ -87,6 +89,11 @@ class SecondOrderRisk(EmpiricalRisk):
             size *= mean / (LARGEST_TARGET * mean_size)
             np.maximum(second, size, out=second)
         return np.maximum(second, SMALLEST_WEIGHT * mean, out=second)
+
+    def _known_curvatures(self, u: Array, first: Array) -> Array | None:
+        # They are only inexact where they are far below the first derivative, and replaced.
+        loops = self._compiled
+        return loops.hessian(first) if loops is not None and loops.takes(u, len(self.y)) else None
 
     def _mean(self, values: Array) -> float:
         """The mean over rows and scores under the sample weights."""
