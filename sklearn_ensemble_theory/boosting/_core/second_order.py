@@ -30,8 +30,8 @@ class SecondOrderRisk(EmpiricalRisk):
 
     Where h is close to 0 it is replaced by a larger number in both places, which leaves the product
     as it is. A row with a step far beyond those of the others would otherwise determine how
-    targets are rounded in the search for splits. LogitBoost bounds the target alone, which changes
-    the gradient that the learner sees.
+    targets are rounded in the search for splits. LogitBoost bounds the target alone, by 4, which
+    changes the gradient that the learner sees, and is no bound for scores in other units.
 
     Raises
     ------

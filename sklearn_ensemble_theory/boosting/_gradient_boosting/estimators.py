@@ -145,6 +145,9 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28(2), 337-407.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -267,8 +270,8 @@ class GradientBoostingClassifier(
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf has
         H below 0.001. It requires a convex loss with a second derivative, a base learner that
         supports `sample_weight`, and a "fixed" or "line_search" step. The test error
-        is often lower for more than two classes and on classes that are easy to separate, and
-        often higher on noisy ones.
+        is often lower where most rows are classified well, and often higher where errors are
+        frequent.
     init : estimator, "zero" or None, default=None
         Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
         "zero"; the optimal constant with None.
@@ -345,6 +348,9 @@ class GradientBoostingClassifier(
     References
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28(2), 337-407.
 
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
