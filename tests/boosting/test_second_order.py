@@ -276,6 +276,22 @@ def test_poisson_steps_are_weighted_means(route):
     np.testing.assert_allclose(model.train_scores_, risks, rtol=1e-7)
 
 
+def test_a_newton_step_of_the_poisson_loss_can_increase_the_risk():
+    X = np.arange(200.0)[:, None]
+    y = np.r_[np.zeros(199), 1000.0]
+    constant = y.mean() * (1 - np.log(y.mean()))
+    options = {"loss": "poisson", "n_estimators": 1, "random_state": 0}
+    assert GradientBoostingRegressor(**options).fit(X, y).train_scores_[0] < constant
+    second = GradientBoostingRegressor(second_order=True, **options).fit(X, y)
+    assert second.train_scores_[0] > constant
+
+
+def test_tiny_weights_have_no_leaf_of_enough_curvature():
+    X, y = problem()
+    model = model_of(n_estimators=3).fit(X, y, sample_weight=np.full(len(y), 1e-6))
+    assert all(member.get_n_leaves() == 1 for member in model.estimators_.ravel())
+
+
 def test_it_is_better_where_classes_are_easy():
     """The first order divides by the number of rows in a leaf, also of those that are right."""
     for load, margin in ((load_wine, 0.02), (load_digits, 0.005)):

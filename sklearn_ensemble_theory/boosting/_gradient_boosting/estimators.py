@@ -67,10 +67,12 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         to the negative gradients -g under the sample weights w; g and h are the first and second
         derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
         w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
-        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf has
-        H below 0.001. It requires a convex loss with a second derivative, a base learner that
-        supports `sample_weight`, and a "fixed" or "line_search" step. For the squared loss
-        h is 1, and nothing changes.
+        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
+        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
+        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
+        or "line_search" step. For the squared loss h is 1, and nothing changes. For the Poisson
+        loss a step can increase the risk where targets are many times their mean; the first order
+        has the exact minimum in each leaf.
     init : estimator, "zero" or None, default=None
         Initial scores: the predictions of an estimator, which is fitted first; 0 with "zero"; the
         optimal constant with None.
@@ -267,9 +269,10 @@ class GradientBoostingClassifier(
         to the negative gradients -g under the sample weights w; g and h are the first and second
         derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
         w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
-        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf has
-        H below 0.001. It requires a convex loss with a second derivative, a base learner that
-        supports `sample_weight`, and a "fixed" or "line_search" step. The test error
+        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
+        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
+        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
+        or "line_search" step. The test error
         is often lower where most rows are classified well, and often higher where errors are
         frequent.
     init : estimator, "zero" or None, default=None
