@@ -272,9 +272,8 @@ class GradientBoostingClassifier(
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
         tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
         loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
-        or "line_search" step. The test error
-        is often lower where most rows are classified well, and often higher where errors are
-        frequent.
+        or "line_search" step. The test error is often lower where most rows are classified well,
+        and often higher where errors are frequent.
     init : estimator, "zero" or None, default=None
         Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
         "zero"; the optimal constant with None.
