@@ -18,6 +18,7 @@ from sklearn_ensemble_theory.boosting import (
     GradientBoostingRegressor,
     L2BoostingRegressor,
     MatchingPursuitRegressor,
+    SmoothBoostClassifier,
 )
 from sklearn_ensemble_theory.erm import (
     DecisionStumpClassifier,
@@ -52,6 +53,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "ReLUUnitRegressor",
+    "SmoothBoostClassifier",
     "SmoothingSplineRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",

@@ -15,6 +15,7 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
 )
 from sklearn_ensemble_theory.boosting._l2_boosting.estimators import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._pursuit.estimators import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting._robust.estimators import SmoothBoostClassifier
 
 __all__ = [
     "AdaBoostClassifier",
@@ -24,5 +25,6 @@ __all__ = [
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
     "MatchingPursuitRegressor",
+    "SmoothBoostClassifier",
     "losses",
 ]

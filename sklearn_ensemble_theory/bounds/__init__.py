@@ -19,8 +19,16 @@ from sklearn_ensemble_theory.bounds._greedy import (
     orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
 )
+from sklearn_ensemble_theory.bounds._noisy_labels import (
+    agnostic_boosting_error_bound,
+    massart_boosting_error_bound,
+    massart_boosting_n_rounds,
+    massart_confidence_threshold,
+    smooth_boosting_n_rounds,
+)
 
 __all__ = [
+    "agnostic_boosting_error_bound",
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
@@ -31,9 +39,13 @@ __all__ = [
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
+    "massart_boosting_error_bound",
+    "massart_boosting_n_rounds",
+    "massart_confidence_threshold",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
+    "smooth_boosting_n_rounds",
     "voting_error_bound",
 ]
