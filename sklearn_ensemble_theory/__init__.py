@@ -12,11 +12,13 @@ from sklearn_ensemble_theory.averaging import (
 )
 from sklearn_ensemble_theory.boosting import (
     AdaBoostClassifier,
+    AgnosticBoostClassifier,
     FrankWolfeClassifier,
     FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
+    MassartBoostClassifier,
     MatchingPursuitRegressor,
     SmoothBoostClassifier,
 )
@@ -34,6 +36,7 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 
 __all__ = [
     "AdaBoostClassifier",
+    "AgnosticBoostClassifier",
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
@@ -48,6 +51,7 @@ __all__ = [
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
     "LinearL2BoostingRegressor",
+    "MassartBoostClassifier",
     "MatchingPursuitRegressor",
     "NadarayaWatsonRegressor",
     "RandomForestClassifier",

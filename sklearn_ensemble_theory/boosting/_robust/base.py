@@ -92,8 +92,18 @@ class BaseRobustBoosting(
     _by_mean: ClassVar[bool] = False
 
     @abstractmethod
-    def _wired(self, rows: BinaryRows, options: CloneOptions) -> tuple[BoostingRounds, BinaryVotes]:
+    def _wired(
+        self, rows: BinaryRows, options: CloneOptions, setting: Any
+    ) -> tuple[BoostingRounds, BinaryVotes]:
         """The loop over the rows, and the rounds to fill, with the threshold of their moves."""
+
+    def _splits(self, X: Any, y: np.ndarray, kept: Any) -> list | None:
+        """The splits of the kept rows that `_setting` chooses by, if there is a choice."""
+        return None
+
+    def _setting(self, rows: BinaryRows, options: CloneOptions, splits: list | None) -> Any:
+        """What is chosen by the data, before the rounds."""
+        return None
 
     def _check_parameters(self) -> None:
         """Raise a ValueError where parameters do not fit each other."""
@@ -135,6 +145,7 @@ class BaseRobustBoosting(
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         kept = rows_of_positive_weight(sample_weight, X)
+        splits = self._splits(X, codes, kept.rows) if len(classes) > 1 else None
         (X, codes), weight = kept.take(X, codes), kept.normalised
         problems = [BinaryRows(X, codes, weight, classes)] if len(classes) == 2 else []
         if len(classes) > 2:
@@ -143,7 +154,7 @@ class BaseRobustBoosting(
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=(len(problems), 2))
         fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._fit_binary)(estimator, rows, routed, pair)
+            delayed(self._fit_binary)(rows, splits, routed, pair)
             for rows, pair in zip(problems, seeds)
         )
         # Everything has been fitted: from here on nothing fails.
@@ -159,15 +170,16 @@ class BaseRobustBoosting(
             raise ValueError(f"estimator must be a classifier; {name} is a regressor.")
 
     def _fit_binary(
-        self, estimator: Any, rows: BinaryRows, routed: dict, seeds: np.ndarray
+        self, rows: BinaryRows, splits: list | None, routed: dict, seeds: np.ndarray
     ) -> BinaryVotes:
         """Boost for two classes."""
         options = CloneOptions(random_state=int(seeds[0]), fit_params=routed)
+        setting = self._setting(rows, options, splits)
         train, held_out = rows, None
         if self.n_iter_no_change is not None:
             train, test = self._split(rows, int(seeds[1]))
             held_out = HeldOutRows(test, np.zeros(len(test.codes)))
-        return self._boosted(train, options, held_out)
+        return self._boosted(train, options, setting, held_out)
 
     def _split(self, rows: BinaryRows, seed: int) -> tuple[BinaryRows, BinaryRows]:
         """The rows to fit and the rows that decide when to stop."""
@@ -180,10 +192,15 @@ class BaseRobustBoosting(
         return rows.take(np.sort(train)), rows.take(np.sort(test))
 
     def _boosted(
-        self, rows: BinaryRows, options: CloneOptions, held_out: HeldOutRows | None = None
+        self,
+        rows: BinaryRows,
+        options: CloneOptions,
+        setting: Any,
+        held_out: HeldOutRows | None = None,
     ) -> BinaryVotes:
         """The rounds until there are enough, the learner ends the loop, or errors stay."""
-        rounds, votes = self._wired(rows, options)
+        rounds, votes = self._wired(rows, options, setting)
+        votes.setting = setting
         for record in islice(rounds, self.n_estimators):
             votes.moves.append(record.predictor)
             votes.steps.append(record.step)

@@ -62,7 +62,9 @@ class RelabelledRounds:
 
     Parameters
     ----------
-    estimator, X, weight, task, options : as for `vote_rounds`
+    estimator : estimator
+    rows : BinaryRows
+    options : CloneOptions
     risk : PotentialRisk
     """
 
@@ -70,19 +72,12 @@ class RelabelledRounds:
     has_scale = True
 
     def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        weight: np.ndarray,
-        task: ClassTask,
-        options: CloneOptions,
-        risk: PotentialRisk,
+        self, estimator: Any, rows: Any, options: CloneOptions, risk: PotentialRisk
     ) -> None:
-        self.n, self.weight, self.risk = X.shape[0], weight, risk
+        X, self.n, self.weight, self.risk = rows.X, len(rows.codes), rows.weight, risk
         twice = sp.vstack([X, X], format="csr") if sp.issparse(X) else np.concatenate([X, X])
-        codes = np.concatenate([task.codes, 1 - task.codes])
-        both = ClassTask(codes, task.classes)
-        self.rounds = vote_rounds(estimator, twice, np.tile(weight / 2, 2), both, options)
+        both = ClassTask(np.concatenate([rows.codes, 1 - rows.codes]), rows.labels)
+        self.rounds = vote_rounds(estimator, twice, np.tile(rows.weight / 2, 2), both, options)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None

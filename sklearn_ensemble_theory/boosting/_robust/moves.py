@@ -59,6 +59,10 @@ class BinaryVotes:
     steps, gains, risks : lists of float
         The coefficient of each round, its first-order gain, and the potential after it.
     held_out_errors : list of float
+    smoothness : float
+        The largest weight of a row in any round, divided by its weight in the data.
+    setting : object
+        What was chosen by the data before the rounds.
     stop_reason : str
     """
 
@@ -70,6 +74,7 @@ class BinaryVotes:
         self.risks: list[float] = []
         self.held_out_errors: list[float] = []
         self.smoothness = 1.0
+        self.setting: Any = None
         self.stop_reason = "n_estimators"
 
     def keep(self, n_rounds: int) -> None:
