@@ -207,7 +207,7 @@ def massart_boosting_n_rounds(
     """Bound on the number of rounds of Massart boosting.
 
     With s the `massart_confidence_threshold` it is 2 / (c min(c, s/8)), where c is
-    min(gamma kappa/2, tol), if every weak learner has an edge of at least gamma.
+    min(2 gamma kappa, tol), if every weak learner has an edge of at least gamma.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def massart_boosting_n_rounds(
     kappa : float in (0, 1)
         Boosting ends where the density of the measure is below this, and
     tol : float
-        no more than this is gained by moving confident scores towards 0.
+        no more than this is gained by moving confident scores towards 0; positive.
 
     Returns
     -------
@@ -227,7 +227,7 @@ def massart_boosting_n_rounds(
     Notes
     -----
     The weak learner's vote gains at least 2 gamma kappa for the rows that are not confident. It is
-    added to all rows only if that gains at least a quarter as much. A step b along a gain of c
+    added to the scores of all rows only if that gains more than `tol`. A step b along a gain of c
     lowers the potential by at least b c - b²/2, and b = min(c, s/8).
 
     Examples
@@ -241,7 +241,7 @@ def massart_boosting_n_rounds(
     _check_inside("kappa", kappa, 0.0, 1.0)
     if not tol > 0:
         raise ValueError(f"tol must be positive, got {tol!r}.")
-    c = min(0.5 * gamma * kappa, tol)
+    c = min(2 * gamma * kappa, tol)
     return 2.0 / (c * min(c, s / 8))
 
 

@@ -21,8 +21,6 @@ from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk, v
 
 # An edge below this is rounding.
 SMALLEST_EDGE = 1e-12
-# All rows move with a vote if this gains at least so much of what moving the others alone gains.
-SHARE_OF_GAIN = 0.25
 
 
 class VoteClones(Clones):
@@ -171,8 +169,8 @@ class VotesOrOpposite:
 class VotesOfTheUnconfident:
     """Massart boosting: the weak learner sees the rows alone whose score is below the threshold.
 
-    Its vote is added to all scores if this lowers the potential nearly as much, otherwise to theirs
-    alone. Where too many confident rows are wrong, their scores move towards 0.
+    Its vote is added to all scores if this lowers the potential, otherwise to theirs alone. Where
+    too many confident rows are wrong, their scores move towards 0.
 
     Parameters
     ----------
@@ -220,6 +218,6 @@ class VotesOfTheUnconfident:
             return Move(None, SHRINK, np.nan, density), -outwards
         member, psi = found
         moved = whole * vote_product(weight, psi) if any_confident else gain
-        if moved >= SHARE_OF_GAIN * gain:
+        if moved > self.tol or not any_confident:
             return Move(member, ALL, edge, density), psi
         return Move(member, UNCONFIDENT, edge, density), psi * ~confident

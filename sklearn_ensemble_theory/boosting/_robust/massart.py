@@ -65,7 +65,8 @@ class MassartBoostClassifier(BaseRobustBoosting):
         move of confident scores towards 0 gains more than `tol`.
 
     tol : float, default=1e-4
-        Boosting ends when no move has a larger gain.
+        Boosting ends when no move has a larger gain. Votes are added to the scores of all rows
+        where this gains more.
 
     learning_rate : float, default=1.0
         Factor of each coefficient, in (0, 1].
@@ -145,11 +146,11 @@ class MassartBoostClassifier(BaseRobustBoosting):
     probability below 1/2 - alpha under mu, given x. On the training rows this holds for
     expectations: a score that has adapted to their wrong labels may exceed it.
 
-    A round adds the weak learner's vote to the scores of all rows if this lowers the potential at
-    least a quarter as much, to first order, as adding it to those of the other rows alone;
-    otherwise it does the latter. If moving the confident scores towards 0 lowers it more than
-    either, too many of them are wrong, and the round does that. The potential is the mean of
-    phi(y G), phi(z) = 1 - z for z <= 0 and exp(-z) for z > 0. Steps are at most s/8.
+    A round adds the weak learner's vote to the scores of all rows if this lowers the potential, at
+    a rate of more than `tol`, and otherwise to the scores that are not confident alone. If moving
+    the confident scores towards 0 lowers it more than the latter, too many of them are wrong, and
+    the round does that. The potential is the mean of phi(y G), phi(z) = 1 - z for z <= 0 and
+    exp(-z) for z > 0. Steps are at most s/8.
 
     When boosting ends with ``stop_reason_="density"``, the error on the training rows is at most
     eta (1 + 2 alpha)/(1 - 2 alpha (1 - 2 eta)) + kappa + tol. If all edges are at least gamma, this
