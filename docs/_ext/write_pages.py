@@ -31,7 +31,11 @@ GROUPS = {
 }
 # The pages of the guide have the same order: each is sorted by the first prefix that its name has.
 GUIDE = [*GROUPS, "benchmarks"]
-GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting", "greedy"]
+GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = [
+    "noisy_labels",
+    "l2_boosting",
+    "greedy",
+]
 
 
 def members(module, short):
