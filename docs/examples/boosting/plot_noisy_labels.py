@@ -90,8 +90,8 @@ axes[0, 0].legend(fontsize=8)
 plt.show()
 
 # %%
-# On twonorm, digits and breast_cancer all three are better than AdaBoost from a tenth of wrong
-# labels on, with the same weak learners, while AdaBoost is better without noise on digits. On
+# On twonorm, digits and breast_cancer all three are better than AdaBoost with 10 to 30 % of wrong
+# labels, with the same weak learners, while AdaBoost is better without noise on digits. On
 # ringnorm they do not help: the classes differ on both sides of every feature, and stumps whose
 # outputs are confidences, as in real AdaBoost and gradient boosting, fit that in fewer rounds.
 # Gradient boosting with the logistic loss and a small learning rate is the best of all where many
