@@ -90,7 +90,7 @@ axes[0, 0].legend(fontsize=8)
 plt.show()
 
 # %%
-# On twonorm, digits and breast_cancer all three are better than AdaBoost with 10 to 30 % of wrong
+# On twonorm, digits and breast_cancer all three are better than AdaBoost with 20 or 30 % of wrong
 # labels, with the same weak learners, while AdaBoost is better without noise on digits. On
 # ringnorm they do not help: the classes differ on both sides of every feature, and stumps whose
 # outputs are confidences, as in real AdaBoost and gradient boosting, fit that in fewer rounds.
