@@ -222,7 +222,7 @@ def test_real_cases_build_small_data(cases):
         for params in case.settings(quick=True):
             data = cases.call(case.data, **{"threads": 1, **params}, seed=0)
             if hasattr(data, "X"):
-                assert len(data.X) == len(data.y) <= 10_000
+                assert data.X.shape[0] == len(data.y) <= 10_000
 
 
 def test_case_files_import_numpy_and_the_standard_library_alone():
