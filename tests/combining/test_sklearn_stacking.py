@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
 import sklearn_ensemble_theory as package
@@ -11,13 +11,9 @@ from ..sklearn_suite import load
 
 suite = load(
     "sklearn.ensemble.tests.test_stacking",
-    {
-        "StackingClassifier": package.StackingClassifier,
-        "StackingRegressor": package.StackingRegressor,
-        # Members and final estimators: any will do, and small ones are faster.
-        "RandomForestClassifier": partial(RandomForestClassifier, n_estimators=10),
-        "RandomForestRegressor": partial(RandomForestRegressor, n_estimators=10),
-    },
+    {name: getattr(package, name) for name in ("StackingClassifier", "StackingRegressor")},
     globals(),
 )
+# Members that the tests build: any will do, and small ones are faster.
 suite.MLPClassifier = partial(MLPClassifier, max_iter=20)
+suite.RandomForestClassifier = partial(RandomForestClassifier, n_estimators=10)
