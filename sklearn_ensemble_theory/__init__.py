@@ -12,12 +12,15 @@ from sklearn_ensemble_theory.averaging import (
 )
 from sklearn_ensemble_theory.boosting import (
     AdaBoostClassifier,
+    AgnosticBoostClassifier,
     FrankWolfeClassifier,
     FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
+    MassartBoostClassifier,
     MatchingPursuitRegressor,
+    SmoothBoostClassifier,
 )
 from sklearn_ensemble_theory.combining import (
     StackingClassifier,
@@ -42,6 +45,7 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 
 __all__ = [
     "AdaBoostClassifier",
+    "AgnosticBoostClassifier",
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
@@ -59,11 +63,13 @@ __all__ = [
     "HistogramRegressor",
     "L2BoostingRegressor",
     "LinearL2BoostingRegressor",
+    "MassartBoostClassifier",
     "MatchingPursuitRegressor",
     "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "ReLUUnitRegressor",
+    "SmoothBoostClassifier",
     "SmoothingSplineRegressor",
     "StackingClassifier",
     "StackingRegressor",

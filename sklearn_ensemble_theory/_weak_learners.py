@@ -76,8 +76,9 @@ class LeastSquaresTask:
     The usual criterion is weighted least squares. Gradient boosting sets it, and Frank-Wolfe with
     regressors.
 
-    Only learners that fit some of the rows recognise the task with `subsample` below 1, which has
-    another `kind`. A learner need not use `risk`; the other fields are for those that need them.
+    Only learners that fit some of the rows recognise the task with `subsample` below 1, and only
+    those whose weights may change the task with `reweighted`; they have other kinds. A learner need
+    not use `risk`; the other fields are for those that need them.
 
     Parameters
     ----------
@@ -88,6 +89,11 @@ class LeastSquaresTask:
         False leaves the values of leaves as the least squares set them.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
+    reweighted : bool, default=False
+        Whether each round has weights of its own, with a column for each score, in units of the
+        sample weights. Otherwise the learner is fitted under the sample weights.
+    min_weight_leaf : float, default=0.0
+        Least weight of a leaf of a tree, in the same units; for reweighted rounds.
     random_state : RandomState, default=None
         Draws rows and the seeds of members.
     n_threads : int, default=1
@@ -97,12 +103,15 @@ class LeastSquaresTask:
     risk: Any = None
     reoptimise_leaves: bool = True
     subsample: float = 1.0
+    reweighted: bool = False
+    min_weight_leaf: float = 0.0
     random_state: Any = None
     n_threads: int = 1
 
     @property
     def kind(self) -> str:
-        return "least_squares" if self.subsample == 1 else "drawn_least_squares"
+        drawn = "drawn_" if self.subsample < 1 else ""
+        return drawn + ("reweighted_least_squares" if self.reweighted else "least_squares")
 
     def n_drawn(self, n: int) -> int:
         """How many of n rows a round is fitted to."""

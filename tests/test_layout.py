@@ -34,6 +34,7 @@ LAYERS = (
         "boosting._gradient_boosting",
         "boosting._l2_boosting",
         "boosting._pursuit",
+        "boosting._robust",
     ),
     ("combining",),
     ("inspection",),

@@ -56,7 +56,7 @@ def two_long_tailed_classes_without_missing(seed, n, p, n_test=20_000):
 # --- our side ---------------------------------------------------------------------------------
 
 
-def boosted(name, loss=None):
+def boosted(name, loss=None, **fixed):
     """A setup of our gradient boosting; `loss` is a function that imports and builds one."""
 
     def setup(data, n_estimators, learning_rate, threads, max_depth=None, max_leaf_nodes=None):
@@ -68,7 +68,7 @@ def boosted(name, loss=None):
             chosen["estimator"] = package.BinnedTreeRegressor(max_leaf_nodes=max_leaf_nodes)
         if loss is not None:
             chosen["loss"] = loss()
-        return getattr(package, name)(**chosen)
+        return getattr(package, name)(**chosen, **fixed)
 
     return setup
 
@@ -208,6 +208,16 @@ LOSSES = {
         "quality": held_out_log_loss,
         "metric": "test log-loss",
     },
+    "logistic-second-order": {
+        "sides": {
+            "ours": boosted("GradientBoostingClassifier", second_order=True),
+            "hist-gradient-boosting": scikit_learn("HistGradientBoostingClassifier"),
+            "lightgbm": lightgbm("LGBMClassifier"),
+            "xgboost": xgboost("XGBClassifier"),
+        },
+        "quality": held_out_log_loss,
+        "metric": "test log-loss",
+    },
     "quantile": {
         "sides": {
             "ours": boosted("GradientBoostingRegressor", quantile_loss),
@@ -232,6 +242,7 @@ LOSSES = {
 OPTIONS = {"quantile": {"loss": "quantile", "quantile": QUANTILE}}
 TITLES = {
     "logistic": "logistic loss",
+    "logistic-second-order": "logistic loss, second order",
     "quantile": "loss of the 0.9 quantile",
     "user-loss": "a loss written in NumPy, compared with the logistic loss of the peer",
 }

@@ -33,7 +33,11 @@ GROUPS = {
 GUIDE = [*GROUPS, "benchmarks"]
 GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["base_learners"]
 GUIDE[GUIDE.index("erm") : GUIDE.index("erm")] = ["histograms"]
-GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["l2_boosting", "greedy"]
+GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = [
+    "noisy_labels",
+    "l2_boosting",
+    "greedy",
+]
 
 
 def members(module, short):

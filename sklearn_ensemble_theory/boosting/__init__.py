@@ -15,14 +15,22 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
 )
 from sklearn_ensemble_theory.boosting._l2_boosting.estimators import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._pursuit.estimators import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting._robust.estimators import (
+    AgnosticBoostClassifier,
+    SmoothBoostClassifier,
+)
+from sklearn_ensemble_theory.boosting._robust.massart import MassartBoostClassifier
 
 __all__ = [
     "AdaBoostClassifier",
+    "AgnosticBoostClassifier",
     "FrankWolfeClassifier",
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
+    "MassartBoostClassifier",
     "MatchingPursuitRegressor",
+    "SmoothBoostClassifier",
     "losses",
 ]

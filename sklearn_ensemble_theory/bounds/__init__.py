@@ -24,6 +24,13 @@ from sklearn_ensemble_theory.bounds._greedy import (
     orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
 )
+from sklearn_ensemble_theory.bounds._noisy_labels import (
+    agnostic_boosting_error_bound,
+    massart_boosting_error_bound,
+    massart_boosting_n_rounds,
+    massart_confidence_threshold,
+    smooth_boosting_n_rounds,
+)
 from sklearn_ensemble_theory.bounds._voting import (
     cross_validation_oracle_bound,
     voting_generalization_bound,
@@ -31,6 +38,7 @@ from sklearn_ensemble_theory.bounds._voting import (
 )
 
 __all__ = [
+    "agnostic_boosting_error_bound",
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
@@ -44,10 +52,14 @@ __all__ = [
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
     "is_classification_calibrated",
+    "massart_boosting_error_bound",
+    "massart_boosting_n_rounds",
+    "massart_confidence_threshold",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
+    "smooth_boosting_n_rounds",
     "surrogate_risk",
     "voting_error_bound",
     "voting_generalization_bound",

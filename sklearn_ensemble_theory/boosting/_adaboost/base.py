@@ -13,8 +13,6 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.utils import get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
@@ -23,8 +21,6 @@ from sklearn_ensemble_theory._compat import (
     Interval,
     StrOptions,
     fit_context,
-    raise_for_params,
-    routing_enabled,
 )
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
@@ -40,7 +36,6 @@ from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.steps import Step
-from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 # What the weak learner minimises in each algorithm, as `ClassTask` names it.
@@ -81,9 +76,6 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         "random_state": ["random_state"],
     }
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "estimators_")
-
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
@@ -113,11 +105,8 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             If the weak learner cannot be used with the algorithm, or a given one is no better than
             guessing in the first round.
         """
-        raise_for_params(fit_params, self, "fit")
-        routed = {}
-        if routing_enabled():
-            routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
-        estimator = DecisionStumpClassifier() if self.estimator is None else self.estimator
+        routed = self._routed(fit_params)
+        estimator = self._weak_classifier()
         X, y = validate_data(self, X, y, **self._data_checks())
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -234,28 +223,6 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             raise ValueError(
                 f"estimator: algorithm='real' requires predict_proba, which {name} does not have."
             )
-
-    def _data_checks(self) -> dict:
-        if self.estimator is None or has_fast_path(self.estimator):
-            return {"dtype": [np.float64, np.float32], "accept_sparse": self._takes_sparse()}
-        # Any other learner validates X itself, as in scikit-learn.
-        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
-
-    def _takes_sparse(self) -> bool:
-        learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
-        return learner is not None and get_tags(learner).input_tags.sparse
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata routing of this estimator and of its weak learner."""
-        estimator = DecisionStumpClassifier() if self.estimator is None else self.estimator
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=estimator,
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

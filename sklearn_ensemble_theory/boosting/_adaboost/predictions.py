@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit
-from sklearn.metrics import accuracy_score
 from sklearn.utils.extmath import softmax
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
 from sklearn_ensemble_theory._weak_learners import (
     half_log_odds,
-    has_fast_path,
     predict_codes,
     predict_validated,
 )
 from sklearn_ensemble_theory.boosting._core.learners import probability_score
+from sklearn_ensemble_theory.boosting._core.weak_classifiers import WeakClassifiersMixin
 from sklearn_ensemble_theory.trees._packed.packed_trees import (
     PackedCache,
     TreeSums,
@@ -26,14 +25,8 @@ from sklearn_ensemble_theory.trees._packed.packed_trees import (
 )
 
 
-class VotesMixin:
+class VotesMixin(WeakClassifiersMixin):
     """Predictions by weighted votes (discrete) and by sums of confidences (real, gentle)."""
-
-    def _check_X(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._data_checks())
-        # Every stump reads one column.
-        return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
 
     def _running_scores(self, X: Any) -> Iterator[np.ndarray]:
         """The sum of the coefficients times the outputs after each round, in one array."""
@@ -160,41 +153,6 @@ class VotesMixin:
             return np.zeros((X.shape[0], 1))
         return self._sum_of_scores(X) / self._norms()[-1]
 
-    def _decide(self, score: np.ndarray) -> np.ndarray:
-        codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
-        return self.classes_.take(codes, axis=0)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row; ties go to the first class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Predictions.
-        """
-        return self._decide(self.decision_function(X))
-
-    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
-        """The predictions after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-
-        Yields
-        ------
-        y : ndarray of shape (n_samples,)
-            Predictions after the round.
-        """
-        for score in self.staged_decision_function(X):
-            yield self._decide(score)
-
     def _to_proba(self, score: np.ndarray, norm: float) -> np.ndarray:
         K = self.n_classes_
         if K == 1:
@@ -260,28 +218,6 @@ class VotesMixin:
             Logarithms of the class probabilities, in the order of `classes_`.
         """
         return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
-
-    def staged_score(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Iterator[float]:
-        """The accuracy after each round.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows with known classes.
-        y : array-like of shape (n_samples,)
-            True classes.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-
-        Yields
-        ------
-        score : float
-            Accuracy after the round.
-        """
-        for prediction in self.staged_predict(X):
-            yield accuracy_score(y, prediction, sample_weight=sample_weight)
 
     def margins(self, X: Any, y: ArrayLike) -> np.ndarray:
         """The normalised margin of each row, in [-1, 1]; positive where it is classified correctly.

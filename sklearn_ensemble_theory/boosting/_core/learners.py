@@ -48,6 +48,10 @@ class CloneOptions:
         trees are fitted as any regressor.
     reoptimise_leaves : bool, default=True
         False leaves the leaf values as the trees' own criterion set them.
+    reweighted : bool, default=False
+        Whether each round has weights of its own (see `LeastSquaresTask`).
+    min_weight_leaf : float, default=0.0
+        Least weight of a leaf of a tree then.
     n_threads : int, default=1
         Threads of a round, where the fast path has more than one.
     resample : bool, default=False
@@ -61,6 +65,8 @@ class CloneOptions:
     n_scores: int = 1
     risk: Any = None
     reoptimise_leaves: bool = True
+    reweighted: bool = False
+    min_weight_leaf: float = 0.0
     n_threads: int = 1
     resample: bool = False
 
@@ -100,6 +106,8 @@ def weak_learner(
             risk=options.risk,
             reoptimise_leaves=options.reoptimise_leaves,
             subsample=options.subsample,
+            reweighted=options.reweighted,
+            min_weight_leaf=options.min_weight_leaf,
             random_state=options.random_state,
             n_threads=options.n_threads,
         )
@@ -145,7 +153,8 @@ class MemberPerScore:
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[list, np.ndarray] | None:
-        found = [self.rounds.best(column, weight, scores) for column in target.T]
+        weights = weight.T if weight.ndim == 2 else [weight] * target.shape[1]
+        found = [self.rounds.best(column, w, scores) for column, w in zip(target.T, weights)]
         members = [one[0] for one in found if one is not None]
         outputs = [one[1] for one in found if one is not None]
         return (members, np.column_stack(outputs)) if len(members) == len(found) else None
@@ -209,6 +218,7 @@ class RegressorClones(Clones):
     def prepare(self, task: Any, options: CloneOptions) -> None:
         self.n = self.X.shape[0]
         self.n_drawn = task.n_drawn(self.n)
+        self.reweighted, self.min_weight_leaf = task.reweighted, task.min_weight_leaf
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
@@ -216,32 +226,36 @@ class RegressorClones(Clones):
         rows = None
         if self.n_drawn < self.n:
             rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
+        given = weight if self.reweighted else self.sample_weight
         if target.ndim == 1:
-            return self.fit_one(target, weight, scores, rows, None)
-        found = [
-            self.fit_one(target[:, k], weight, scores, rows, k) for k in range(target.shape[1])
-        ]
+            return self.fit_one(target, given, scores, rows, None)
+        found = []
+        for k in range(target.shape[1]):
+            own = weight[:, k] if self.reweighted else given
+            found.append(self.fit_one(target[:, k], own, scores, rows, k))
         return [member for member, _ in found], np.column_stack([psi for _, psi in found])
 
     def fit_one(
         self,
         target: np.ndarray,
-        weight: np.ndarray,
+        weight: np.ndarray | None,
         scores: Any,
         rows: np.ndarray | None,
         k: int | None,
     ) -> tuple[Any, np.ndarray]:
         """One member and its outputs on all rows; `k` is the column of several scores."""
-        member = self.fitted_to(target, rows)
+        member = self.fitted_to(target, weight, rows)
         return member, np.asarray(member.predict(self.X), dtype=float).reshape(self.n)
 
-    def fitted_to(self, target: np.ndarray, rows: np.ndarray | None, **options: Any) -> Any:
+    def fitted_to(
+        self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, **options: Any
+    ) -> Any:
         """A clone fitted to the drawn rows, or to all of them (None)."""
-        X, w = self.X, self.sample_weight
+        X = self.X
         if rows is not None:
             X, target = X[rows], target[rows]
-        if w is not None:
-            options["sample_weight"] = w if rows is None else w[rows]
+        if weight is not None:
+            options["sample_weight"] = weight if rows is None else weight[rows]
         return self.fitted(X, target, **options)
 
 
@@ -256,15 +270,27 @@ class TreeClones(RegressorClones):
         self.checked = {} if checks else {"check_input": False}
         self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
 
+    def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
+        member = seeded_clone(self.estimator, self.random_state)
+        if self.min_weight_leaf:
+            share = self.min_weight_leaf / float(options["sample_weight"].sum())
+            if share > 0.5:
+                member.min_samples_split = X.shape[0] + 1
+            elif share > member.min_weight_fraction_leaf:
+                member.min_weight_fraction_leaf = share
+        return member.fit(X, y, **options, **self.fit_params)
+
     def fit_one(
         self,
         target: np.ndarray,
-        weight: np.ndarray,
+        weight: np.ndarray | None,
         scores: Any,
         rows: np.ndarray | None,
         k: int | None,
     ) -> tuple[Any, np.ndarray]:
-        member = self.fitted_to(on_grid(target), rows, **self.checked)
+        # Under weights that are no integers, sums are not exact on any grid.
+        target = target if self.reweighted else on_grid(target)
+        member = self.fitted_to(target, weight, rows, **self.checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]
         if self.reoptimise:
@@ -334,6 +360,8 @@ class MeanClones(Clones):
 CLONES: dict[str, Callable[[Any, Any, np.ndarray | None, Any, CloneOptions], PreparedRounds]] = {
     "least_squares": RegressorClones,
     "drawn_least_squares": RegressorClones,
+    "reweighted_least_squares": RegressorClones,
+    "drawn_reweighted_least_squares": RegressorClones,
     "signs": SignClones,
     "class_error": LabelClones,
     "class_log_odds": ProbabilityClones,
@@ -359,8 +387,8 @@ def seeded_clone(estimator: Any, random_state: np.random.RandomState) -> Any:
     return member.set_params(**seeds) if seeds else member
 
 
-def check_takes_weights(estimator: Any, parameter: str) -> None:
+def check_takes_weights(estimator: Any, parameter: str, because: str = "sample_weight") -> None:
     """Raise a ValueError where an estimator's `fit` has no `sample_weight`."""
     if not has_fit_parameter(estimator, "sample_weight"):
         name = type(estimator).__name__
-        raise ValueError(f"sample_weight: {parameter}={name} doesn't support sample_weight.")
+        raise ValueError(f"{because}: {parameter}={name} doesn't support sample_weight.")

@@ -35,7 +35,7 @@ class RiskState(NamedTuple):
         F(u).
     target : ndarray of shape (n,) or (n, K)
     weight : ndarray of shape (n,)
-        Of sum 1.
+        Of sum 1; in rounds of the second order positive, of the shape of the target.
     scale : float
     """
 
@@ -48,6 +48,8 @@ class RiskState(NamedTuple):
         """-F'(u)' psi / scale: the first-order gain of a step along psi."""
         if psi.ndim == 1:
             return inner(self.weight * self.target, psi)
+        if self.weight.ndim == 2:
+            return float(np.einsum("ik,ik,ik->", self.weight, self.target, psi))
         return float(np.einsum("i,ik,ik->", self.weight, self.target, psi))
 
 

@@ -50,6 +50,8 @@ class Step:
         Whether the leaf values of trees may be changed before the step, to lower the risk itself.
     fits_some_rows : bool
         Whether the weak learner may be fitted to a part of the rows.
+    takes_newton_targets : bool
+        Whether the weak learner may be fitted to Newton steps (see `SecondOrderRisk`).
     needs_outputs : bool
         Whether `length` reads the outputs of the weak learner or their first-order gain, which
         takes a pass over the rows. Otherwise the outputs may be `LeafOutputs` and the gain is nan.
@@ -57,6 +59,7 @@ class Step:
 
     reoptimizes_leaves = False
     fits_some_rows = True
+    takes_newton_targets = False
     needs_outputs = True
 
     def __init__(self, learning_rate: LearningRate = 1.0) -> None:
@@ -119,6 +122,7 @@ class FixedStep(Step):
     """b = learning_rate: plain gradient boosting [Shah, algorithm 3]."""
 
     reoptimizes_leaves = True
+    takes_newton_targets = True
     needs_outputs = False
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
@@ -129,6 +133,7 @@ class LineSearchStep(Step):
     """b minimises F(u + b psi), for the psi that was fitted to the negative gradient before."""
 
     reoptimizes_leaves = True
+    takes_newton_targets = True
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         return risk.line_search(u, psi, state)
@@ -143,6 +148,7 @@ class JointStep(FixedStep):
 
     reoptimizes_leaves = False
     fits_some_rows = False
+    takes_newton_targets = False
 
     def check(self, risk: Any, n_scores: int = 1) -> None:
         if n_scores > 1:

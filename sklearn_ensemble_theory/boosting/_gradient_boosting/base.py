@@ -38,6 +38,7 @@ from sklearn_ensemble_theory.boosting._core.learners import (
 )
 from sklearn_ensemble_theory.boosting._core.loop import Round, boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._core.second_order import LEAST_CURVATURE, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
 from sklearn_ensemble_theory.boosting.losses import Loss
@@ -68,6 +69,7 @@ class BaseGradientBoosting(
         "step": [StrOptions(set(STEP_RULES))],
         "output_bound": [Interval(Real, 0, None, closed="neither"), None],
         "reoptimize_leaves": ["boolean"],
+        "second_order": ["boolean"],
         "init": [HasMethods(["fit", "predict"]), StrOptions({"zero"}), None],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
@@ -162,7 +164,8 @@ class BaseGradientBoosting(
             train, held_out = self._split(rows, split_seed)
 
         n_threads = ThreadTeam.of(self.n_jobs).n_threads
-        risk = EmpiricalRisk(loss, train.y, train.weight, n_threads)
+        kind = SecondOrderRisk if self.second_order else EmpiricalRisk
+        risk = kind(loss, train.y, train.weight, n_threads)
         step = self._make_step(risk, description)
         model = self._begin(loss, train, rng, description, continued)
         options = CloneOptions(
@@ -171,7 +174,11 @@ class BaseGradientBoosting(
             subsample=self.subsample,
             n_scores=model.n_scores,
             risk=risk,
-            reoptimise_leaves=self.reoptimize_leaves and step.reoptimizes_leaves,
+            reoptimise_leaves=(
+                self.reoptimize_leaves and step.reoptimizes_leaves and not self.second_order
+            ),
+            reweighted=self.second_order,
+            min_weight_leaf=LEAST_CURVATURE if self.second_order else 0.0,
             n_threads=n_threads,
         )
         learner = weak_learner(estimator, train.X, train.weight, step.task(risk), options)
@@ -212,6 +219,9 @@ class BaseGradientBoosting(
             kept = rows_of_positive_weight(sample_weight, X)
             (X, y), sample_weight = kept.take(X, y), kept.weight
         loss.check_target(y)
+        if self.second_order:
+            check_takes_weights(estimator, "estimator", "second_order")
+            SecondOrderRisk.check(loss, y, loss.n_scores(_n_classes(description)))
         return Rows(X, y, sample_weight), description, loss
 
     def _validate(self, X, *y, **options):
@@ -258,6 +268,10 @@ class BaseGradientBoosting(
         step.check(risk, risk.loss.n_scores(_n_classes(description)))
         if self.subsample < 1 and not step.fits_some_rows:
             raise ValueError(f"step={self.step!r} requires subsample=1.0, got {self.subsample!r}.")
+        if self.second_order and not step.takes_newton_targets:
+            raise ValueError(
+                f"second_order=True requires step='fixed' or 'line_search', got {self.step!r}."
+            )
         return step
 
     def _begin(

@@ -62,6 +62,17 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
         scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
         trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
+    second_order : bool, default=False
+        Fit the base learner to the Newton steps -g/h of the rows under the weights w h, instead of
+        to the negative gradients -g under the sample weights w; g and h are the first and second
+        derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
+        w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
+        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
+        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
+        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
+        or "line_search" step. For the squared loss h is 1, and nothing changes. For the Poisson
+        loss a step can increase the risk where targets are many times their mean; the first order
+        has the exact minimum in each leaf.
     init : estimator, "zero" or None, default=None
         Initial scores: the predictions of an estimator, which is fitted first; 0 with "zero"; the
         optimal constant with None.
@@ -136,6 +147,9 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28(2), 337-407.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -167,6 +181,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
+        second_order: bool = False,
         init: BaseEstimator | Literal["zero"] | None = None,
         subsample: float = 1.0,
         n_iter_no_change: int | None = None,
@@ -184,6 +199,7 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves
+        self.second_order = second_order
         self.init = init
         self.subsample = subsample
         self.n_iter_no_change = n_iter_no_change
@@ -248,6 +264,16 @@ class GradientBoostingClassifier(
         Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
         scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
         trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
+    second_order : bool, default=False
+        Fit the base learner to the Newton steps -g/h of the rows under the weights w h, instead of
+        to the negative gradients -g under the sample weights w; g and h are the first and second
+        derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
+        w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
+        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
+        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
+        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
+        or "line_search" step. The test error is often lower where most rows are classified well,
+        and often higher where errors are frequent.
     init : estimator, "zero" or None, default=None
         Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
         "zero"; the optimal constant with None.
@@ -325,6 +351,9 @@ class GradientBoostingClassifier(
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28(2), 337-407.
+
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 
     *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
@@ -355,6 +384,7 @@ class GradientBoostingClassifier(
         step: str = "fixed",
         output_bound: float | None = None,
         reoptimize_leaves: bool = True,
+        second_order: bool = False,
         init: BaseEstimator | Literal["zero"] | None = None,
         subsample: float = 1.0,
         n_iter_no_change: int | None = None,
@@ -372,6 +402,7 @@ class GradientBoostingClassifier(
         self.step = step
         self.output_bound = output_bound
         self.reoptimize_leaves = reoptimize_leaves
+        self.second_order = second_order
         self.init = init
         self.subsample = subsample
         self.n_iter_no_change = n_iter_no_change

@@ -68,6 +68,13 @@ class CompiledLoss:
         """What `Loss.leaf_values` returns."""
         raise NotImplementedError
 
+    def hessian(self, target: Array) -> Array | None:
+        """The second derivatives from the negative gradient, a new array; None if they need more.
+
+        They have an absolute error of the order of the rounding of 1.
+        """
+        return None
+
 
 class _NewtonLoss(CompiledLoss):
     """A loss whose leaves take a Newton step; `curvatures` is the loop over the leaves' rows."""
@@ -121,10 +128,19 @@ def squared_loops() -> CompiledLoss:
     return _NewtonLoss(loss_loops.squared_rows, loss_loops.unit_curvatures)
 
 
+class _LogLoss(_NewtonLoss):
+    def hessian(self, target: Array) -> Array | None:
+        # p (1 - p), where the negative gradient is 1 - p or -p.
+        size = np.abs(target)
+        second = 1.0 - size
+        second *= size
+        return np.maximum(second, 0.0, out=second)
+
+
 def logistic_loops() -> CompiledLoss:
     from sklearn_ensemble_theory._hot_loops import loss_loops
 
-    return _NewtonLoss(loss_loops.logistic_rows, loss_loops.logistic_curvatures)
+    return _LogLoss(loss_loops.logistic_rows, loss_loops.logistic_curvatures)
 
 
 def exponential_loops() -> CompiledLoss:
@@ -150,7 +166,7 @@ def multinomial_loops() -> CompiledLoss:
     return _MultinomialLoops(loss_loops.multinomial_rows, loss_loops.multinomial_curvatures)
 
 
-class _MultinomialLoops(_NewtonLoss):
+class _MultinomialLoops(_LogLoss):
     takes_codes = True
     largest_code = -1
 

@@ -409,6 +409,7 @@ def _error_objective(task: ClassTask, stumps: StumpClasses) -> Objective:
 OBJECTIVES: dict[str, Callable[[Any, StumpClasses], Objective]] = {
     "joint": JointObjective,
     "least_squares": MeanObjective,
+    "reweighted_least_squares": MeanObjective,
     "signs": SignObjective,
     "class_error": _error_objective,
     "class_log_odds": LogOddsObjective,

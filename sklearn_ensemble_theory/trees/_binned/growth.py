@@ -15,7 +15,12 @@ __all__ = ["HistogramGrower", "grow_tree", "histogram_grower"]
 
 
 class HistogramGrower(Protocol):
-    """Grows trees for boosting, on the same columns in every round."""
+    """Grows trees for boosting, on the same columns in every round.
+
+    The options may be replaced between trees by others of the same depth, leaves and features.
+    """
+
+    options: GrowthOptions
 
     def grow(
         self,

@@ -1,5 +1,6 @@
 """Regression trees over binned columns, prepared once for all rounds of a boosting algorithm."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,13 @@ from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
 from sklearn_ensemble_theory.trees._estimators.base import MAX_SEED, TreeShape, growth_options
 
 __all__ = ["BinnedTreeRounds"]
+
+KINDS = (
+    "least_squares",
+    "drawn_least_squares",
+    "reweighted_least_squares",
+    "drawn_reweighted_least_squares",
+)
 
 
 class BinnedTreeRounds:
@@ -44,6 +52,7 @@ class BinnedTreeRounds:
         estimator._validate_params()
         self.n, p = X.shape
         self.weight, self.task = weight, task
+        self.min_weight_fraction = float(estimator.min_weight_fraction_leaf)
         self.n_drawn = task.n_drawn(self.n)
         self.columns = BinnedColumns.of(X, estimator.max_bins, weight, task.n_threads, wide=False)
         # The weight of the drawn rows, which changes with the draw, by its expectation.
@@ -51,7 +60,9 @@ class BinnedTreeRounds:
         self.shape = TreeShape(self.n_drawn, total, p, 0)
         self.random_state = check_random_state(task.random_state)
         self.ties = np.random.RandomState(0)  # seeded for each tree: a new one takes 70 µs
-        self.options = growth_options(estimator, self.shape, bool(self.columns.has_missing.any()))
+        options = growth_options(estimator, self.shape, bool(self.columns.has_missing.any()))
+        least = max(options.min_weight_leaf, task.min_weight_leaf)
+        self.options = replace(options, min_weight_leaf=least)
         self.grower = histogram_grower(self.columns, self.options, task.n_threads)
         loss = None if task.risk is None else task.risk.loss
         # Leaf means are the optimal values of the squared loss.
@@ -64,7 +75,7 @@ class BinnedTreeRounds:
     ) -> "BinnedTreeRounds | None":
         """The rounds, or None where trees must be fitted one by one."""
         if (
-            task.kind not in ("least_squares", "drawn_least_squares")
+            task.kind not in KINDS
             or sp.issparse(X)
             or estimator.criterion != "squared_error"
             or estimator.splitter != "best"
@@ -85,11 +96,14 @@ class BinnedTreeRounds:
         if self.n_drawn < self.n:
             rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
         columns = [target] if target.ndim == 1 else target.T
+        weights = [self.weight] * len(columns)
+        if self.task.reweighted:
+            weights = [weight] if weight.ndim == 1 else list(weight.T)
         members, values, leaves = [], [], []
-        for k, column in enumerate(columns):
+        for k, (column, given) in enumerate(zip(columns, weights)):
             seed = int(self.random_state.randint(np.iinfo(np.int32).max))
             column = np.ascontiguousarray(column)
-            tree, leaf = self.grown(column, rows, seed)
+            tree, leaf = self.grown(column, given, rows, seed)
             if self.reoptimises:
                 which = k if target.ndim == 2 else None
                 self.reoptimise(tree, leaf, rows, column, scores, which)
@@ -102,16 +116,26 @@ class BinnedTreeRounds:
         return (members[0] if target.ndim == 1 else members), outputs
 
     def grown(
-        self, target: np.ndarray, rows: np.ndarray | None, seed: int
+        self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, seed: int
     ) -> tuple[TreeArrays, np.ndarray]:
+        if self.task.reweighted:
+            # The growers take the arrays of a round by their identity.
+            weight = np.ascontiguousarray(weight)
+            if self.min_weight_fraction:
+                self.set_least_weight(weight if rows is None else weight[rows])
         if not self.options.max_features:
             # Always the first of equally good features would make the trees alike.
             self.ties.seed(seed)
             rank = self.ties.permutation(self.columns.n_features)
-            return self.grower.grow(target, self.weight, rows, seed, rank)
+            return self.grower.grow(target, weight, rows, seed, rank)
         # As a tree with this `random_state` draws the seed of its splitter.
         seed = int(np.random.RandomState(seed).randint(0, MAX_SEED))
-        return self.grower.grow(target, self.weight, rows, seed)
+        return self.grower.grow(target, weight, rows, seed)
+
+    def set_least_weight(self, weight: np.ndarray) -> None:
+        """Set the least weight of a leaf, of which a part is a share of the weight of the rows."""
+        least = max(self.min_weight_fraction * float(weight.sum()), self.task.min_weight_leaf)
+        self.grower.options = replace(self.options, min_weight_leaf=least)
 
     def reoptimise(
         self,

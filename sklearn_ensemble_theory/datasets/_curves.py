@@ -1,12 +1,12 @@
-"""Generators of the data sets in the experiments of the sources."""
+"""Regression problems on a curve, of the experiments of the sources."""
 
-import numbers
 from typing import Literal, overload
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._typing import RandomStateLike
+from sklearn_ensemble_theory.datasets._sizes import check_size
 
 __all__ = ["make_sine_regression", "make_tent"]
 
@@ -170,7 +170,6 @@ def make_tent(
 
 
 def _check_size_and_noise(n_samples: int, noise: float) -> None:
-    if not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be a positive int, got {n_samples!r}.")
+    check_size("n_samples", n_samples)
     if not (np.isfinite(noise) and noise >= 0):
         raise ValueError(f"noise must be non-negative and finite, got {noise!r}.")

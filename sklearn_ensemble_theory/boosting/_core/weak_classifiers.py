@@ -1,0 +1,137 @@
+"""What ensembles of weak classifiers share: checks of X, metadata routing, predictions by stage.
+
+AdaBoost and the boosting algorithms for noisy labels have the parameter `estimator`, whose default
+is a decision stump, the fitted attributes `estimator_` and `classes_`, and the methods
+`decision_function` and `staged_decision_function`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_ensemble_theory._compat import raise_for_params, routing_enabled
+from sklearn_ensemble_theory._weak_learners import has_fast_path
+from sklearn_ensemble_theory.erm import DecisionStumpClassifier
+
+__all__ = ["WeakClassifiersMixin"]
+
+
+class WeakClassifiersMixin:
+    """Input, routing and predictions of a classifier that boosts weak classifiers."""
+
+    estimator: Any
+    estimator_: Any
+    classes_: np.ndarray
+    n_classes_: int
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def _weak_classifier(self) -> Any:
+        return DecisionStumpClassifier() if self.estimator is None else self.estimator
+
+    def _routed(self, fit_params: dict) -> dict:
+        """The parameters of `fit` that belong to the weak learner."""
+        raise_for_params(fit_params, self, "fit")
+        if not routing_enabled():
+            return {}
+        found: dict = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        return found
+
+    def _data_checks(self) -> dict:
+        if self.estimator is None or has_fast_path(self.estimator):
+            return {"dtype": [np.float64, np.float32], "accept_sparse": self._takes_sparse()}
+        # Any other learner validates X itself, as in scikit-learn.
+        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
+
+    def _takes_sparse(self) -> bool:
+        learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
+        return learner is not None and bool(get_tags(learner).input_tags.sparse)
+
+    def _check_X(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._data_checks())
+        # Every stump reads one column.
+        return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        raise NotImplementedError
+
+    def _decide(self, score: np.ndarray) -> np.ndarray:
+        codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
+        return self.classes_.take(codes, axis=0)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row; ties go to the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._decide(self.decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """The predictions after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """
+        for score in self.staged_decision_function(X):
+            yield self._decide(score)
+
+    def staged_score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Iterator[float]:
+        """The accuracy after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows with known classes.
+        y : array-like of shape (n_samples,)
+            True classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+
+        Yields
+        ------
+        score : float
+            Accuracy after the round.
+        """
+        for prediction in self.staged_predict(X):
+            yield accuracy_score(y, prediction, sample_weight=sample_weight)
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing of this estimator and of its weak learner."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._weak_classifier(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )

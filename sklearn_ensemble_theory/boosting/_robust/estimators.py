@@ -1,0 +1,349 @@
+"""The public boosting estimators for noisy labels [Ghoshdastidar; DS-GA 1003, lecture 8]."""
+
+import math
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
+from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
+from sklearn_ensemble_theory.boosting._robust.base import (
+    BaseRobustBoosting,
+    BinaryRows,
+    make_rounds,
+)
+from sklearn_ensemble_theory.boosting._robust.candidates import (
+    RelabelledRounds,
+    VotesOrOpposite,
+    WeakVotes,
+)
+from sklearn_ensemble_theory.boosting._robust.moves import BinaryVotes
+from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk
+from sklearn_ensemble_theory.boosting._robust.robust_steps import CorrelationStep, EqualVotesStep
+
+
+class SmoothBoostClassifier(BaseRobustBoosting):
+    """SmoothBoost: an average of votes, in which no row ever has a large weight.
+
+    AdaBoost's weights exp(-margin) concentrate on the rows that are always misclassified, for
+    instance those with a wrong label [DS-GA 1003, lecture 8]. SmoothBoost (Servedio 2003) bounds
+    the weight of every row, at 1/(kappa n) for n rows of equal weight, and all rounds have the same
+    vote.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
+        ``DecisionStumpClassifier()``, which sorts the features once for all rounds.
+
+    n_estimators : int, default=100
+        The maximum number of rounds.
+
+    gamma : "adaptive" or float, default="adaptive"
+        The edge that is assumed of every weak learner, in (0, 1/2]. A small value needs more
+        rounds and uses more equal weights. "adaptive" is the least edge so far.
+
+    kappa : float, default=0.05
+        The training error to aim at, in (0, 1). Boosting ends when the density of the measure
+        falls below it; the weighted training error is then below it, too.
+
+    n_iter_no_change : int, default=None
+        If given, a part of the rows is held out, boosting ends when their error has not decreased
+        for so many rounds, and the rounds up to the least error are kept.
+
+    validation_fraction : float, default=0.1
+        The share of rows to hold out for `n_iter_no_change`.
+
+    n_jobs : int, default=None
+        The number of threads for more than two classes, which are fitted one against the rest.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the weak learners that have a `random_state`, and of the rows held out.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_classes_ : int
+        The number of classes.
+    estimator_ : estimator
+        The weak learner that was cloned in each round.
+    estimators_ : list of estimators
+        The fitted weak learner of each round. For more than two classes, this and the following
+        attributes are lists of one entry for each class.
+    n_estimators_ : int
+        The number of rounds.
+    smoothness_ : float
+        The largest weight of a row in any round, divided by its weight in the data; for equal
+        weights, n times the largest weight. At most 1/kappa.
+    edges_ : ndarray of shape (n_rounds,)
+        1/2 minus the error of each weak learner under the weights of its round.
+    gamma_ : float
+        The edge assumed: `gamma`, or the least edge of all rounds, the last one included.
+    densities_ : ndarray of shape (n_rounds,)
+        The density of the measure in each round, the mean of M(i).
+    gains_ : ndarray of shape (n_rounds,)
+        The correlation of each vote with the labels under the measure, 2 edge density.
+    moves_ : ndarray of shape (n_rounds,)
+        "all" in every round: votes count for all rows.
+    steps_ : ndarray of shape (n_rounds,)
+        1 in every round.
+    train_scores_ : ndarray of shape (n_rounds,)
+        The potential after each round.
+    validation_errors_ : ndarray
+        The error on the rows held out after each round; only with `n_iter_no_change`.
+    stop_reason_ : {"n_estimators", "density", "no edge", "early stopping", "one class"}
+        Why there were no more rounds. ``"density"``: the density fell below `kappa`. ``"no edge"``:
+        the weak learner was no better than guessing.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the weak learners' importances.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    AdaBoostClassifier : Fewer rounds, for labels without noise.
+    AgnosticBoostClassifier : Weights that compare with the best weak learner.
+    MassartBoostClassifier : For a known bound on the noise of each label.
+    bounds.smooth_boosting_n_rounds : The number of rounds that reach a training error.
+
+    Notes
+    -----
+    With N_t(i) = sum_s (y_i h_s(x_i) - theta) and theta = gamma / (2 + gamma), the weights are
+    proportional to the measure M_{t+1}(i) = 1 if N_t(i) < 0, and (1 - gamma)^(N_t(i)/2) otherwise.
+    A row that the vote misclassifies has N < 0, so that the training error is below the density.
+    If every edge is at least gamma, there are fewer than 2 / (kappa gamma² sqrt(1 - gamma)) rounds
+    until the density is below kappa (Servedio 2003). With labels of noise rate eta the edges become
+    small before the density reaches a kappa much below eta, and boosting goes on to `n_estimators`.
+
+    For `gamma="adaptive"`, gamma is the least of the edges so far in both formulas. The smoothness
+    and the training error have the same bounds.
+
+    For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once. A
+    prediction costs O(n_rounds) for each row.
+
+    References
+    ----------
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    R. A. Servedio (2003). "Smooth boosting and learning with malicious noise". *Journal of Machine
+    Learning Research* 4, 633-648.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_hastie_10_2
+    >>> from sklearn_ensemble_theory import SmoothBoostClassifier
+    >>> X, y = make_hastie_10_2(1_000, random_state=0)
+    >>> model = SmoothBoostClassifier(n_estimators=50).fit(X, y)
+    >>> bool(model.smoothness_ <= 1 / model.kappa)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseRobustBoosting._parameter_constraints,
+        "gamma": [StrOptions({"adaptive"}), Interval(Real, 0, 0.5, closed="right")],
+        "kappa": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _by_mean = True
+
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 100,
+        gamma: float | Literal["adaptive"] = "adaptive",
+        kappa: float = 0.05,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.gamma = gamma
+        self.kappa = kappa
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _wired(
+        self, rows: BinaryRows, options: CloneOptions, setting: Any
+    ) -> tuple[BoostingRounds, BinaryVotes]:
+        risk = PotentialRisk(rows.weight)
+        step = EqualVotesStep(risk, None if isinstance(self.gamma, str) else self.gamma)
+        learner = WeakVotes(make_rounds(self, rows, options), self.kappa)
+        rounds = boost(risk, learner, step, np.zeros(len(rows.codes)))
+        return rounds, BinaryVotes(rows.labels, math.inf, self._by_mean)
+
+    def _set_votes(self, fitted: list[BinaryVotes]) -> None:
+        super()._set_votes(fitted)
+        self.smoothness_ = max((votes.smoothness for votes in fitted), default=1.0)
+        least = [min(0.5, *(move.edge for move in votes.moves)) for votes in fitted]
+        gammas = [self.gamma] * len(fitted) if isinstance(self.gamma, Real) else least
+        self.gamma_ = gammas[0] if len(gammas) == 1 else gammas
+
+
+class AgnosticBoostClassifier(BaseRobustBoosting):
+    """Agnostic boosting: nearly as few errors as the best classifier of a class, for any labels.
+
+    No assumption is made on the labels [Ghoshdastidar]. Rows that the vote H classifies correctly
+    are relabelled at random, the more often the larger their margin, so that the weak learner sees
+    the same distribution of X in every round; each round adds a weak learner, or -sign(H), with its
+    correlation with the relabelled rows as coefficient (Kalai and Kanade 2009).
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
+        ``DecisionStumpClassifier()``, which maximises the correlation exactly, and sorts the
+        features once for all rounds. Learners that are not exact are fitted to each row twice, with
+        both labels.
+
+    n_estimators : int, default=100
+        The maximum number of rounds.
+
+    learning_rate : float, default=1.0
+        Factor of each coefficient, in (0, 1].
+
+    tol : float, default=1e-4
+        Boosting ends when neither the weak learner nor -sign(H) has a larger correlation.
+
+    n_iter_no_change : int, default=None
+        If given, a part of the rows is held out, boosting ends when their error has not decreased
+        for so many rounds, and the rounds up to the least error are kept.
+
+    validation_fraction : float, default=0.1
+        The share of rows to hold out for `n_iter_no_change`.
+
+    n_jobs : int, default=None
+        The number of threads for more than two classes, which are fitted one against the rest.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the weak learners that have a `random_state`, and of the rows held out.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_classes_ : int
+        The number of classes.
+    estimator_ : estimator
+        The weak learner that was cloned.
+    estimators_ : list of estimators
+        The fitted weak learners, of the rounds that are not "shrink". For more than two classes,
+        this and the following attributes are lists of one entry for each class.
+    n_estimators_ : int
+        The number of rounds.
+    moves_ : ndarray of shape (n_rounds,)
+        "all" where a weak learner was added to H, "shrink" where -sign(H) was.
+    steps_ : ndarray of shape (n_rounds,)
+        The coefficient of each round.
+    gains_ : ndarray of shape (n_rounds,)
+        The correlation of each round, of which the coefficient is a multiple.
+    edges_ : ndarray of shape (n_rounds,)
+        1/2 minus the error of each weak learner under weights proportional to those of the rows in
+        its round; nan for "shrink".
+    densities_ : ndarray of shape (n_rounds,)
+        The mean weight of the rows in each round.
+    train_scores_ : ndarray of shape (n_rounds,)
+        The potential after each round.
+    validation_errors_ : ndarray
+        The error on the rows held out after each round; only with `n_iter_no_change`.
+    stop_reason_ : {"n_estimators", "no gain", "early stopping", "one class"}
+        Why there were no more rounds.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the weak learners' importances, weighted by their coefficients.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    SmoothBoostClassifier : An average of votes, in which no row has a large weight.
+    MassartBoostClassifier : For a known bound on the noise of each label.
+    bounds.agnostic_boosting_error_bound : The guarantee below as a function.
+
+    Notes
+    -----
+    The potential is the mean of phi(y H), with phi(z) = 1 - z for z <= 0 and exp(-z) for z > 0; the
+    weights are w = min(1, exp(-y H)). A row is relabelled with probability (1 - w)/2. Instead of a
+    random draw each row has both labels, with the weights (1 + w)/2 and (1 - w)/2. The correlation
+    of a classifier with them is the mean of w y h, so the exact learner needs its own label only,
+    under the weight w.
+
+    After any round, the training error of sign(H) is at most that of any classifier h, plus half
+    the sum of the correlations of h and of -sign(H). With exact stumps it is therefore at most the
+    least error of a stump plus the correlation of the next round, `gains_`. That is below
+    sqrt(2 / n_rounds) in some round; in general see `bounds.agnostic_boosting_error_bound`. Kalai
+    and Kanade choose the round by the error on held-out rows, as `n_iter_no_change` does.
+
+    For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once. A
+    prediction costs O(n_rounds) for each row.
+
+    References
+    ----------
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    S. Ben-David, P. M. Long and Y. Mansour (2001). "Agnostic boosting". *Proceedings of the 14th
+    Annual Conference on Computational Learning Theory*, 507-516.
+
+    A. T. Kalai and V. Kanade (2009). "Potential-based agnostic boosting". *Advances in Neural
+    Information Processing Systems* 22, 880-888.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_hastie_10_2
+    >>> from sklearn_ensemble_theory import AgnosticBoostClassifier
+    >>> X, y = make_hastie_10_2(1_000, random_state=0)
+    >>> model = AgnosticBoostClassifier(n_estimators=200).fit(X, y)
+    >>> model.score(X, y) > 0.85
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseRobustBoosting._parameter_constraints,
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 100,
+        learning_rate: float = 1.0,
+        tol: float = 1e-4,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _wired(
+        self, rows: BinaryRows, options: CloneOptions, setting: Any
+    ) -> tuple[BoostingRounds, BinaryVotes]:
+        risk = PotentialRisk(rows.weight)
+        weak = make_rounds(self, rows, options)
+        if not weak.is_exact:
+            estimator = self._weak_classifier()
+            weak = RelabelledRounds(estimator, rows, options, risk)
+        learner = VotesOrOpposite(weak, rows.signs, self.tol)
+        step = CorrelationStep(self.learning_rate)
+        rounds = boost(risk, learner, step, np.zeros(len(rows.codes)))
+        return rounds, BinaryVotes(rows.labels, 0.0, self._by_mean)
