@@ -9,7 +9,7 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import StackingRegressor as ScikitStackingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -28,6 +28,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn_ensemble_theory import (
     StackingClassifier,
     StackingRegressor,
+    VotingClassifier,
+    VotingRegressor,
 )
 from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
 
@@ -164,6 +166,34 @@ def test_best_classifier_by_scores(iris, scoring):
     assert np.argmax(model.estimator_weights_) == grid.best_index_
     greedy = StackingClassifier(candidates, weights="greedy", scoring=scoring, n_selections=5)
     assert greedy.fit(X, y).estimator_weights_.sum() == pytest.approx(1)
+
+
+def test_greedy_selection_by_a_score(data):
+    """Against a loop over all candidates with scikit-learn's metric."""
+    X, y = data
+    y = (y > 0.7).astype(int)
+    candidates = [(f"k{k}", KNeighborsClassifier(k)) for k in (3, 9, 25)]
+    P = [cross_val_predict(m, X, y, method="predict_proba")[:, 1] for _, m in candidates]
+    chosen, best, kept = [], -np.inf, None
+    for _ in range(6):
+        values = [roc_auc_score(y, np.mean([P[i] for i in [*chosen, j]], axis=0)) for j in range(3)]
+        chosen.append(int(np.argmax(values)))
+        if max(values) > best + 1e-12:
+            best, kept = max(values), list(chosen)
+    model = StackingClassifier(candidates, weights="greedy", scoring="roc_auc", n_selections=6)
+    expected = np.bincount(kept, minlength=3) / len(kept)
+    np.testing.assert_allclose(model.fit(X, y).estimator_weights_, expected)
+
+
+def test_uniform_weights_are_those_of_a_vote(data, iris):
+    X, y = data
+    model = StackingRegressor(members(), weights="uniform").fit(X, y)
+    np.testing.assert_array_equal(model.estimator_weights_, np.full(4, 0.25))
+    np.testing.assert_allclose(model.predict(X), VotingRegressor(members()).fit(X, y).predict(X))
+    X, y = iris
+    model = StackingClassifier(classifiers(), weights="uniform").fit(X, y)
+    vote = VotingClassifier(classifiers(), voting="soft").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), vote.predict_proba(X))
 
 
 def test_oracle_bound(data):
