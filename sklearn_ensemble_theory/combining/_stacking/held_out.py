@@ -10,8 +10,8 @@ from sklearn.utils import get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._compat import check_method_params, safe_split
+from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory.combining._members import fit_named, raise_named
-from sklearn_ensemble_theory.combining._outputs import aligned_columns
 from sklearn_ensemble_theory.combining._shared_fits import KnownFits, sharing_groups
 
 __all__ = ["HeldOutPredictions", "fit_and_hold_out", "predicted"]
