@@ -65,7 +65,7 @@ axis.barh(list(means), list(means.values()), color=["C0"] * 3 + ["C1"] * 3)
 axis.axvline(twice, color="black", linestyle="--", label="twice the mean of the members")
 axis.axvline(np.mean(bounds), color="black", linestyle=":", label="bound, delta = 0.05")
 axis.invert_yaxis()
-axis.set(xlabel="test error", xlim=(0, 0.5))
+axis.set(xlabel="test error", xlim=(0, 0.6))
 axis.legend(loc="upper right")
 plt.show()
 for name, mean in means.items():
