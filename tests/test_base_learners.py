@@ -5,9 +5,12 @@ Each ensemble by a second route: scikit-learn's ensemble, a closed form, or the 
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize, nnls
 from sklearn import ensemble
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import check_cv
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -20,6 +23,8 @@ from sklearn_ensemble_theory import (
     BaggingRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
+    StackingClassifier,
+    StackingRegressor,
 )
 
 # Few iterations are what makes a network a weak learner, or fast.
@@ -174,6 +179,73 @@ def test_pipelines_are_base_learners(tumours):
         AdaBoostClassifier(learner, n_estimators=4, random_state=0),
     ):
         assert model.fit(1e3 * X, y).score(1e3 * X_new, y_new) > 0.88
+
+
+# --- stacking ---------------------------------------------------------------------------------
+
+
+def held_out(members, X, y, method="predict"):
+    """Held-out predictions in five folds, by a loop."""
+    splits = check_cv(5, y, classifier=is_classifier(members[0][1])).split(X, y)
+    columns = np.empty((len(members), len(y), *([2] if method == "predict_proba" else [])))
+    for train, test in splits:
+        for column, (_, member) in zip(columns, members):
+            column[test] = getattr(clone(member).fit(X[train], y[train]), method)(X[test])
+    return columns
+
+
+def test_stacked_regressors(diabetes):
+    """All kinds in one stack; the weights are those of a general solver."""
+    X, y, X_new, y_new = diabetes
+    members = [(name, clone(member)) for name, member in REGRESSORS.items()]
+    members[1][1].set_params(random_state=0)
+    P = held_out(members, X, y)
+    v, residual = nnls(P.T, y)
+    model = StackingRegressor(members, weights="nnls").fit(X, y)
+    np.testing.assert_allclose(model.estimator_weights_, v, atol=1e-8)
+    risks = np.mean((P - y) ** 2, axis=1)
+    np.testing.assert_allclose(model.cv_risks_["risk"], risks)
+    assert residual**2 / len(y) <= risks.min()
+    simplex = minimize(
+        lambda u: np.mean((y - u @ P) ** 2),
+        np.full(4, 0.25),
+        bounds=[(0, None)] * 4,
+        constraints={"type": "eq", "fun": lambda u: u.sum() - 1},
+        method="SLSQP",
+        options={"ftol": 1e-14},
+    )
+    model = StackingRegressor(members, weights="simplex").fit(X, y)
+    np.testing.assert_allclose(model.estimator_weights_, simplex.x, atol=1e-5)
+    assert model.estimator_weights_.sum() == pytest.approx(1, abs=1e-12)
+    fitted = [clone(member).fit(X, y).predict(X_new) for _, member in members]
+    np.testing.assert_allclose(model.predict(X_new), model.estimator_weights_ @ fitted)
+    assert model.score(X_new, y_new) > 0.4
+
+
+def test_stacked_classifiers(tumours):
+    """Probabilities of trees and networks, and the votes of a support vector machine."""
+    X, y, X_new, y_new = tumours
+    members = [(name, clone(member)) for name, member in CLASSIFIERS.items()]
+    members[1][1].set_params(random_state=0)
+    P = np.stack(
+        [
+            *held_out(members[:2], X, y, "predict_proba"),
+            np.eye(2)[held_out(members[2:], X, y)[0].astype(int)],
+        ]
+    )
+    model = StackingClassifier(members, weights="simplex", loss="squared_error").fit(X, y)
+    v = model.estimator_weights_
+    risk = lambda u: np.mean(np.sum((np.eye(2)[y] - np.tensordot(u, P, 1)) ** 2, axis=1))  # noqa: E731
+    np.testing.assert_allclose(model.cv_risks_["risk"], [risk(u) for u in np.eye(3)])
+    # By brute force over the simplex.
+    grid = np.arange(0, 1.001, 0.02)
+    values = [risk(np.array([a, b, 1 - a - b])) for a in grid for b in grid if a + b <= 1 + 1e-9]
+    assert risk(v) <= min(values) < risk(v) * 1.01
+    assert v.sum() == pytest.approx(1, abs=1e-12)
+    assert model.score(X_new, y_new) > 0.9
+    peer = ensemble.StackingClassifier(members).fit(X, y)
+    final = StackingClassifier(members).fit(X, y)
+    np.testing.assert_allclose(final.predict_proba(X_new), peer.predict_proba(X_new))
 
 
 # --- best first -------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Ensembles of named members of different kinds: parameters, checks and the fit of one member."""
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +21,7 @@ from sklearn_ensemble_theory._compat import (
     safe_indexing,
 )
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
+from sklearn_ensemble_theory.combining._shared_fits import KnownFits
 
 __all__ = [
     "NamedMembers",
@@ -45,6 +48,12 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
 
     estimators: list
     _members_of_own_kind = True
+    _known: KnownFits | None = None  # during a fit
+
+    @property
+    @abstractmethod
+    def _members_are_fitted(self) -> bool:
+        """Whether `fit` takes the members as they are."""
 
     @property
     def named_estimators(self) -> Bunch:
@@ -100,6 +109,20 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             ]
         super().set_params(**params)
         return self
+
+    def _learners_of_all_rows(self) -> list[Any]:
+        """The members that `fit` fits to the rows that it is given."""
+        if self._members_are_fitted:
+            return []
+        return [member for _, member in self._pairs() or [] if not is_dropped(member)]
+
+    def _fit_sharing(self, known: KnownFits, X: Any, y: Any, **params: Any) -> Self:
+        """`fit`, which takes the members that are known and adds the others."""
+        self._known = known
+        try:
+            return self.fit(X, y, **params)
+        finally:
+            del self._known
 
     def _pairs(self) -> list[tuple[str, Any]] | None:
         """The pairs of `estimators`, or None where it is not a list of pairs."""
@@ -227,6 +250,7 @@ def fit_named(
     *,
     place: str = "",
     message: tuple[str, str] | None = None,
+    known: KnownFits | None = None,
 ) -> Any:
     """Fit one member; an error names it, and where it occurred.
 
@@ -244,10 +268,15 @@ def fit_named(
         Which part of the data the rows are, such as "split 2 of cv".
     message : (str, str), default=None
         The ensemble and what to print after the fit.
+    known : KnownFits, default=None
+        Learners fitted to the same rows, for an ensemble that contains some of them.
     """
+    fit = estimator.fit
+    if known is not None and hasattr(estimator, "_fit_sharing"):
+        fit = partial(estimator._fit_sharing, known)
     try:
         with print_elapsed_time(*(message or (None, None))):
-            estimator.fit(X, y, **params)
+            fit(X, y, **params)
     except Exception as error:
         refused = "unexpected keyword argument 'sample_weight'" in str(error)
         if isinstance(error, TypeError) and refused and not routing_enabled():

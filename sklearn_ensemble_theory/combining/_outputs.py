@@ -1,4 +1,4 @@
-"""Targets of one or several columns, and predictions for them in one form."""
+"""Checks of targets of one or several columns."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-__all__ = ["aligned_columns", "checked_labels", "checked_targets"]
+__all__ = ["checked_labels", "checked_targets"]
 
 
 def checked_targets(y: Any) -> np.ndarray:
@@ -31,24 +31,3 @@ def checked_labels(y: ArrayLike) -> np.ndarray:
             raise ValueError("y must have one column, or be an indicator of several labels.")
         return y
     return column_or_1d(y, warn=True)
-
-
-def aligned_columns(
-    values: np.ndarray, places: np.ndarray, n_classes: int, fill: float = 0.0
-) -> np.ndarray:
-    """Columns for some of the classes as columns for all of them.
-
-    Parameters
-    ----------
-    values : array of shape (n, k)
-    places : int array of shape (k,)
-        The positions of the columns among the classes.
-    n_classes : int
-    fill : float, default=0.0
-        The value for the other classes.
-    """
-    if np.array_equal(places, np.arange(n_classes)):
-        return values
-    aligned = np.full((len(values), n_classes), fill, dtype=values.dtype)
-    aligned[:, places] = values
-    return aligned

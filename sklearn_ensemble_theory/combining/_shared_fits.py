@@ -1,11 +1,15 @@
-"""Candidates that are the same learner, which is then fitted once."""
+"""Candidates that are the same learner, or contain it, which is fitted once to the same rows.
+
+An ensemble of named members answers for its parts by two methods: `_learners_of_all_rows` are the
+members that `fit` fits to the rows it is given, and `_fit_sharing` takes those that are known.
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.random import RandomState
 
-__all__ = ["distinct_members"]
+__all__ = ["KnownFits", "distinct_members", "sharing_groups"]
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -26,6 +30,42 @@ def distinct_members(members: list[Any]) -> tuple[list[int], list[int]]:
             first.append(position)
         place.append(known[key])
     return first, place
+
+
+def sharing_groups(members: list[Any]) -> list[list[int]]:
+    """The positions of the members in groups: those of different groups have no common learner."""
+    groups: list[tuple[list[int], set[Any]]] = []
+    for position, member in enumerate(members):
+        parts: list[Any] = getattr(member, "_learners_of_all_rows", list)()
+        together, keys = [position], {_identity(learner) for learner in [member, *parts]}
+        apart = []
+        for group in groups:
+            if keys.isdisjoint(group[1]):
+                apart.append(group)
+            else:
+                together, keys = group[0] + together, keys | group[1]
+        groups = [*apart, (sorted(together), keys)]
+    return sorted(positions for positions, _ in groups)
+
+
+class KnownFits:
+    """Learners that have been fitted to the same rows with the same parameters of `fit`."""
+
+    def __init__(self, X: Any, y: np.ndarray) -> None:
+        self._X, self._y = X, y
+        self._fits: dict[Any, tuple[Any, Any]] = {}
+
+    def find(self, learner: Any, X: Any, y: np.ndarray) -> Any:
+        """The fitted learner, or None if it is not known for these rows and targets."""
+        if X is not self._X or not np.array_equal(y, self._y):
+            return None
+        return self._fits.get(_identity(learner), (None, None))[1]
+
+    def add(self, learner: Any, fitted: Any, X: Any, y: np.ndarray) -> None:
+        """Keep a fitted learner; one for other rows or targets is left out."""
+        if X is self._X and np.array_equal(y, self._y):
+            # The learner is kept as well: its parts may be identified by their addresses.
+            self._fits[_identity(learner)] = learner, fitted
 
 
 def _identity(value: Any) -> Any:

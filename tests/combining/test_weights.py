@@ -1,8 +1,10 @@
 """The optimal weights, against general optimisers and certificates."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
-from scipy.optimize import linprog, minimize, nnls
+from scipy.optimize import brentq, linprog, minimize, nnls
 
 from sklearn_ensemble_theory.combining._stacking.absolute_weights import least_absolute_weights
 from sklearn_ensemble_theory.combining._stacking.constrained_squares import (
@@ -90,6 +92,55 @@ def test_squared_error_against_a_general_solver(seed, rule, radius, positive):
         np.testing.assert_allclose(v[used], exact, atol=1e-10)
     if rule == "l2":
         assert np.linalg.norm(v) <= radius * (1 + 1e-12)
+
+
+def by_enumeration(P, y, weight, rule, radius, positive):
+    """The exact weights: the best feasible stationary point over all sets of columns and signs."""
+    k = P.shape[1]
+    columns = P if positive else np.hstack([P, -P])
+    G, b = columns.T @ (weight[:, None] * columns), columns.T @ (weight * y)
+    value = lambda v: v @ G @ v - 2 * b @ v  # noqa: E731
+    found = [np.zeros(len(b))] if rule != "simplex" else []
+    for size in range(1, k + 1):
+        for used in map(list, combinations(range(len(b)), size)):
+            if len({j % k for j in used}) < size:
+                continue
+            H, c, u = G[np.ix_(used, used)], b[used], np.ones(size)
+            free, slope = np.linalg.solve(H, c), np.linalg.solve(H, u)
+            on_face = free - slope * (u @ free - radius) / (u @ slope)
+            if rule == "nnls":
+                candidates = [free]
+            elif rule == "l1":
+                candidates = [free, on_face] if u @ free <= radius else [on_face]
+            elif rule == "simplex":
+                candidates = [on_face]
+            elif np.linalg.norm(free) <= radius:
+                candidates = [free]
+            else:  # the multiplier of the sphere
+                ridge = lambda t: np.linalg.solve(H + t * np.eye(size), c)  # noqa: E731, B023
+                t = brentq(lambda t: np.linalg.norm(ridge(t)) - radius, 0, 1e6, xtol=1e-15)  # noqa: B023
+                candidates = [ridge(t)]
+            for v in candidates:
+                if v.min() >= 0:
+                    whole = np.zeros(len(b))
+                    whole[used] = v
+                    found.append(whole)
+    best = min(found, key=value)
+    return best if positive else best[:k] - best[k:]
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.0])
+@pytest.mark.parametrize(
+    ("rule", "positive"),
+    [("nnls", True), ("simplex", True), *((r, p) for r in ("l1", "l2") for p in (True, False))],
+)
+def test_squared_error_by_enumeration_of_the_faces(rule, radius, positive):
+    P, y, weight = problem(4, k=4)
+    P[:, 1] *= -1
+    radius = 1.0 if rule == "simplex" else radius
+    v = SQUARED_RULES[rule](residual_factor(P, y, weight), radius, positive)
+    expected = by_enumeration(P, y, weight, rule, radius, positive)
+    np.testing.assert_allclose(v, expected, atol=1e-8)
 
 
 def test_l1_ball_with_signs():

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MemberSpec,
     member_blocks,
@@ -28,12 +29,7 @@ def class_shares(members: Sequence[Any], n_classes: int) -> LeafOutputs:
     """The shares of the ensemble's classes in a leaf; a class that a member lacks has 0."""
 
     def outputs(t: int, value: np.ndarray) -> np.ndarray:
-        classes = members[t].classes_
-        if len(classes) == n_classes:
-            return value
-        full = np.zeros((len(value), n_classes))
-        full[:, classes.astype(np.intp)] = value
-        return full
+        return aligned_columns(value, members[t].classes_.astype(np.intp), n_classes)
 
     return outputs
 

@@ -21,6 +21,7 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
+from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory._trees import reads_single_precision, single_precision_if_finite
 from sklearn_ensemble_theory._weak_learners import PreparedMembers
 from sklearn_ensemble_theory.averaging._bagging.sampling import SamplingScheme
@@ -315,9 +316,8 @@ def member_predictions(
         if method in ("predict_proba", "predict_log_proba") and predictions.shape[1] != n_classes:
             # The rows of a member may lack a class; the member gives it probability 0.
             absent = 0.0 if method == "predict_proba" else -np.inf
-            full = np.full((len(predictions), n_classes), absent)
-            full[:, np.asarray(member.classes_, dtype=np.intp)] = predictions
-            predictions = full
+            places = np.asarray(member.classes_, dtype=np.intp)
+            predictions = aligned_columns(predictions, places, n_classes, absent)
     return predictions
 
 

@@ -80,6 +80,10 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
     def _method_of(self, name: str, member: Any) -> str:
         """The method of a member whose results are combined."""
 
+    @property
+    def _members_are_fitted(self) -> bool:
+        return isinstance(self.cv, str)  # "prefit"
+
     # --------------------------------------------------------------------------------------- Fit
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
@@ -92,14 +96,14 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
         y, description = self._encode(y)
         classes = self._column_classes(description)
         params = member_parameters(sample_weight, fit_params, X_all, rows)
-        if self.cv == "prefit":
+        if self._members_are_fitted:
             for _, member in pairs:
                 check_is_fitted(member)
         elif kept is not None:
             for name, member in pairs:
                 refuse_unweighted(member, name)
         methods = [self._method_of(name, member) for name, member in pairs]
-        if self.cv == "prefit":
+        if self._members_are_fitted:
             fitted = [member for _, member in pairs]
             predictions = [
                 self._read(member, method, X, classes)
@@ -174,10 +178,11 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
         splits: list,
         classes: Any,
     ) -> tuple[list[Any], HeldOutPredictions]:
-        """Fit the members, those that are the same learner once."""
+        """Fit the members, and learners that are several members or parts of them once."""
         specs = [(n, member, m, routed[n]) for (n, member), m in zip(pairs, methods)]
         first, place = list(range(len(specs))), list(range(len(specs)))
-        if not routing_enabled():  # otherwise their parameters may differ
+        share = not routing_enabled()  # otherwise the parameters of fit may differ
+        if share:
             first, place = distinct_members([member for _, member in pairs])
         fitted, held_out = fit_and_hold_out(
             [specs[j] for j in first],
@@ -185,6 +190,8 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
             y,
             splits,
             classes,
+            share=share,
+            known=self._known,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
@@ -220,12 +227,12 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
         classes = description.get("classes_")
         if classes is None or isinstance(classes, list):
             return None
-        return classes if self.cv == "prefit" else np.arange(len(classes))
+        return classes if self._members_are_fitted else np.arange(len(classes))
 
     def _read(self, member: Any, method: str, X: Any, classes: Any) -> Any:
         """The predictions of a fitted member, labels as positions in `classes_`."""
         values = predicted(member, method, X, classes)
-        if self.cv != "prefit" or method != "predict" or classes is None:
+        if not self._members_are_fitted or method != "predict" or classes is None:
             return values
         return np.searchsorted(classes, values) if is_classifier(member) else values
 

@@ -23,7 +23,7 @@ class StackingClassifier(ClassifierMixin, StackedClasses):
         The members, with a name each. Clones of them are fitted to all rows, and to the training
         rows of each split of `cv`. A member can be left out by `set_params(name="drop")`. Members
         that are the same learner are fitted once: one object, or equal parameters without
-        `random_state=None`.
+        `random_state=None`; also where such a learner is a member of a vote or stack in this list.
 
     final_estimator : estimator, default=None
         The classifier that combines the members, fitted to their held-out predictions.
@@ -220,7 +220,7 @@ class StackingRegressor(RegressorMixin, StackedValues):
         The members, with a name each. Clones of them are fitted to all rows, and to the training
         rows of each split of `cv`. A member can be left out by `set_params(name="drop")`. Members
         that are the same learner are fitted once: one object, or equal parameters without
-        `random_state=None`.
+        `random_state=None`; also where such a learner is a member of a vote or stack in this list.
 
     final_estimator : estimator, default=None
         The regressor that combines the members, fitted to their held-out predictions.

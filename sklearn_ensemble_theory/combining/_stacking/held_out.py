@@ -6,14 +6,19 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
-from sklearn.utils import indexable
+from sklearn.utils import get_tags, indexable
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._compat import check_method_params, safe_split
+from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory.combining._members import fit_named, raise_named
-from sklearn_ensemble_theory.combining._outputs import aligned_columns
+from sklearn_ensemble_theory.combining._shared_fits import KnownFits, sharing_groups
 
 __all__ = ["HeldOutPredictions", "fit_and_hold_out", "predicted"]
+
+# Name, estimator, method that predicts, parameters of fit.
+Spec = tuple[str, Any, str, Mapping[str, Any]]
+Split = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass
@@ -44,12 +49,14 @@ class HeldOutPredictions:
 
 
 def fit_and_hold_out(
-    members: list[tuple[str, Any, str, Mapping[str, Any]]],
+    members: list[Spec],
     X: Any,
     y: np.ndarray,
-    splits: list[tuple[np.ndarray, np.ndarray]],
+    splits: list[Split],
     classes: np.ndarray | None,
     *,
+    share: bool,
+    known: KnownFits | None,
     n_jobs: int | None,
     verbose: int,
 ) -> tuple[list[Any], HeldOutPredictions]:
@@ -58,11 +65,17 @@ def fit_and_hold_out(
     Parameters
     ----------
     members : list of (name, estimator, method, parameters of fit)
+        No two of them are the same learner.
     X, y
         The rows that are fitted.
     splits : list of (train, test)
     classes : array of shape (K,) or None
         0, ..., K-1 for a classifier with one output.
+    share : bool
+        Whether a learner that several members contain is fitted once to the same rows. Those
+        members are fitted one after the other.
+    known : KnownFits or None
+        Fits to all rows that are known from another ensemble; those made here are added.
     n_jobs, verbose
         As in joblib.
 
@@ -73,50 +86,92 @@ def fit_and_hold_out(
     """
     X_parts, y = indexable(X, y)
     n_splits = len(splits)
+    every = [[j] for j in range(len(members))]
+    groups = sharing_groups([member for _, member, _, _ in members]) if share else every
+    fitted = [None if known is None else known.find(spec[1], X, y) for spec in members]
+    unknown = [[j for j in group if fitted[j] is None] for group in groups]
+    unknown = [group for group in unknown if group]
     # The fits to all rows come first: with one job, generators are used as by scikit-learn.
-    tasks = [
-        delayed(fit_named)(clone(member), X, y, params, name) for name, member, _, params in members
-    ]
+    tasks = [delayed(_fit_group)([members[j] for j in group], X, y) for group in unknown]
     tasks += [
-        delayed(_held_out_part)(clone(member), X_parts, y, split, number, spec, classes)
-        for name, member, method, params in members
+        delayed(_held_out_group)([members[j] for j in group], X_parts, y, split, number, classes)
+        for group in groups
         for number, split in enumerate(splits)
-        for spec in [(name, method, params)]
     ]
-    results = Parallel(n_jobs=n_jobs, verbose=verbose)(tasks)
-    fitted, parts = results[: len(members)], results[len(members) :]
+    results = iter(Parallel(n_jobs=n_jobs, verbose=verbose)(tasks))
+    for group in unknown:
+        for j, model in zip(group, next(results)):
+            fitted[j] = model
+            if known is not None:
+                known.add(members[j][1], model, X, y)
+    parts: list[list[Any]] = [[] for _ in members]
+    for group in groups:
+        for _ in splits:
+            for j, values in zip(group, next(results)):
+                parts[j].append(values)
     rows = np.concatenate([test for _, test in splits])
     folds = np.repeat(np.arange(n_splits), [len(test) for _, test in splits])
     order = np.argsort(rows, kind="stable")
-    predictions = [
-        _joined(parts[n_splits * j : n_splits * (j + 1)], order) for j in range(len(members))
-    ]
+    predictions = [_joined(part, order) for part in parts]
     rows = rows[order]
     once = len(rows) == len(y) and bool((np.diff(rows) == 1).all())
     return fitted, HeldOutPredictions(rows, folds[order], predictions, once)
 
 
-def _held_out_part(
+def _fit_group(specs: list[Spec], X: Any, y: np.ndarray) -> list[Any]:
+    """Fit members that have learners in common to the same rows."""
+    known = KnownFits(X, y) if len(specs) > 1 else None
+    return [_fitted(member, X, y, params, name, known) for name, member, _, params in specs]
+
+
+def _fitted(
     member: Any,
     X: Any,
     y: np.ndarray,
-    split: tuple[np.ndarray, np.ndarray],
-    number: int,
-    spec: tuple[str, str, Mapping[str, Any]],
-    classes: np.ndarray | None,
+    params: Mapping[str, Any],
+    name: str,
+    known: KnownFits | None,
+    place: str = "",
 ) -> Any:
-    """The predictions for the test rows of one split."""
-    name, method, params = spec
+    """A fitted clone of the member, or the known one."""
+    if known is None:
+        return fit_named(clone(member), X, y, params, name, place=place)
+    fitted = known.find(member, X, y)
+    if fitted is None:
+        fitted = fit_named(clone(member), X, y, params, name, place=place, known=known)
+        known.add(member, fitted, X, y)
+    return fitted
+
+
+def _held_out_group(
+    specs: list[Spec],
+    X: Any,
+    y: np.ndarray,
+    split: Split,
+    number: int,
+    classes: np.ndarray | None,
+) -> list[Any]:
+    """The predictions for the test rows of one split, of members with learners in common."""
     train, test = split
     place = f"split {number} of cv"
-    X_train, y_train = safe_split(member, X, y, train)
-    X_test, _ = safe_split(member, X, y, test, train)
-    inside = check_method_params(X, params=params, indices=train)
-    fit_named(member, X_train, y_train, inside, name, place=place)
-    try:
-        return predicted(member, method, X_test, classes)
-    except Exception as error:
-        raise_named(error, name, place)
+    of_kernels: dict[bool, tuple[Any, Any, Any]] = {}
+    known = None
+    values = []
+    for name, member, method, params in specs:
+        pairwise = get_tags(member).input_tags.pairwise
+        if pairwise not in of_kernels:
+            X_test, _ = safe_split(member, X, y, test, train)
+            of_kernels[pairwise] = *safe_split(member, X, y, train), X_test
+        X_train, y_train, X_test = of_kernels[pairwise]
+        if known is None and len(specs) > 1:
+            known = KnownFits(X_train, y_train)
+        inside = check_method_params(X, params=params, indices=train)
+        fitted = _fitted(member, X_train, y_train, inside, name, known, place)
+        try:
+            values.append(predicted(fitted, method, X_test, classes))
+        except Exception as error:
+            raise_named(error, name, place)
+    return values
 
 
 def predicted(member: Any, method: str, X: Any, classes: np.ndarray | None) -> Any:

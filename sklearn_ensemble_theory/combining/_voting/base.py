@@ -50,6 +50,10 @@ class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         """(y as the members are fitted to it, the fitted attributes that describe it)."""
 
+    @property
+    def _members_are_fitted(self) -> bool:
+        return self.prefit
+
     # --------------------------------------------------------------------------------------- Fit
 
     def _fit(self, X: Any, y: np.ndarray, sample_weight: Any, fit_params: dict[str, Any]) -> Any:
@@ -79,7 +83,10 @@ class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
         return self
 
     def _fit_members(self, X: Any, y: np.ndarray, pairs: list, routed: dict[str, Any]) -> list[Any]:
-        return Parallel(n_jobs=self.n_jobs)(
+        """Fit the members that are not known from another ensemble's fit."""
+        known = self._known
+        found = [None if known is None else known.find(member, X, y) for _, member in pairs]
+        fits = Parallel(n_jobs=self.n_jobs)(
             delayed(fit_named)(
                 clone(member),
                 X,
@@ -89,7 +96,14 @@ class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
                 message=("Voting", self._message(name, number, len(pairs))),
             )
             for number, (name, member) in enumerate(pairs, 1)
+            if found[number - 1] is None
         )
+        rest = iter(fits)
+        fitted = [next(rest) if model is None else model for model in found]
+        if known is not None:
+            for (_, member), model in zip(pairs, fitted):
+                known.add(member, model, X, y)
+        return fitted
 
     def _message(self, name: str, number: int, total: int) -> str | None:
         return f"({number} of {total}) Processing {name}" if self.verbose else None

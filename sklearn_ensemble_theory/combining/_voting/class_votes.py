@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
-from sklearn_ensemble_theory.combining._outputs import aligned_columns
 
 
 def _is_soft(ensemble: Any) -> bool:

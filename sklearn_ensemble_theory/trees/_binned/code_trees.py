@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
+from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory._trees import on_grid
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
@@ -122,10 +123,8 @@ def grow_on_codes(
     # Where it does not check X, the tree does not look for missing values either.
     tree.fit(X, target, sample_weight=weight, check_input=has_missing)
     value = tree.tree_.value[:, 0, :]
-    if options.n_classes > value.shape[1]:  # a class that is not among these rows
-        shares = np.zeros((len(value), options.n_classes))
-        shares[:, tree.classes_] = value
-        value = shares
+    if options.n_classes:  # some may not be among these rows
+        value = aligned_columns(value, tree.classes_, options.n_classes)
     return _arrays_of(tree.tree_, value, columns)
 
 
