@@ -20,22 +20,34 @@ from sklearn_ensemble_theory.bounds._greedy import (
     orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
 )
+from sklearn_ensemble_theory.bounds._projections import (
+    coordinate_projection_bound,
+    gaussian_projection_bound,
+    johnson_lindenstrauss_dimension,
+    johnson_lindenstrauss_distortion,
+    random_features_bound,
+)
 
 __all__ = [
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "coordinate_projection_bound",
     "finite_class_bound",
     "frank_wolfe_bound",
+    "gaussian_projection_bound",
     "greedy_boosting_best_n_rounds",
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
+    "johnson_lindenstrauss_dimension",
+    "johnson_lindenstrauss_distortion",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
+    "random_features_bound",
     "voting_error_bound",
 ]
