@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh, svd
+from scipy.linalg import svd
 
 from sklearn_ensemble_theory.averaging._projections.centred_rows import CentredRows
 
@@ -72,7 +72,7 @@ def row_space(rows: CentredRows) -> RowSpace:
     n, d = rows.shape
     by_rows = n < d
     gram = rows.row_gram() if by_rows else rows.column_gram()
-    values, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
+    values, vectors = np.linalg.eigh(gram)
     values, vectors = values[::-1], vectors[:, ::-1]
     largest = max(values[0], 0.0)
     n_small = int(np.sum(values <= _ACCURATE * largest))
