@@ -8,6 +8,7 @@ from sklearn_ensemble_theory.averaging import (
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    RandomProjectionRegressor,
     bagged_nearest_neighbors_weights,
 )
 from sklearn_ensemble_theory.boosting import (
@@ -68,6 +69,7 @@ __all__ = [
     "NadarayaWatsonRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomProjectionRegressor",
     "ReLUUnitRegressor",
     "SmoothBoostClassifier",
     "SmoothingSplineRegressor",

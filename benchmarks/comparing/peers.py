@@ -107,6 +107,11 @@ ENTRIES = {
         peer=of(neighbors.KNeighborsRegressor),
         peer_grid=NEIGHBORS,
     ),
+    "RandomProjectionRegressor": Entry(
+        {"projection": ["gaussian", "relu"], "alpha": [0.1, 1.0]},
+        peer=of(linear_model.RidgeCV, alphas=[10.0**k for k in range(-3, 5)]),
+        peer_grid={},
+    ),
     # boosting
     "AdaBoostClassifier": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostClassifier)),
     "GradientBoostingClassifier": Entry(

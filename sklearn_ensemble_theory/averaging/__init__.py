@@ -15,13 +15,17 @@ from sklearn_ensemble_theory.averaging._neighbors.estimators import (
 from sklearn_ensemble_theory.averaging._neighbors.rank_weights import (
     bagged_nearest_neighbors_weights,
 )
+from sklearn_ensemble_theory.averaging._projections.estimators import RandomProjectionRegressor
+from sklearn_ensemble_theory.averaging._projections.expected_projection import ExpectedProjection
 
 __all__ = [
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "ExpectedProjection",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "RandomProjectionRegressor",
     "bagged_nearest_neighbors_weights",
 ]

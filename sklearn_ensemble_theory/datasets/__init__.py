@@ -1,6 +1,10 @@
 """Generators of simulated data, with Bayes rules and errors, and of noise in labels."""
 
-from sklearn_ensemble_theory.datasets._curves import make_sine_regression, make_tent
+from sklearn_ensemble_theory.datasets._curves import (
+    make_polynomial,
+    make_sine_regression,
+    make_tent,
+)
 from sklearn_ensemble_theory.datasets._label_noise import (
     add_label_noise,
     add_malicious_rows,
@@ -27,6 +31,7 @@ __all__ = [
     "add_label_noise",
     "add_malicious_rows",
     "add_massart_noise",
+    "make_polynomial",
     "make_ringnorm",
     "make_sine_regression",
     "make_tent",

@@ -3,12 +3,13 @@
 from typing import Literal, overload
 
 import numpy as np
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.datasets._sizes import check_size
 
-__all__ = ["make_sine_regression", "make_tent"]
+__all__ = ["make_polynomial", "make_sine_regression", "make_tent"]
 
 
 @overload
@@ -173,3 +174,108 @@ def _check_size_and_noise(n_samples: int, noise: float) -> None:
     check_size("n_samples", n_samples)
     if not (np.isfinite(noise) and noise >= 0):
         raise ValueError(f"noise must be non-negative and finite, got {noise!r}.")
+
+
+@overload
+def make_polynomial(
+    n_samples: int = ...,
+    n_features: int = ...,
+    *,
+    degree: int = ...,
+    noise: float = ...,
+    return_mean: Literal[False] = ...,
+    random_state: RandomStateLike = ...,
+) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+@overload
+def make_polynomial(
+    n_samples: int = ...,
+    n_features: int = ...,
+    *,
+    degree: int = ...,
+    noise: float = ...,
+    return_mean: Literal[True],
+    random_state: RandomStateLike = ...,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+
+def make_polynomial(
+    n_samples: int = 100,
+    n_features: int = 20,
+    *,
+    degree: int = 2,
+    noise: float = 1.0,
+    return_mean: bool = False,
+    random_state: RandomStateLike = None,
+) -> tuple[np.ndarray, ...]:
+    """Generate a regression problem whose mean is a random polynomial in several features.
+
+    X is uniform on [-1, 1]. The mean of y is a polynomial with independent Gaussian coefficients
+    of all monomials of positive degree, scaled to mean 0 and variance 1 over the rows. The default
+    has 230 monomials of 20 features: more than rows.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of rows. For a test set of the same polynomial, draw more rows and split them.
+
+    n_features : int, default=20
+        Number of features.
+
+    degree : int, default=2
+        Largest degree of the monomials.
+
+    noise : float, default=1.0
+        Standard deviation of the Gaussian noise.
+
+    return_mean : bool, default=False
+        Whether to also return the mean of y given X.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of X, of the coefficients and of the noise.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Inputs.
+
+    y : ndarray of shape (n_samples,)
+        Targets.
+
+    mean : ndarray of shape (n_samples,)
+        The mean of y given X. Only returned with `return_mean=True`.
+
+    Raises
+    ------
+    ValueError
+        If `n_samples`, `n_features` or `degree` is not a positive int, or if `noise` is negative
+        or not finite.
+
+    Notes
+    -----
+    The experiment of [Bach, figure 10.2]; the text gives neither the distribution of X nor the
+    coefficients, so they are chosen here.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.datasets import make_polynomial
+    >>> X, y, mean = make_polynomial(return_mean=True, random_state=0)
+    >>> X.shape, round(float(mean.std()), 6)
+    ((100, 20), 1.0)
+    """
+    _check_size_and_noise(n_samples, noise)
+    check_size("n_features", n_features)
+    check_size("degree", degree)
+    rng = check_random_state(random_state)
+    X = rng.uniform(-1.0, 1.0, size=(n_samples, n_features))
+    monomials = PolynomialFeatures(degree, include_bias=False).fit_transform(X)
+    mean = monomials @ rng.standard_normal(monomials.shape[1])
+    mean -= mean.mean()
+    mean /= mean.std() or 1.0
+    y = mean + noise * rng.standard_normal(n_samples)
+    return (X, y, mean) if return_mean else (X, y)

@@ -68,7 +68,7 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, Any]) -> N
     ):
         raise ValueError(
             f"estimator={name} is not linear in y: its fit to a sum of targets is not the sum of "
-            "its fits. LinearL2BoostingRegressor supports linear smoothers only."
+            "its fits. Boosting and bagging in closed form need a linear smoother."
         )
 
 

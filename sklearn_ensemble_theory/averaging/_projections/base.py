@@ -1,0 +1,68 @@
+"""The average of least-squares fits on random projections of the variables."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.parallel import delayed
+
+from sklearn_ensemble_theory._numerics.threads import one_blas_thread
+from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory.averaging._projections.small_ridge import ridge_coefficients
+
+__all__ = ["CentredTargets", "average_of_members", "centred_targets", "member_seeds"]
+
+
+class CentredTargets(NamedTuple):
+    """W^(1/2) (y - mean) / scale, of shape (n, n_outputs), with mean 0 without an intercept."""
+
+    columns: np.ndarray
+    mean: np.ndarray
+    scale: float
+
+
+def centred_targets(
+    Y: np.ndarray, weight: np.ndarray, fit_intercept: bool, scale: float
+) -> CentredTargets:
+    """The targets of the small problems, for weights that sum to 1."""
+    scaled = Y / scale
+    mean = weight @ scaled if fit_intercept else np.zeros(Y.shape[1])
+    return CentredTargets(np.sqrt(weight)[:, None] * (scaled - mean), mean * scale, scale)
+
+
+def member_seeds(n_members: int, random_state: np.random.RandomState) -> list[int]:
+    """The seed of each member."""
+    return [int(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=n_members)]
+
+
+def average_of_members(
+    sketch: Any, Z: np.ndarray, alpha: float, seeds: list[int], n_jobs: int | None
+) -> Any:
+    """Fit each member, in threads, and average them.
+
+    Parameters
+    ----------
+    sketch : LinearSketch or FeatureSketch
+    Z : ndarray of shape (n, n_outputs)
+    alpha : float
+    seeds : list of int
+        One for each member.
+    n_jobs : int or None
+
+    Returns
+    -------
+    model : LinearModel, UnitsModel or TransformersModel
+    """
+    seeds = seeds[: sketch.n_distinct(len(seeds))]
+    targets = sketch.targets(Z)
+    with one_blas_thread():
+        if n_jobs is None or n_jobs == 1:
+            lifted = (_member(sketch, targets, alpha, seed) for seed in seeds)
+        else:
+            tasks = (delayed(_member)(sketch, targets, alpha, seed) for seed in seeds)
+            lifted = in_order(tasks, n_jobs=n_jobs, prefer="threads")
+        return sketch.combine(lifted, len(seeds))
+
+
+def _member(sketch: Any, targets: np.ndarray, alpha: float, seed: int) -> Any:
+    design, S = sketch.draw(seed)
+    return sketch.lift(S, ridge_coefficients(design, targets, alpha))

@@ -1,0 +1,377 @@
+"""Least squares averaged over random projections of the variables."""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklearn_ensemble_theory._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    fit_context,
+    validate_parameters,
+)
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.averaging._projections.base import (
+    average_of_members,
+    centred_targets,
+    member_seeds,
+)
+from sklearn_ensemble_theory.averaging._projections.centred_rows import centred_rows
+from sklearn_ensemble_theory.averaging._projections.expected_projection import (
+    ExpectedProjection,
+    expected_projection,
+)
+from sklearn_ensemble_theory.averaging._projections.linear_sketches import LINEAR_SKETCHES
+from sklearn_ensemble_theory.averaging._projections.random_features import (
+    FourierSketch,
+    ReLUSketch,
+    TransformerSketch,
+    check_random,
+    scale_root_gamma,
+)
+
+__all__ = ["RandomProjectionRegressor"]
+
+
+class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
+    r"""Average of least-squares fits on random projections of the variables.
+
+    Each of the m members replaces the d variables x by s random ones, S'x, and fits y by least
+    squares, or ridge regression, on these [Bach, §10.2.2]. The predictions are averaged. With
+    fewer projected variables than rows this is regularised like ridge regression, with s in the
+    place of the penalty, and the average over members removes the variance of the projections.
+
+    Parameters
+    ----------
+    n_estimators : int, default=10
+        Number m of members.
+    n_components : int, default=100
+        Number s of projected variables. If it is at least the rank of X, "gaussian" without a
+        penalty is the least-squares fit of least norm, and "coordinate" is the fit on all variables
+        if it is at least d; one member is fitted then. Not used if `projection` is a transformer.
+    projection : {"gaussian", "sparse", "coordinate", "fourier", "relu"} or transformer, \
+            default="gaussian"
+        - "gaussian": independent Gaussian entries of S;
+        - "sparse": entries that are 0 except with probability 1/sqrt(d), then ±1 times a constant;
+        - "coordinate": s of the d variables, drawn without replacement for each member;
+        - "fourier": random Fourier features of the Gaussian kernel, cos(w'x + b) with Gaussian w;
+        - "relu": rectified linear units (w'z + b)+ with (w, b) uniform on a sphere and
+          z = (x - mean) / rms, where rms is the root mean square distance of the rows from their
+          mean;
+        - a transformer with a parameter `random_state`, such as
+          :class:`~sklearn.kernel_approximation.RBFSampler` or
+          :class:`~sklearn.kernel_approximation.Nystroem`: clones of it are fitted to the rows, each
+          with its own seed.
+    alpha : float, default=0.0
+        Penalty of the squared norm of the coefficients of the projected variables. S is scaled such
+        that E[S S'] = I, so that for many linear projections this is the `alpha` of
+        :class:`~sklearn.linear_model.Ridge`; features approximate a kernel in the same way.
+    gamma : "scale" or float, default="scale"
+        Coefficient of the Gaussian kernel exp(-gamma ||x - x'||^2) of "fourier". "scale" is 1 over
+        d times the variance of the values of X, as in :class:`~sklearn.svm.SVR`.
+    fit_intercept : bool, default=True
+        Whether to fit an intercept, which is neither projected nor penalised.
+    n_jobs : int, default=None
+        Number of threads. Each uses one BLAS thread; the model does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the projections.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Coefficients of the variables in X themselves. Only for the first three projections.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The constant of the linear model; for features, the mean of y, about which they are fitted.
+    gamma_ : float
+        The coefficient of the Gaussian kernel. Only for "fourier".
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during :term:`fit`. Defined only when X has feature names that are
+        all strings.
+
+    See Also
+    --------
+    sklearn.linear_model.Ridge : The same kind of regularisation without randomness.
+    BaggingRegressor : With `max_features`, random subsets of the variables for any regressor.
+    sklearn_ensemble_theory.bounds.gaussian_projection_bound : The bound on the risk.
+
+    Notes
+    -----
+    *Cost.* "gaussian": one decomposition of X, O(n d min(n, d)), shared by the members, and
+    O(r s^2) for each, with r the rank of X. With X = U D V', a fit depends on S through V'S only,
+    and this is drawn directly. What the part of S orthogonal to the rows of X adds to `coef_` has
+    mean 0 given V'S; it is left out, which does not change fitted values and reduces the error
+    elsewhere. "coordinate": O(n s^2) for each member; "sparse": the same and O(n s sqrt(d)); for
+    features the same and O(n d s). A prediction costs O(d) for the linear projections, O(m s d) for
+    features.
+
+    *Precision.* Ill-conditioned problems are solved by singular values instead of normal equations;
+    directions without variance get the coefficient 0. A sparse X is not made dense, and its
+    directions with singular values below about 1e-7 of the largest are not accurate.
+
+    *Weights.* Integer weights are equivalent to repeated rows, except for transformers that
+    draw rows, as Nystroem does.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    A. Kabán (2014). "New bounds on compressive linear least squares regression". *Artificial
+    Intelligence and Statistics*.
+
+    A. Rahimi and B. Recht (2007). "Random features for large-scale kernel machines". *Advances in
+    Neural Information Processing Systems* 20.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> from sklearn_ensemble_theory import RandomProjectionRegressor
+    >>> X, y = make_regression(100, 500, n_informative=500, effective_rank=20, random_state=0)
+    >>> model = RandomProjectionRegressor(20, n_components=50, random_state=0).fit(X, y)
+    >>> model.coef_.shape
+    (500,)
+    >>> round(model.score(X, y), 2)
+    0.86
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "projection": [
+            StrOptions({*LINEAR_SKETCHES, "fourier", "relu"}),
+            HasMethods(["fit", "transform"]),
+        ],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
+        "fit_intercept": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        *,
+        n_components: int = 100,
+        projection: str | BaseEstimator = "gaussian",
+        alpha: float = 0.0,
+        gamma: float | Literal["scale"] = "scale",
+        fit_intercept: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.n_components = n_components
+        self.projection = projection
+        self.alpha = alpha
+        self.gamma = gamma
+        self.fit_intercept = fit_intercept
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_is_single")
+
+    def _sketch(self, X: Any, weight: np.ndarray, total: float) -> tuple[Any, float]:
+        """The projections of these rows, and the penalty in their units."""
+        projection = self.projection
+        alpha = float(self.alpha) / total
+        if not isinstance(projection, str):
+            check_random(projection)
+            return TransformerSketch(X, weight, self.fit_intercept, projection), alpha
+        if projection in LINEAR_SKETCHES:
+            rows = centred_rows(X, weight, self.fit_intercept)
+            with np.errstate(over="ignore", under="ignore"):
+                alpha = float(np.float64(alpha) / rows.scale / rows.scale)
+            return LINEAR_SKETCHES[projection](rows, self.n_components, alpha), alpha
+        if projection == "relu":
+            return ReLUSketch(X, weight, self.fit_intercept, self.n_components), alpha
+        scaled = isinstance(self.gamma, str)
+        root = scale_root_gamma(X, weight) if scaled else float(np.sqrt(self.gamma))
+        return FourierSketch(X, weight, self.fit_intercept, self.n_components, root), alpha
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the members and average them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the squared errors. Rows of weight 0 are ignored.
+
+        Returns
+        -------
+        self : RandomProjectionRegressor
+            The fitted estimator.
+        """
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            multi_output=True,
+            y_numeric=True,
+            order="C",
+        )
+        y = np.asarray(y, dtype=np.float64)
+        kept = rows_of_positive_weight(sample_weight, X)
+        (X, y), weight = kept.take(X, y), kept.normalised
+        rng = check_random_state(self.random_state)
+        total = float(min(kept.weight.sum(), np.finfo(float).max))
+        sketch, alpha = self._sketch(X, weight, total)
+        targets = centred_targets(
+            y.reshape(len(y), -1), weight, self.fit_intercept, power_of_two(largest_magnitude(y))
+        )
+        seeds = member_seeds(self.n_estimators, rng)
+        model = average_of_members(sketch, targets.columns, alpha, seeds, self.n_jobs)
+        self._set_model(model, targets.mean, targets.scale, is_single=y.ndim == 1)
+        if isinstance(self.projection, str) and self.projection == "fourier":
+            with np.errstate(over="ignore", under="ignore"):
+                self.gamma_ = float(np.square(sketch.root_gamma))
+        self._bound_terms = sketch.bound_terms(total)
+        return self
+
+    def _set_model(self, model: Any, mean: np.ndarray, scale: float, is_single: bool) -> None:
+        """Store the average in units of y: as coefficients where it is linear."""
+        for name in ("coef_", "gamma_"):
+            vars(self).pop(name, None)
+        self._model, self._scale = None if model.is_linear else model, scale
+        intercept = mean
+        if model.is_linear:
+            with np.errstate(over="ignore", invalid="ignore"):
+                coef = scale * model.coef
+                intercept = mean - model.mean @ coef
+            if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+                raise ValueError(
+                    "X is so small, or y so large, that the coefficients overflow; scale them."
+                )
+            self.coef_ = coef[:, 0] if is_single else np.ascontiguousarray(coef.T)
+        self.intercept_ = float(intercept[0]) if is_single else intercept
+        self._is_single = is_single
+
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the mean over the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        if self._model is None:
+            return np.asarray(X @ self.coef_.T) + self.intercept_
+        out = self._scale * self._model(X)
+        return (out[:, 0] if self._is_single else out) + self.intercept_
+
+    def risk_bound(self, theta: ArrayLike, sigma: float = 1.0) -> float:
+        """Return a bound on the expected excess risk, for any number of members.
+
+        The mean squared difference of the fitted values from the means of the targets, with the
+        rows of X fixed and the expectation over noise and projections, is at most
+
+        - "gaussian": sigma^2 s/n + (2/n) tr(X'X) ||theta||^2 / (s+1) [Bach, eq. (10.1)];
+        - "sparse": the same with tr(X'X) + (sqrt(d) - 3)+ max_j ||X_j||^2 for the trace;
+        - "coordinate": sigma^2 s/n + d max_j ||X_j||^2 ||theta||^2 / (n s) [Bach, exercise 10.4];
+        - "fourier", "relu": sigma^2 s/n + R^2 ||f||_K^2 / s [Bach, §10.2.2], as corrected on the
+          page of errata. The features times sqrt(s) have squares of at most R^2 = 2, and mean
+          squares over the rows of at most R^2 = 4 (d + 1);
+
+        with the columns X_j about their means if there is an intercept, which adds sigma^2 / n.
+
+        Parameters
+        ----------
+        theta : float or array-like of shape (n_features,)
+            For linear projections the coefficients theta of the mean of y given X, up to a
+            constant, or their Euclidean norm. For features the norm of the mean f in the space of
+            the kernel, the square root of f'K^{-1}f at the rows.
+        sigma : float, default=1.0
+            Standard deviation of the noise; with weights, of the noise of a row of weight 1, where
+            the variance is divided by the weight.
+
+        Returns
+        -------
+        bound : float
+            The bound, in units of y squared.
+
+        Raises
+        ------
+        ValueError
+            If `alpha` is positive or `projection` is a transformer, for which there is no such
+            bound; if `theta` has a wrong shape or a value is not finite or negative.
+        """
+        check_is_fitted(self)
+        if self._bound_terms is None or self.alpha > 0:
+            cause = f"alpha={self.alpha}" if self.alpha > 0 else "a transformer as projection"
+            raise ValueError(f"There is no bound on the risk with {cause}.")
+        norm = np.asarray(theta, dtype=np.float64)
+        if norm.ndim and (norm.shape != (self.n_features_in_,) or self._model is not None):
+            expected = "" if self._model is not None else f" or of shape ({self.n_features_in_},)"
+            raise ValueError(f"theta must be a number{expected}, got shape {norm.shape}.")
+        if not (np.isfinite(norm).all() and np.isfinite(sigma) and sigma >= 0):
+            raise ValueError("theta must be finite, and sigma finite and non-negative.")
+        return self._bound_terms.bound(float(np.sum(norm**2)), float(sigma) ** 2)
+
+    def expected_projection(
+        self, X: MatrixLike, n_draws: int = 1_000, sample_weight: ArrayLike | None = None
+    ) -> ExpectedProjection:
+        """Estimate the expected matrix that maps targets to fitted values, from simulated draws.
+
+        The fit of one member is Pi y with a random matrix Pi. Its mean Delta determines the risk of
+        the average of any number of members [Bach, §10.2.2]. Neither targets nor a fit are needed.
+        The first draws are those of the members, if `random_state` is an int.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows of the design.
+        n_draws : int, default=1_000
+            Number of draws. Each costs O(n^2 s) in addition to a fit without targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Positive weights of the rows.
+
+        Returns
+        -------
+        expectation : ExpectedProjection
+            The estimate of Delta; its method `risk` returns the risk for any number of members.
+
+        Raises
+        ------
+        ValueError
+            If `n_draws` is not a positive int, or a weight is not positive.
+        """
+        validate_parameters(self)
+        if not isinstance(n_draws, Integral) or n_draws < 1:
+            raise ValueError(f"n_draws must be a positive int, got {n_draws!r}.")
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+        kept = rows_of_positive_weight(sample_weight, X)
+        if len(kept.weight) < kept.n_samples:
+            raise ValueError("sample_weight must be positive for every row.")
+        total = float(kept.weight.sum())
+        sketch, alpha = self._sketch(X, kept.normalised, total)
+        seeds = member_seeds(int(n_draws), check_random_state(self.random_state))
+        first, second, drawn = expected_projection(sketch, seeds, alpha, self.fit_intercept)
+        return ExpectedProjection(first, second, drawn, sketch.root, total)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,175 @@
+"""The expected projection, the risk of averages of m members, and bounds on it, by simulation."""
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.kernel_approximation import RBFSampler
+
+from sklearn_ensemble_theory import RandomProjectionRegressor
+
+LINEAR = ["gaussian", "sparse", "coordinate"]
+KINDS = [*LINEAR, "fourier", "relu"]
+N, D, SIGMA = 24, 40, 0.8
+
+
+@pytest.fixture(scope="module")
+def design():
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((N, D)) * np.arange(1, D + 1) ** -0.5
+
+
+def regressor(projection, n_components=6, n_estimators=1, **params):
+    return RandomProjectionRegressor(
+        n_estimators, n_components=n_components, projection=projection, **params
+    )
+
+
+def test_all_subsets_of_the_columns(design):
+    """Delta and the risk for "coordinate", from all subsets of the columns."""
+    Phi = design[:, :5]
+    f = Phi @ np.ones(5)
+    exact = regressor("coordinate", 2, fit_intercept=False, random_state=0)
+    estimate = exact.expected_projection(Phi, 4_000)
+    every = [Phi[:, J] @ np.linalg.pinv(Phi[:, J]) for J in itertools.combinations(range(5), 2)]
+    Delta = np.mean(every, axis=0)
+    np.testing.assert_allclose(estimate.matrix, Delta, atol=0.02)
+    assert np.trace(estimate.matrix) == pytest.approx(2.0)
+    for m in (1, 3, np.inf):
+        square, spread = Delta @ Delta, Delta - Delta @ Delta
+        risk = np.sum((f - Delta @ f) ** 2) + SIGMA**2 * np.trace(square)
+        risk += (f @ spread @ f + SIGMA**2 * np.trace(spread)) / m
+        assert estimate.risk(f, SIGMA, m) == pytest.approx(risk / N, rel=0.02)
+
+
+@pytest.mark.parametrize(("projection", "alpha"), [*((k, 0.0) for k in KINDS), ("gaussian", 0.3)])
+def test_risk_of_the_average_falls_in_m_as_the_formula_says(design, projection, alpha):
+    """[Bach, §10.2.2]: fits of the estimator to new noise, with new projections."""
+    rng = np.random.default_rng(1)
+    f = 1.0 + 2 * np.tanh(design[:, 0]) + design[:, 1]
+    model = regressor(projection, alpha=alpha, random_state=0)
+    expected = model.expected_projection(design, 4_000)
+    risks = [expected.risk(f, SIGMA, m) for m in (1, 2, 4, 8, 100, np.inf)]
+    assert (np.diff(risks) < 0).all()
+    for m, n_fits in ((1, 200), (8, 40)):
+        errors = []
+        for _ in range(n_fits):  # the same projections for forty noises: targets of one fit
+            Y = f[:, None] + SIGMA * rng.standard_normal((N, 40))
+            model.set_params(n_estimators=m, random_state=int(rng.integers(2**31)))
+            fitted = model.fit(design, Y).predict(design)
+            errors.append(np.mean((fitted - f[:, None]) ** 2))
+        standard_error = np.std(errors, ddof=1) / np.sqrt(n_fits)
+        assert abs(np.mean(errors) - expected.risk(f, SIGMA, m)) < 3 * standard_error
+        assert standard_error < 0.05 * np.mean(errors)
+
+
+def kernel_and_radius(projection, X):
+    if projection == "fourier":
+        gamma = 1 / (X.shape[1] * X.var())
+        return np.exp(-gamma * ((X[:, None] - X) ** 2).sum(axis=2)), 2.0
+    Z = X - X.mean(axis=0)
+    Z = np.c_[Z / np.sqrt((Z**2).sum(axis=1).mean()), np.ones(len(X))]
+    norms = np.linalg.norm(Z, axis=1)
+    angle = np.arccos(np.clip(Z @ Z.T / np.outer(norms, norms), -1, 1))
+    K = np.outer(norms, norms) * (np.sin(angle) + (np.pi - angle) * np.cos(angle)) / np.pi
+    return K, 4 * (X.shape[1] + 1)
+
+
+@pytest.mark.parametrize("n_components", [2, 6, 15])
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("projection", KINDS)
+def test_bounds_hold_for_the_worst_target(design, projection, intercept, n_components):
+    """sup of the bias over all means of norm 1, and the noise, at m = 1."""
+    model = regressor(projection, n_components, fit_intercept=intercept, random_state=0)
+    matrix = model.expected_projection(design, 600).matrix
+    noise = SIGMA**2 * np.trace(matrix) / N
+    if projection in LINEAR:
+        root = design - design.mean(axis=0) * intercept
+    else:
+        K, squared_radius = kernel_and_radius(projection, design)
+        root = np.linalg.cholesky(K + 1e-12 * np.eye(N))
+    worst = np.linalg.eigvalsh(root.T @ (np.eye(N) - matrix) @ root / N)[-1]
+    bound = model.fit(design, design[:, 0]).risk_bound(1.0, SIGMA)
+    assert worst + noise <= bound
+    # The constants of the worst case are far from these data where single entries can be large.
+    tightness = {"gaussian": 0.2, "fourier": 0.1, "coordinate": 0.03, "sparse": 0.03}
+    assert worst + noise > tightness.get(projection, 0.002) * bound
+    # Some draws have fewer dimensions: columns without an entry, units that are 0 at all rows.
+    expected = SIGMA**2 * (n_components + intercept) / N
+    assert 0.94 * expected < noise <= expected * (1 + 1e-9)
+    if projection == "fourier":  # the printed form of the bias is too small
+        assert worst > (2 / N) * squared_radius / (n_components + 1)
+        assert model.risk_bound(1.0, 0.0) == pytest.approx(2 / n_components)
+
+
+def test_kernel_sketch(design):
+    """Columns drawn from N(0, K): a Gaussian projection of a root of K."""
+    K, _ = kernel_and_radius("fourier", design)
+    root = np.linalg.cholesky(K + 1e-12 * np.eye(N))
+    model = regressor("gaussian", 4, fit_intercept=False, random_state=0).fit(root, root[:, 0])
+    assert model.risk_bound(1.0, 0.0) == pytest.approx(2 / N * np.trace(K) / 5)
+    rng = np.random.default_rng(0)
+    Delta = np.zeros((N, N))
+    for _ in range(1_500):
+        Q, _ = np.linalg.qr(rng.multivariate_normal(np.zeros(N), K, 4).T)
+        Delta += Q @ Q.T / 1_500
+    ours = model.expected_projection(root, 1_500).matrix
+    np.testing.assert_allclose(ours, Delta, atol=0.05)
+    f = root @ np.ones(N)
+    assert model.expected_projection(root, 1_500).risk(f, 0.0) == pytest.approx(
+        f @ (np.eye(N) - Delta) @ f / N, rel=0.02
+    )
+
+
+def test_bound_takes_the_coefficients_or_their_norm(design):
+    theta = np.arange(D, dtype=float)
+    model = regressor("gaussian").fit(design, design @ theta)
+    assert model.risk_bound(theta) == pytest.approx(model.risk_bound(np.linalg.norm(theta)))
+    for bad in (theta[:-1], np.ones((2, D)), np.inf):
+        with pytest.raises(ValueError, match="theta"):
+            model.risk_bound(bad)
+    with pytest.raises(ValueError, match="sigma"):
+        model.risk_bound(1.0, -1.0)
+    with pytest.raises(ValueError, match="theta"):
+        regressor("relu").fit(design, theta[:N]).risk_bound(theta)
+    with pytest.raises(ValueError, match="alpha"):
+        regressor("gaussian", alpha=1.0).fit(design, theta[:N]).risk_bound(1.0)
+    with pytest.raises(ValueError, match="transformer"):
+        regressor(RBFSampler()).fit(design, theta[:N]).risk_bound(1.0)
+
+
+def test_all_components_leave_nothing_to_draw(design):
+    expected = regressor("gaussian", 100).expected_projection(design, 50)
+    assert expected.n_draws == 1
+    np.testing.assert_allclose(expected.matrix, np.eye(N), atol=1e-9)
+    f = design[:, 0]
+    for m in (1, 10):
+        assert expected.risk(f, 2.0, m) == pytest.approx(4.0)
+
+
+def test_bad_arguments(design):
+    model = regressor("gaussian")
+    for bad in (0, 2.5):
+        with pytest.raises(ValueError, match="n_draws"):
+            model.expected_projection(design, bad)
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.expected_projection(design, 2, np.r_[0.0, np.ones(N - 1)])
+    expected = model.expected_projection(design, 2)
+    for match, arguments in [
+        ("mean", (np.ones(3),)),
+        ("sigma", (np.ones(N), -1.0)),
+        ("n_estimators", (np.ones(N), 1.0, 0)),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            expected.risk(*arguments)
+
+
+def test_weighted_rows_are_repeated_rows(design):
+    w = np.random.default_rng(0).integers(1, 4, N)
+    repeated = np.repeat(np.arange(N), w)
+    for projection in KINDS:
+        model = regressor(projection, random_state=0)
+        f = design[:, 0]
+        ours = model.expected_projection(design, 20, w).risk(f, SIGMA, 3)
+        other = model.expected_projection(design[repeated], 20).risk(f[repeated], SIGMA, 3)
+        assert ours == pytest.approx(other)
