@@ -8,6 +8,7 @@ from sklearn_ensemble_theory.averaging import (
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    SketchedLinearRegression,
     bagged_nearest_neighbors_weights,
 )
 from sklearn_ensemble_theory.boosting import (
@@ -56,6 +57,7 @@ __all__ = [
     "RandomForestClassifier",
     "RandomForestRegressor",
     "ReLUUnitRegressor",
+    "SketchedLinearRegression",
     "SmoothingSplineRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",

@@ -27,7 +27,7 @@ LAYERS = (
     ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned", "trees._packed"),
     ("trees._estimators",),
     ("averaging._bagging", "averaging._neighbors", "boosting.losses", "smoothing._linear_boosting"),
-    ("averaging._forest", "boosting._core"),
+    ("averaging._blocks", "averaging._forest", "averaging._sketching", "boosting._core"),
     (
         "boosting._adaboost",
         "boosting._frank_wolfe",

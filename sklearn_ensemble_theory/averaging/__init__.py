@@ -15,6 +15,7 @@ from sklearn_ensemble_theory.averaging._neighbors.estimators import (
 from sklearn_ensemble_theory.averaging._neighbors.rank_weights import (
     bagged_nearest_neighbors_weights,
 )
+from sklearn_ensemble_theory.averaging._sketching.estimators import SketchedLinearRegression
 
 __all__ = [
     "BaggedNearestNeighborsClassifier",
@@ -23,5 +24,6 @@ __all__ = [
     "BaggingRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
+    "SketchedLinearRegression",
     "bagged_nearest_neighbors_weights",
 ]

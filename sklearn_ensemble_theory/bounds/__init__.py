@@ -8,6 +8,7 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
+from sklearn_ensemble_theory.bounds._blocks_and_sketches import gaussian_sketch_risk
 from sklearn_ensemble_theory.bounds._finite_classes import finite_class_bound
 from sklearn_ensemble_theory.bounds._greedy import (
     frank_wolfe_bound,
@@ -28,6 +29,7 @@ __all__ = [
     "bagging_pac_n_estimators",
     "finite_class_bound",
     "frank_wolfe_bound",
+    "gaussian_sketch_risk",
     "greedy_boosting_best_n_rounds",
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
