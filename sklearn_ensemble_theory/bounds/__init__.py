@@ -8,7 +8,12 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
-from sklearn_ensemble_theory.bounds._blocks_and_sketches import gaussian_sketch_risk
+from sklearn_ensemble_theory.bounds._blocks_and_sketches import (
+    divide_and_conquer_n_blocks,
+    gaussian_sketch_risk,
+    independent_neighbors_vote_bound,
+    neighbors_vote_n_blocks,
+)
 from sklearn_ensemble_theory.bounds._finite_classes import finite_class_bound
 from sklearn_ensemble_theory.bounds._greedy import (
     frank_wolfe_bound,
@@ -27,6 +32,7 @@ __all__ = [
     "bagged_neighbors_risk_bound",
     "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
+    "divide_and_conquer_n_blocks",
     "finite_class_bound",
     "frank_wolfe_bound",
     "gaussian_sketch_risk",
@@ -35,8 +41,10 @@ __all__ = [
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
+    "independent_neighbors_vote_bound",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
+    "neighbors_vote_n_blocks",
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
     "voting_error_bound",
