@@ -43,6 +43,7 @@ BOOTSTRAP_REASON = "rows are drawn at random, so weights and repeated rows agree
 BOOTSTRAP = {
     "BaggingClassifier",
     "BaggingRegressor",
+    "DivideAndConquerClassifier",
     "RandomForestClassifier",
     "RandomForestRegressor",
 }

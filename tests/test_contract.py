@@ -114,6 +114,7 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
         for name, values in [
             ("n_estimators", [2, 3]),
             ("n_neighbors", [1, 3]),
+            ("n_blocks", [2, 3]),
             ("max_samples", [5, 10]),
             ("max_bins", [8, 16]),
             ("n_bins", [2, 3]),

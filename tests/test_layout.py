@@ -27,7 +27,13 @@ LAYERS = (
     ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned", "trees._packed"),
     ("trees._estimators",),
     ("averaging._bagging", "averaging._neighbors", "boosting.losses", "smoothing._linear_boosting"),
-    ("averaging._forest", "averaging._projections", "boosting._core"),
+    (
+        "averaging._blocks",
+        "averaging._forest",
+        "averaging._projections",
+        "averaging._sketching",
+        "boosting._core",
+    ),
     (
         "boosting._adaboost",
         "boosting._frank_wolfe",

@@ -4,6 +4,10 @@ from sklearn_ensemble_theory.averaging._bagging.estimators import (
     BaggingClassifier,
     BaggingRegressor,
 )
+from sklearn_ensemble_theory.averaging._blocks.estimators import (
+    DivideAndConquerClassifier,
+    DivideAndConquerRegressor,
+)
 from sklearn_ensemble_theory.averaging._forest.estimators import (
     RandomForestClassifier,
     RandomForestRegressor,
@@ -17,15 +21,19 @@ from sklearn_ensemble_theory.averaging._neighbors.rank_weights import (
 )
 from sklearn_ensemble_theory.averaging._projections.estimators import RandomProjectionRegressor
 from sklearn_ensemble_theory.averaging._projections.expected_projection import ExpectedProjection
+from sklearn_ensemble_theory.averaging._sketching.estimators import SketchedLinearRegression
 
 __all__ = [
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
+    "DivideAndConquerClassifier",
+    "DivideAndConquerRegressor",
     "ExpectedProjection",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomProjectionRegressor",
+    "SketchedLinearRegression",
     "bagged_nearest_neighbors_weights",
 ]

@@ -8,6 +8,12 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
+from sklearn_ensemble_theory.bounds._blocks_and_sketches import (
+    divide_and_conquer_n_blocks,
+    gaussian_sketch_risk,
+    independent_neighbors_vote_bound,
+    neighbors_vote_n_blocks,
+)
 from sklearn_ensemble_theory.bounds._calibration import (
     is_classification_calibrated,
     surrogate_risk,
@@ -52,14 +58,17 @@ __all__ = [
     "bagging_pac_n_estimators",
     "coordinate_projection_bound",
     "cross_validation_oracle_bound",
+    "divide_and_conquer_n_blocks",
     "finite_class_bound",
     "frank_wolfe_bound",
     "gaussian_projection_bound",
+    "gaussian_sketch_risk",
     "greedy_boosting_best_n_rounds",
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
+    "independent_neighbors_vote_bound",
     "is_classification_calibrated",
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_distortion",
@@ -68,6 +77,7 @@ __all__ = [
     "massart_confidence_threshold",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
+    "neighbors_vote_n_blocks",
     "orthogonal_matching_pursuit_bound",
     "quadratic_boosting_bound",
     "random_features_bound",

@@ -119,7 +119,7 @@ class LinearSketch(ABC):
         return BoundTerms(n_samples, self.n_components, size, kind, self.rows.is_centred)
 
 
-class GaussianSketch(LinearSketch):
+class GaussianProjection(LinearSketch):
     """Independent Gaussian entries, drawn in the row space of A only.
 
     With A = U D V', the fit depends on S by V'S alone, and V'S has independent Gaussian entries.
@@ -231,7 +231,7 @@ def _bernoulli_places(rng: np.random.Generator, size: int, probability: float) -
 
 
 LINEAR_SKETCHES: dict[str, Callable[[CentredRows, int, float], LinearSketch]] = {
-    "gaussian": GaussianSketch,
+    "gaussian": GaussianProjection,
     "sparse": SparseSketch,
     "coordinate": CoordinateSketch,
 }

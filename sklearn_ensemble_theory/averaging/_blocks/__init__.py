@@ -1,0 +1,1 @@
+"""Divide and conquer: fits to disjoint blocks of the rows, averaged."""

@@ -1,0 +1,348 @@
+"""The fit to disjoint blocks of the rows."""
+
+from abc import ABCMeta, abstractmethod
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from sklearn_ensemble_theory._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_method_params,
+    fit_context,
+    raise_for_params,
+    routing_enabled,
+)
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
+from sklearn_ensemble_theory.averaging._bagging.members import (
+    MAX_SEED,
+    member_predictions,
+    random_state_names,
+    seeded,
+    takes_sample_weight,
+)
+from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
+from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
+
+
+def fit_block(
+    estimator: Any,
+    seed: int,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    params: dict[str, Any],
+    *,
+    n_classes: int,
+) -> Any:
+    """A clone of the estimator, fitted to the rows of a block."""
+    member = clone(estimator)
+    names = random_state_names(member)
+    if names:
+        rng = seeded(seed)
+        member.set_params(**{name: rng.randint(MAX_SEED) for name in names})
+    if weight is not None:
+        params = {**params, "sample_weight": weight}
+    try:
+        with np.errstate(all="ignore"):  # no warnings from the arithmetic of the estimator
+            return member.fit(X, y, **params)
+    except ValueError:
+        # Many classifiers reject rows of one class; the member then predicts that class.
+        if n_classes <= 1 or (y != y[0]).any():
+            raise
+        return DummyClassifier(strategy="prior").fit(X, y)
+
+
+class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the averages over blocks; not for direct use."""
+
+    estimator: BaseEstimator | None
+    n_blocks: int | Literal["rate"]
+    weighting: Literal["risk", "size", "uniform"]
+    shuffle: bool
+    stratify: bool
+    n_jobs: int | None
+    random_state: RandomStateLike
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_blocks": [Interval(Integral, 1, None, closed="left"), StrOptions({"rate"})],
+        "weighting": [StrOptions({"risk", "size", "uniform"})],
+        "shuffle": ["boolean"],
+        "stratify": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    @abstractmethod
+    def _get_estimator(self) -> BaseEstimator:
+        """The learner; the default where the user gave none."""
+
+    @abstractmethod
+    def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
+        """(y as the members are fitted to it, the fitted attributes that describe it)."""
+
+    @abstractmethod
+    def _prediction_method(self, estimator: BaseEstimator) -> str:
+        """The method of a member whose results are averaged; "vote" for the class predicted."""
+
+    @abstractmethod
+    def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
+        """Squared errors of the rows; `size` is the largest magnitude of all encoded targets."""
+
+    def _validate_X(self, X: MatrixLike) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse=["csr", "csc"],
+            dtype=None,
+            ensure_all_finite=False,
+        )
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Cut the rows into blocks, and fit a clone of the estimator to each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows. Sparse, missing and infinite values are accepted where the estimator
+            accepts them.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, passed to the estimator. Rows of weight 0 are left out.
+
+        groups : array-like of shape (n_samples,), default=None
+            Rows of the same group are put into the same block, for rows that are not independent.
+            Blocks then have different sizes, and `stratify` is not used.
+
+        **fit_params : dict
+            Routed to the estimator's `fit` where metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+
+        Raises
+        ------
+        ValueError
+            If there are more blocks than rows (of positive weight) or groups, or the estimator does
+            not accept sample weights.
+
+        Notes
+        -----
+        Cost: m fits to n/m rows, O(n log n) for the blocks, and for `weighting="risk"` the
+        prediction of n rows by every member.
+        """
+        raise_for_params(fit_params, self, "fit")
+        estimator: Any = self._get_estimator()
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            multi_output=True,
+            accept_sparse=["csr", "csc"],
+            dtype=None,
+            ensure_all_finite=False,
+        )
+        y, description = self._encode_y(y)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        kept = None if sample_weight is None else rows_of_positive_weight(sample_weight, X)
+        if kept is not None and not takes_sample_weight(estimator):
+            raise ValueError(
+                f"sample_weight is given, and {type(estimator).__name__}.fit does not accept it."
+            )
+        params = self._route(fit_params, "fit")
+        rng = check_random_state(self.random_state)
+        block = self._cut(X, y, kept, groups, rng)
+        n_blocks = int(block.max()) + 1
+        rows_of = [np.flatnonzero(block == b) for b in range(n_blocks)]
+        seeds = rng.randint(MAX_SEED, size=n_blocks)
+        weight = None
+        if kept is not None:
+            weight = np.zeros(len(y))
+            weight[kept.rows] = kept.weight
+        tasks = (
+            delayed(fit_block)(
+                estimator,
+                int(seed),
+                X[rows],
+                y[rows],
+                None if weight is None else weight[rows],
+                check_method_params(X, params=params, indices=rows),
+                n_classes=description.get("n_classes_", 0),
+            )
+            for seed, rows in zip(seeds, rows_of)
+        )
+        members = list(in_order(tasks, n_jobs=self.n_jobs))
+        row_weight = np.ones(len(y)) if weight is None else weight / weight.max()
+        risks = None
+        if self.weighting == "risk" and n_blocks > 1:
+            risks = self._risks(members, X, y, row_weight, block, description)
+        if risks is not None:
+            shares = weights_by_risk(risks)
+        elif self.weighting == "size":
+            shares = np.array([row_weight[rows].sum() for rows in rows_of])
+        else:
+            shares = np.ones(n_blocks)
+
+        # Everything has been fitted: from here on nothing fails.
+        for name, value in description.items():
+            setattr(self, name, value)
+        self.estimator_ = estimator
+        self.estimators_ = members
+        self.n_blocks_ = n_blocks
+        self.blocks_ = block
+        self.block_weights_ = shares / shares.sum()
+        self.__dict__.pop("block_risks_", None)
+        if risks is not None:
+            self.block_risks_ = risks
+        return self
+
+    def _cut(
+        self,
+        X: Any,
+        y: np.ndarray,
+        kept: PositiveRows | None,
+        groups: ArrayLike | None,
+        rng: np.random.RandomState,
+    ) -> np.ndarray:
+        """The block of every row; -1 for rows of weight 0."""
+        rows = np.arange(len(y)) if kept is None else np.arange(len(y))[kept.rows]
+        n = len(rows)
+        m = self.n_blocks
+        if m == "rate":
+            m = divide_and_conquer_n_blocks(n, X.shape[1])
+        if m > n:
+            what = "rows" if kept is None else "rows of positive weight"
+            raise ValueError(f"n_blocks={m} is larger than the number of {what}, n_samples = {n}.")
+        strata = None
+        if groups is not None:
+            groups = column_or_1d(groups)
+            check_consistent_length(X, groups)
+            groups = np.asarray(groups)[rows]
+        elif self.stratify:
+            if y.ndim > 1:
+                raise ValueError("stratify=True requires a single output y.")
+            strata = y[rows]
+        block = np.full(len(y), -1, dtype=np.intp)
+        block[rows] = block_of_rows(
+            n, int(m), rng if self.shuffle else None, strata=strata, groups=groups
+        )
+        return block
+
+    def _risks(
+        self,
+        members: list[Any],
+        X: Any,
+        y: np.ndarray,
+        weight: np.ndarray,
+        block: np.ndarray,
+        description: dict[str, Any],
+    ) -> np.ndarray:
+        """The mean squared error of each member on the rows of the other blocks."""
+        method, size = self._prediction_method(members[0]), largest_magnitude(y)
+        n_classes = description.get("n_classes_", 0)
+        others = [np.flatnonzero((block != b) & (block >= 0)) for b in range(len(members))]
+        tasks = (
+            delayed(member_predictions)(member, method, X[rows], n_classes=n_classes)
+            for member, rows in zip(members, others)
+        )
+        return np.array(
+            [
+                np.average(self._squared_errors(y[rows], predicted, size), weights=weight[rows])
+                for rows, predicted in zip(others, in_order(tasks, n_jobs=self.n_jobs))
+            ]
+        )
+
+    def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
+        """The weighted mean of the members' predictions, added up one after the other.
+
+        Of log-probabilities the logarithm of the mean.
+        """
+        n_classes = getattr(self, "n_classes_", 0)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        tasks = (
+            delayed(member_predictions)(member, method, X, n_classes=n_classes, params=params)
+            for member in self.estimators_
+        )
+        logs = method == "predict_log_proba"
+        total: Any = None
+        for share, part in zip(
+            self.block_weights_, in_order(tasks, n_jobs=self.n_jobs, prefer="threads")
+        ):
+            part = part + np.log(share) if logs else share * part
+            if total is None:
+                total = part
+            else:
+                total = np.logaddexp(total, part) if logs else np.add(total, part, out=total)
+        return total
+
+    def _route(self, params: dict[str, Any], method: str) -> dict[str, Any]:
+        """Metadata for the members' method that `method` calls."""
+        if not routing_enabled():
+            return {}
+        routed = process_routing(self, method, **params)["estimator"]
+        return {name: value for kwargs in routed.values() for name, value in kwargs.items()}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: to the estimator's method that serves each of ours.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information of the ensemble, with its own `sample_weight` and `groups`.
+        """
+        estimator = self._get_estimator()
+        proba = "predict_proba" if hasattr(estimator, "predict_proba") else "predict"
+        log_proba = "predict_log_proba" if hasattr(estimator, "predict_log_proba") else proba
+        mapping = MethodMapping()
+        for caller, callee in [
+            ("fit", "fit"),
+            ("predict", proba),
+            ("predict_proba", proba),
+            ("predict_log_proba", log_proba),
+        ]:
+            mapping.add(caller=caller, callee=callee)
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(estimator=estimator, method_mapping=mapping)
+
+    def __len__(self) -> int:
+        """Number of fitted members."""
+        return len(self.estimators_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        try:
+            base = get_tags(self._get_estimator()).input_tags
+        except (AttributeError, TypeError):
+            return tags  # not an estimator, which the parameter check of `fit` reports
+        tags.input_tags.sparse = base.sparse
+        tags.input_tags.allow_nan = base.allow_nan
+        return tags
