@@ -106,7 +106,7 @@ def test_the_two_routes_grow_the_same_tree(criterion, n_classes, weights, max_bi
     rows = np.flatnonzero(rng.random(len(y)) < 0.8)
     some = None if weights == "none" else weight[weights][rows]
     limits = {"min_samples_leaf": 6, "max_features": 3, "seed": 7}
-    if criterion != "squared_error" and (n_classes != 2 or weights == "real"):
+    if criterion != "squared_error":
         # Below, rounding decides between equally good cuts.
         limits["max_depth"] = 4
     options = GrowthOptions(criterion=criterion, n_classes=n_classes, **limits)
