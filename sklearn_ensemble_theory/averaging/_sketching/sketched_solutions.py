@@ -34,7 +34,9 @@ class SketchedGram:
     def __init__(self, R: np.ndarray, scale: np.ndarray, n_rows: int) -> None:
         d = len(scale)
         self.factor, self.scale, self.rank = R, scale, d
-        self.triangular = R.shape[0] == d and lapack.dtrcon(R)[0] > SMALLEST_RCOND
+        # R is its own triangular factor; `dtrcon` is missing in SciPy 1.10.
+        norm = np.abs(R).sum(axis=0).max(initial=0.0)
+        self.triangular = R.shape[0] == d and lapack.dgecon(R, norm)[0] > SMALLEST_RCOND
         if not self.triangular:
             # The solution of the smallest norm in the units of X.
             self.unit = scale.max(initial=0.0) or 1.0
