@@ -85,7 +85,7 @@ def test_optimum_equals_that_of_a_general_solver(loss, norm, radius):
 @pytest.mark.parametrize("penalty", ["l1", "l2"])
 def test_logistic_regression_is_the_penalised_form(penalty):
     X, y = sample(200, 12)
-    peer = LogisticRegression(C=0.05, tol=1e-10, max_iter=20_000)
+    peer = LogisticRegression(C=0.05, tol=1e-10, max_iter=20_000, random_state=0)
     peer.set_params(solver="saga" if penalty == "l1" else "lbfgs")
     if parse_version("1.8.dev0") > SKLEARN_VERSION:
         peer.set_params(penalty=penalty)

@@ -9,10 +9,9 @@ are below the hinge.
 import numpy as np
 
 from sklearn_ensemble_theory._numerics.margin_functions import MarginFunction
+from sklearn_ensemble_theory.erm._ball._hinge.hinge_solver import interior_descent
 from sklearn_ensemble_theory.erm._ball.accelerated import accelerated_descent
 from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem
-from sklearn_ensemble_theory.erm._ball.balls import INNER_SHARE
-from sklearn_ensemble_theory.erm._ball.hinge_program import solve_hinge_program
 
 # More columns than that: the matrix of second derivatives costs more than gradient steps.
 MAX_COLUMNS = 1_500
@@ -20,6 +19,8 @@ MAX_COLUMNS = 1_500
 GRADIENT_STEPS = 200
 # With more columns than that, gradient steps find out first which of them count.
 FEW_COLUMNS, FIRST_STEPS = 200, 60
+# The model is minimised to this share of the gap, or to the smaller one if that lowers nothing.
+INNER_SHARE, LEAST_SHARE = 0.02, 1e-5
 # Where no step lowers the risk, gaps of so many rounding errors are accepted.
 STALLED = 100
 # So many smoothed hinges further after a stage of a few steps.
@@ -51,8 +52,10 @@ def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
     gap = problem.gap(beta, b, m, a)
     end = tol * min(risk, gap)
     best = BallPoint(beta, b, gap, 0, gap <= end)
-    if not best.converged and problem.phi.is_piecewise_linear and problem.ball.is_polytope:
-        best = solve_hinge_program(problem, best, end)
+    if not best.converged and problem.phi.is_piecewise_linear:
+        best, is_small = interior_descent(problem, best, end, max_iter)
+        if is_small:
+            return best
     if not best.converged and not problem.phi.is_piecewise_linear and problem.p > FEW_COLUMNS:
         start = best._replace(gap=np.inf)
         last = min(max_iter, FIRST_STEPS)
@@ -101,9 +104,14 @@ def _newton_stage(problem, phi, best, end, max_iter, is_last):
                 return best
             continue
         Z = problem.columns(chosen)
-        step, db = _model_step(problem, phi, m, slope, Z, chosen, beta[chosen], own)
+        model = (problem, phi, m, slope, Z, chosen, beta[chosen])
+        step, db = _model_step(*model, own * INNER_SHARE)
         change = Z @ step + db
         t = _line_search(phi, m, y * change, weight)
+        if t == 0:  # the model was perhaps not minimised well enough
+            step, db = _model_step(*model, own * LEAST_SHARE)
+            change = Z @ step + db
+            t = _line_search(phi, m, y * change, weight)
         if t == 0:  # not even a small step lowers the risk
             done = best.converged or best.gap <= STALLED * problem.rounding(a)
             return best._replace(n_iter=n_iter, converged=done)
@@ -114,14 +122,14 @@ def _newton_stage(problem, phi, best, end, max_iter, is_last):
         u = u + t * change if n_iter % 10 else problem.scores(beta, b)
 
 
-def _model_step(problem, phi, m, slope, Z, chosen, beta, own):
-    """The step to the minimum of the quadratic model, with the intercept eliminated."""
+def _model_step(problem, phi, m, slope, Z, chosen, beta, target):
+    """The step to the minimum of the quadratic model up to `target`, without the intercept."""
     H, h, total = problem.gram(Z, problem.weight * phi.curvature(m))
     c = slope.beta[chosen]
     if problem.fit_intercept and total > 0:
         H -= np.outer(h, h / total)
         c = c - h * (slope.intercept / total)
-    z = problem.ball.quadratic_minimum(H, c, beta, INNER_SHARE * own)
+    z = problem.ball.quadratic_minimum(H, c, beta, target)
     step = z - beta
     db = 0.0
     if problem.fit_intercept:

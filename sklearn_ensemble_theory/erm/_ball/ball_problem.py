@@ -17,6 +17,8 @@ from sklearn_ensemble_theory.erm._ball.balls import row_squares
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
 DENSE_SHARE = 0.1
 POWER_STEPS = 8
+# As a share of the weighted mean of the dual variables, which the risk is about.
+LARGEST_ROUNDING = 1e-6
 EPS = np.finfo(np.float64).eps
 
 
@@ -159,9 +161,9 @@ class BallProblem:
         return loss + self.linear_gap(self.slope(a), beta, intercept)
 
     def rounding(self, a: np.ndarray) -> float:
-        """Gaps of this size are rounding errors."""
+        """Gaps of this size are rounding errors; larger ones than `LARGEST_ROUNDING` are not."""
         mass = float(self.weight @ a)
-        return 16 * EPS * (1 + self.largest_score) * mass
+        return min(16 * EPS * (1 + self.largest_score), LARGEST_ROUNDING) * mass
 
     @cached_property
     def _columns(self):

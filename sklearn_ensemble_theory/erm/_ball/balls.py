@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from sklearn_ensemble_theory.erm._ball._hinge.barriers import Barrier, L1Barrier, L2Barrier
 from sklearn_ensemble_theory.erm._ball.projections import l1_projection, l2_projection
 
 # Columns that enter the working set in one round, at least.
 NEW_COLUMNS = 40
-# An inner problem is solved to this share of the gap around it.
-INNER_SHARE = 0.02
+# Steps of an inner problem.
 INNER_ROUNDS = 2_000
 # Gradient steps between searches over the faces of the ball, and faces in such a search.
 FACE_EVERY, FACES = 25, 30
@@ -22,9 +22,11 @@ def factored(H: np.ndarray) -> Any:
     """The Cholesky factor of H, with a ridge as small as possible."""
     mean = abs(float(np.trace(H))) / len(H) or 1.0
     for power in range(14):
-        ridge = 0.0 if power == 0 else RIDGE * 10.0 ** (power - 1)
         try:
-            return cho_factor(H + ridge * mean * np.eye(len(H)), lower=True, check_finite=False)
+            if power == 0:
+                return cho_factor(H, lower=True, check_finite=False)
+            ridge = RIDGE * 10.0 ** (power - 1) * mean
+            return cho_factor(H + ridge * np.eye(len(H)), lower=True, check_finite=False)
         except LinAlgError:
             continue
     return cho_factor(np.eye(len(H)) * mean, lower=True)
@@ -33,13 +35,22 @@ def factored(H: np.ndarray) -> Any:
 class L2Ball:
     """The ball of the Euclidean norm, whose dual norm is the same."""
 
-    is_polytope = False
-
     def __init__(self, radius: float):
         self.radius = radius
 
     def project(self, v: np.ndarray) -> np.ndarray:
         return l2_projection(v, self.radius)
+
+    def norm(self, beta: np.ndarray) -> float:
+        return float(np.linalg.norm(beta))
+
+    @staticmethod
+    def barrier(g: np.ndarray, unit: float) -> Barrier:
+        return L2Barrier(g, unit)
+
+    def program_columns(self, g: np.ndarray, active: np.ndarray, n_new: int) -> np.ndarray:
+        """The working set of the interior-point method: all columns."""
+        return np.arange(len(g))
 
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.linalg.norm(g))
@@ -92,13 +103,26 @@ class L2Ball:
 class L1Ball:
     """The ball of the l1 norm, whose dual norm is the largest absolute value."""
 
-    is_polytope = True
-
     def __init__(self, radius: float):
         self.radius = radius
 
     def project(self, v: np.ndarray) -> np.ndarray:
         return l1_projection(v, self.radius)
+
+    def norm(self, beta: np.ndarray) -> float:
+        return float(np.abs(beta).sum())
+
+    @staticmethod
+    def barrier(g: np.ndarray, unit: float) -> Barrier:
+        return L1Barrier(g, unit)
+
+    def program_columns(self, g: np.ndarray, active: np.ndarray, n_new: int) -> np.ndarray:
+        """The working set of the interior-point method: active columns and the next candidates."""
+        size = np.abs(g)
+        size[active] = -1.0
+        if len(active) + n_new >= len(g):
+            return np.arange(len(g))
+        return np.union1d(active, np.argpartition(-size, n_new)[:n_new])
 
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.abs(g).max())

@@ -1,0 +1,1 @@
+"""The hinge loss over a ball, by an interior-point method."""
