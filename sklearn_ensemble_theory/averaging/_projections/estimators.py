@@ -56,8 +56,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         Number s of projected variables. If it is at least the rank of X, "gaussian" without a
         penalty is the least-squares fit of least norm, and "coordinate" is the fit on all variables
         if it is at least d; one member is fitted then. Not used if `projection` is a transformer.
-    projection : {"gaussian", "sparse", "coordinate", "fourier", "relu"} or transformer, \
-            default="gaussian"
+    projection : str or transformer, default="gaussian"
         - "gaussian": independent Gaussian entries of S;
         - "sparse": entries that are 0 except with probability 1/sqrt(d), then ±1 times a constant;
         - "coordinate": s of the d variables, drawn without replacement for each member;
