@@ -1,15 +1,15 @@
 """Compare every estimator of the package with its scikit-learn peer, on real data.
 
-    python benchmarks/compare.py                                    scikit-learn's bundled real data
-    python benchmarks/compare.py --data FILE.csv --target COLUMN    your own
+    python benchmarks/compare.py                                scikit-learn's bundled real data
+    python benchmarks/compare.py --data FILE --target COLUMN    your own, CSV or Parquet
 
-Each estimator is used in a Pipeline(StandardScaler, estimator), and a small grid of its parameters
-is searched by GridSearchCV inside each outer fold. The outer folds are repeated and stratified
-(regression: by bins of the target), and the same for all estimators. The table contains the mean
-score over the outer folds, the time to fit and to predict with the chosen parameters, these
-parameters, and the mean difference to the peer over folds. Folds share training rows, so standard
-errors are the corrected ones of Nadeau and Bengio (2003). The table is printed and, with a chart,
-written to a folder:
+Each estimator is used in a Pipeline(StandardScaler, estimator), for a file behind a transformer of
+its columns, and a small grid of its parameters is searched by GridSearchCV inside each outer fold.
+The outer folds are repeated and stratified (regression: by bins of the target), and the same for
+all estimators. The table contains the mean score over the outer folds, the time to fit and to
+predict with the chosen parameters, these parameters, and the mean difference to the peer over
+folds. Folds share training rows, so standard errors are the corrected ones of Nadeau and Bengio
+(2003). The table is printed and, with a chart, written to a folder:
 
     table.csv    one line for each estimator and data set
     folds.csv    one line for each outer fold
@@ -42,8 +42,8 @@ def parse(argv):
         description="Compare the estimators with their scikit-learn peers on real data.",
     )
     source = parser.add_argument_group("data")
-    source.add_argument("--data", metavar="FILE.csv", help="a CSV file with a header line")
-    source.add_argument("--target", metavar="COLUMN", help="the column of FILE.csv to predict")
+    source.add_argument("--data", metavar="FILE", help="a CSV file with a header line, or Parquet")
+    source.add_argument("--target", metavar="COLUMN", help="the column to predict (default: last)")
     source.add_argument("--drop", metavar="COLUMN", nargs="+", default=[], help="columns to ignore")
     source.add_argument("--task", choices=METRIC, help="default: inferred from the target")
     source.add_argument("--dataset", metavar="NAME", nargs="+", help="bundled data (default: all)")
@@ -125,6 +125,8 @@ def run(args):
     for d in sets:
         if len(d.y) < d.n_rows_in_all:
             note(args, f"{d.name}: {len(d.y)} of {d.n_rows_in_all} rows, drawn at random")
+        if d.schema is not None:
+            show.print_columns(d, jobs[d.name])
     results = search(sets, jobs, args)
     rows = [row for d in sets for row in table(d, jobs[d.name], results, args)]
     show.print_table(rows)
@@ -150,12 +152,10 @@ def load(args):
     if args.data:
         if args.dataset:
             raise UsageError("--data and --dataset cannot be combined")
-        if not args.target:
-            raise UsageError("--data needs --target COLUMN")
-        sets = [data.load_csv(args.data, args.target, args.task, args.drop)]
+        sets = [data.load_file(args.data, args.target, args.task, args.drop)]
     else:
         if args.target or args.drop or args.task:
-            raise UsageError("--target, --drop and --task can only be used with --data FILE.csv")
+            raise UsageError("--target, --drop and --task can only be used with --data FILE")
         sets = [data.load_bundled(name) for name in dict.fromkeys(args.dataset or data.BUNDLED)]
     if args.max_rows is not None:
         sets = [d.subsample(args.max_rows, args.seed) for d in sets]

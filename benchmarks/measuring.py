@@ -15,7 +15,7 @@ sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 import cases
 
 EXTRAS = {
-    **dict.fromkeys(("lightgbm", "xgboost", "sklearnex", "numba"), "benchmark"),
+    **dict.fromkeys(("lightgbm", "xgboost", "interpret", "sklearnex", "numba"), "benchmark"),
     "dask": "dask",
     "matplotlib": "plot",
 }
@@ -34,8 +34,9 @@ THREAD_VARIABLES = (
 def serve(requests, answer, subject, case, side, params):
     """Warm up, then answer "run" and "quality" until the requests end.
 
-    "run" is answered by the seconds of one run, on the clock and of processors, "quality" by a
-    number. `requests` are lines of text; `answer(kind, value)` sends a line of JSON back.
+    Without a warm-up, the seconds of this first run answer the first "run". "run" is answered by
+    the seconds of one run, on the clock and of processors, "quality" by a number. `requests` are
+    lines of text; `answer(kind, value)` sends a line of JSON back.
     """
     try:
         case = cases.load(subject)[case]
@@ -53,14 +54,17 @@ def serve(requests, answer, subject, case, side, params):
         cases.call(side.setup, data, **params)  # the memory of imports is not counted
         reset_peak()
         before = memory("current")
-        *_, result = run()
+        *seconds, result = run()
         after = memory("peak")
+        known = None if side.warm_up else seconds
         answer("ready", None if before is None else max(after - before, 0))
         for request in requests:
             if request.strip() == "run":
-                result = None  # freed before the time is measured
-                *seconds, result = run()
-                answer("seconds", seconds)
+                if known is None:
+                    result = None  # freed before the time is measured
+                    *known, result = run()
+                answer("seconds", known)
+                known = None
             else:
                 quality = side.quality and cases.call(side.quality, result, data, **params)
                 answer("quality", None if quality is None else float(quality))

@@ -5,6 +5,9 @@
     python benchmarks/speed.py subsample-in-n   one case (shell patterns work: 'bagged-*')
     python benchmarks/speed.py --list
 
+Cases marked in the list as run by name take many minutes or much memory: they are run if their
+name is typed in full, or with --quick.
+
 Each side of a case runs in its own process, which imports only its own library: two OpenMP pools
 in one process can slow each other down by an order of magnitude. The process generates the data
 from a seed and runs once untimed, where its peak memory is measured. Then the sides alternate, one
@@ -66,7 +69,8 @@ params that it names, and `seed` and `threads` where it names them. A case whose
     `mse_of_prediction`, `error_of_prediction` for predictions. `metric` names it.
 
 A side whose `run` or `quality` differs from the case's is a `Side(setup, run=..., quality=...)`.
-Further fields of a `Case`:
+With `warm_up=False` its first run is timed, for sides that take minutes. Further fields of a
+`Case`:
 
 `vary={"n": (1_000, 10_000, 100_000)}`
     A row for each value of one param: time as a function of n, or Monte Carlo error as a function
@@ -84,6 +88,8 @@ Further fields of a `Case`:
     Bounds on our own time (median, s) and our own growth of memory (MiB), in every setting.
 `runs=5`
     Timed runs a side; fewer where a run takes many seconds.
+`by_name=True`
+    Run only if its name is typed in full, or with --quick.
 
 Limits are not evaluated with `--quick`. A limit that is not met is shown and is not a failure: the
 exit status is 1 if a side raised an error, 2 if the command line is wrong, and 0 otherwise.
@@ -101,7 +107,10 @@ import cases
 from judging import check_against, check_alone, compare, growth
 from measuring import measure
 
-LIBRARIES = ("numpy", "scipy", "scikit-learn", "joblib", "numba", "lightgbm", "xgboost")
+LIBRARIES = (
+    *("numpy", "scipy", "scikit-learn", "joblib"),
+    *("numba", "lightgbm", "xgboost", "interpret-core"),
+)
 
 
 # --- what is shown ----------------------------------------------------------------------------
@@ -234,6 +243,14 @@ def select(names):
     return chosen
 
 
+def split_by_name(selected, args):
+    """The cases to run, and the names of those left out, which have to be named in full."""
+    if args.quick or args.list:
+        return selected, []
+    run = [(s, case) for s, case in selected if not case.by_name or case.name in args.names]
+    return run, [case.name for s, case in selected if (s, case) not in run]
+
+
 def run_case(subject, case, table, args, report):
     """Measure and print every setting of a case; gives its record for --json."""
     settings, outcome = [], {"case": case.name, "title": case.title, "rows": []}
@@ -353,8 +370,10 @@ def main(argv=None):
     if args.list:
         width = max(len(case.name) for _, case in selected)
         for subject, case in selected:
-            print(f"{case.name.ljust(width)}  {subject}: {case.title}")
+            mark = " (run by name)" if case.by_name else ""
+            print(f"{case.name.ljust(width)}  {subject}: {case.title}{mark}")
         return 0
+    selected, left_out = split_by_name(selected, args)
     table = Table([case for _, case in selected], args.quick)
     report = report_to(sys.stderr)
     outcomes = []
@@ -366,6 +385,8 @@ def main(argv=None):
             args.json.write_text(json.dumps(kept, indent=1) + "\n")
     for sentence in missing(outcomes):
         print(sentence)
+    if left_out:
+        print("left out, run by name:", ", ".join(left_out))
     for case, side, text in failures(outcomes):
         print(f"\n{case}: {side} failed\n{text}", file=sys.stderr)
     return 1 if failures(outcomes) else 0

@@ -16,7 +16,12 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import stored_inventories  # noqa: E402
+from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
+from source_links import linkcode_resolve  # noqa: E402, F401
+
 from sklearn_ensemble_theory import __version__  # noqa: E402
+from sklearn_ensemble_theory._addresses import DOCUMENTATION  # noqa: E402
 
 project = "sklearn_ensemble_theory"
 author = "The sklearn_ensemble_theory developers"
@@ -26,24 +31,41 @@ version = release = __version__
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.linkcode",
+    "sphinx_copybutton",
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "figures",
+    "estimator_map",
+    "home_figure",
+    "mathml",
+    "page_checks",
     "write_pages",
 ]
 exclude_patterns = ["_build", "_ext", "examples", "generated/backreferences", "**/.*"]
-# A reference to one of our own names has to resolve; those of other projects are plain code.
+# A reference to one of our own names has to resolve. Names of other projects are links where a
+# stored inventory has them (tests/test_site.py), and code otherwise.
 nitpicky = True
 nitpick_ignore_regex = [(r"py:.*", r"(?!sklearn_ensemble_theory\.).*")]
+intersphinx_mapping = stored_inventories.mapping()
+html_math_renderer = "mathml"
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True
 
 default_role = "literal"  # `None` in a docstring is code
 toc_object_entries_show_parents = "hide"
 autosummary_generate = False  # write_pages does that
 autodoc_member_order = "groupwise"
 autodoc_typehints = "none"  # the docstrings say it, with shapes
-numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
+numpydoc_show_class_members = True  # one table of methods; each is described below it
+numpydoc_class_members_toctree = False
+numpydoc_xref_param_type = True
+DEFAULT_LINKS.clear()  # to glossaries
+numpydoc_xref_aliases = stored_inventories.TYPES
+numpydoc_xref_ignore = "all"  # all words but these names
 
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -57,11 +79,14 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
+    "image_scrapers": ("figures.scrape",),
+    "capture_repr": ("_repr_html_",),  # of estimators and frames; the others print
     "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn_ensemble_theory"
+html_baseurl = f"{DOCUMENTATION}/"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
 html_show_sourcelink = False
@@ -74,4 +99,4 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages without pages of their own beside them.
-html_sidebars = {"api": [], "design": [], "errata": []}
+html_sidebars = {"api": [], "design": [], "errata": [], "which_estimator": []}

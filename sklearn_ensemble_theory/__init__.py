@@ -1,5 +1,8 @@
 """Ensemble methods as scikit-learn estimators, with closed forms and guarantees from theory."""
 
+import sys
+
+from sklearn_ensemble_theory._addresses import give_addresses
 from sklearn_ensemble_theory._version import __version__, show_versions
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
@@ -8,6 +11,8 @@ from sklearn_ensemble_theory.averaging import (
     BaggingRegressor,
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     RandomProjectionRegressor,
@@ -16,12 +21,14 @@ from sklearn_ensemble_theory.averaging import (
 )
 from sklearn_ensemble_theory.boosting import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     AgnosticBoostClassifier,
     FrankWolfeClassifier,
     FrankWolfeRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     L2BoostingRegressor,
+    LogitBoostClassifier,
     MassartBoostClassifier,
     MatchingPursuitRegressor,
     SmoothBoostClassifier,
@@ -49,6 +56,7 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "AgnosticBoostClassifier",
     "BaggedNearestNeighborsClassifier",
     "BaggedNearestNeighborsRegressor",
@@ -61,6 +69,8 @@ __all__ = [
     "DecisionStumpRegressor",
     "DivideAndConquerClassifier",
     "DivideAndConquerRegressor",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "FrankWolfeClassifier",
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
@@ -69,6 +79,7 @@ __all__ = [
     "HistogramRegressor",
     "L2BoostingRegressor",
     "LinearL2BoostingRegressor",
+    "LogitBoostClassifier",
     "MassartBoostClassifier",
     "MatchingPursuitRegressor",
     "NadarayaWatsonRegressor",
@@ -87,3 +98,6 @@ __all__ = [
     "bagged_nearest_neighbors_weights",
     "show_versions",
 ]
+
+give_addresses(sys.modules[__name__])
+del give_addresses, sys

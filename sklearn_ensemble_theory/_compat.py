@@ -5,10 +5,14 @@ exists only in some of the supported releases.
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar
+from warnings import warn
 
+import numpy as np
 import sklearn
 from sklearn.base import _fit_context
+from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -31,6 +35,11 @@ try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_lo
 except ImportError:
     HistogramBuilder = None
 
+try:  # the draws of scikit-learn's gradient boosting; without them _numerics.row_draws has a loop
+    from sklearn.ensemble._gradient_boosting import _random_sample_mask as random_sample_mask
+except ImportError:
+    random_sample_mask = None
+
 try:  # scikit-learn >= 1.8
     from sklearn.utils._repr_html.estimator import _VisualBlock as VisualBlock
 except ImportError:
@@ -50,14 +59,20 @@ __all__ = [
     "check_method_params",
     "check_sample_weight",
     "fit_context",
+    "fitted_loss",
+    "make_tree",
+    "own_requests",
     "parse_version",
     "print_elapsed_time",
     "raise_for_params",
+    "random_sample_mask",
+    "regression_criterion",
     "routing_enabled",
     "safe_indexing",
     "safe_split",
     "threadpool_controller",
     "tree_constraints",
+    "tree_state",
     "validate_parameters",
 ]
 
@@ -74,6 +89,18 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
         prefer_skip_nested_validation=prefer_skip_nested_validation
     )
     return decorate
+
+
+def own_requests(estimator):
+    """The metadata requests of an ensemble's own methods.
+
+    Without that of `sample_weight` in `fit` if it is not set: as for scikit-learn's bagging, it is
+    enough that the base learner requests the weights.
+    """
+    requests = estimator._get_metadata_request()
+    if requests.fit.requests.get("sample_weight") is None:
+        requests.fit.requests.pop("sample_weight", None)
+    return requests
 
 
 try:  # scikit-learn >= 1.9
@@ -107,3 +134,68 @@ def tree_constraints(tree_class):
     constraints = dict(tree_class._parameter_constraints)
     constraints.pop("splitter")
     return constraints
+
+
+def regression_criterion(criterion):
+    """The criterion of a regression tree; scikit-learn 1.9 replaces "friedman_mse" by its equal."""
+    known = DecisionTreeRegressor._parameter_constraints["criterion"][0].options
+    if not isinstance(criterion, str) or criterion != "friedman_mse" or criterion in known:
+        return criterion
+    warn(
+        'criterion="friedman_mse" is deprecated and the same as "squared_error", which is used '
+        "instead; scikit-learn 1.11 removes it.",
+        FutureWarning,
+        stacklevel=3,
+    )
+    return "squared_error"
+
+
+@cache
+def _tree_layout() -> tuple[Any, Any]:
+    """The class of scikit-learn's fitted trees, and the type of their nodes in this release."""
+    tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
+    return type(tree), tree.__getstate__()["nodes"].dtype
+
+
+def tree_state(tree: Any) -> dict[str, Any]:
+    """The parts of a `Tree`: "nodes", "values" and "max_depth"; views, not copies."""
+    return dict(tree.__getstate__())
+
+
+def make_tree(
+    fields: Any, values: np.ndarray, depth: int, n_features: int, n_classes: Any = 1
+) -> Any:
+    """scikit-learn's `Tree` of m nodes, through its pickling protocol. O(m).
+
+    Parameters
+    ----------
+    fields : dict of arrays of shape (m,), or structured array
+        The nodes, under scikit-learn's names of their fields; the array is that of another tree.
+    values : array of shape (m, n_outputs, most classes of an output)
+    depth : int
+    n_features : int
+    n_classes : int or list of int, default=1
+        Of each output; 1 for regression.
+    """
+    kind, nodes_type = _tree_layout()
+    nodes = fields
+    if isinstance(fields, dict):
+        nodes = np.zeros(len(values), dtype=nodes_type)
+        for name, column in fields.items():
+            nodes[name] = column
+    counts = np.atleast_1d(np.asarray(n_classes, dtype=np.intp))
+    tree = kind(n_features, np.resize(counts, values.shape[1]), values.shape[1])
+    tree.__setstate__(
+        {
+            "max_depth": depth,
+            "node_count": len(values),
+            "nodes": nodes,
+            "values": np.ascontiguousarray(values, dtype=np.float64),
+        }
+    )
+    return tree
+
+
+def fitted_loss(model: Any) -> Any:
+    """The loss that scikit-learn's gradient boosting predicts with, from its parameters."""
+    return model._get_loss(sample_weight=None)

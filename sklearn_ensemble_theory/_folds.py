@@ -83,13 +83,17 @@ def _positions(rows, position, number):
 
 
 def fold_numbers(
-    cv: Any, X: Any, y: np.ndarray, kept: slice | np.ndarray = slice(None)
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    kept: slice | np.ndarray = slice(None),
+    classifier: bool = False,
 ) -> tuple[np.ndarray, int]:
     """The number of the split that tests on each fitted row, where `cv` tests on no row twice.
 
     Parameters
     ----------
-    cv, X, y, kept
+    cv, X, y, kept, classifier
         As for `splits_of_rows`.
 
     Returns
@@ -103,7 +107,7 @@ def fold_numbers(
     ValueError
         If a row is in more than one test set, or in neither set of a split.
     """
-    splits = splits_of_rows(cv, X, y, kept)
+    splits = splits_of_rows(cv, X, y, kept, classifier=classifier)
     n = X.shape[0] if isinstance(kept, slice) else len(kept)
     folds = np.full(n, len(splits), dtype=np.min_scalar_type(len(splits)))
     for number, (train, test) in enumerate(splits):

@@ -47,9 +47,15 @@ def check_counts(estimator: Any, y: np.ndarray) -> None:
     """
     if estimator.criterion == "poisson" and y.size:
         if y.min() < 0:
-            raise ValueError("y has negative values, which criterion='poisson' does not allow.")
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson regression, "
+                "criterion='poisson'."
+            )
         if y.max() <= 0:
-            raise ValueError("y is 0 everywhere, which criterion='poisson' does not allow.")
+            raise ValueError(
+                "Sum of y is not strictly positive which is necessary for Poisson regression, "
+                "criterion='poisson'."
+            )
 
 
 def single_precision(X: Any) -> Any:

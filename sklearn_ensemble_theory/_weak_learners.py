@@ -42,6 +42,7 @@ __all__ = [
     "Task",
     "half_log_odds",
     "has_fast_path",
+    "has_prepared_members",
     "outputs_have_scale",
     "predict_codes",
     "predict_validated",
@@ -406,6 +407,11 @@ def prepare_members(
     """
     prepare = _own_method(estimator, "_prepare_members")
     return None if prepare is None else prepare(X, sample_weight, n_jobs)
+
+
+def has_prepared_members(estimator: Any) -> bool:
+    """Whether members may share prepared columns, so that X is read as numbers."""
+    return _own_method(estimator, "_prepare_members") is not None
 
 
 def _own_method(estimator: Any, name: str) -> Callable | None:

@@ -1,7 +1,14 @@
 """Fixtures that every test may use."""
 
-import matplotlib
-import pytest
+import os
+
+# One thread of BLAS and OpenMP a process, because the test runner starts a process for each core.
+# Before NumPy is imported: the worker processes inherit it.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
+import matplotlib  # noqa: E402
+import pytest  # noqa: E402
 
 matplotlib.use("Agg")
 

@@ -28,6 +28,7 @@ CLASSIFIERS = [
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
     "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
+    "LogitBoostClassifier": {"n_estimators": 100, "learning_rate": 0.1},
     "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},
     "VotingClassifier": {"estimators": CLASSIFIERS},
@@ -41,6 +42,7 @@ WEIGHT_CHECKS = (
 )
 BOOTSTRAP_REASON = "rows are drawn at random, so weights and repeated rows agree in law only"
 BOOTSTRAP = {
+    "AdaBoostRegressor",
     "BaggingClassifier",
     "BaggingRegressor",
     "DivideAndConquerClassifier",

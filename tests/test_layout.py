@@ -23,9 +23,10 @@ RUNTIME = {"numpy", "scipy", "sklearn", "joblib", NAME}
 # Imports go one way: a module imports from its own folder and from the lines above its own.
 TOP = "the private modules at the top"
 LAYERS = (
-    (TOP, "_hot_loops", "_numerics", "bounds", "datasets", "smoothing._smoothers"),
+    (TOP, "_conversion", "_data", "_hot_loops", "_numerics")
+    + ("bounds", "datasets", "smoothing._smoothers"),
     ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned", "trees._packed"),
-    ("trees._estimators",),
+    ("averaging._inference", "averaging._sampling", "trees._estimators"),
     ("averaging._bagging", "averaging._neighbors", "boosting.losses", "smoothing._linear_boosting"),
     (
         "averaging._blocks",
@@ -33,12 +34,13 @@ LAYERS = (
         "averaging._projections",
         "averaging._sketching",
         "boosting._core",
+        "boosting._pairs",
     ),
     (
         "boosting._adaboost",
+        "boosting._additive",
         "boosting._frank_wolfe",
         "boosting._gradient_boosting",
-        "boosting._l2_boosting",
         "boosting._pursuit",
         "boosting._robust",
     ),

@@ -7,7 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,11 +19,15 @@ LOADED = {}  # name of a file -> its part of the registry
 
 @dataclass(frozen=True)
 class Side:
-    """One of the libraries compared; `run` and `quality` replace those of the case."""
+    """One of the libraries compared; `run` and `quality` replace those of the case.
+
+    Without a warm-up the first run of the process is timed, for sides that take minutes.
+    """
 
     setup: Callable
     run: Callable | None = None
     quality: Callable | None = None
+    warm_up: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,7 @@ class Case:
     seconds_limit: float | None = None
     memory_limit: float | None = None
     runs: int = 5
+    by_name: bool = False  # left out unless it is named: it takes long or needs much memory
 
     def __post_init__(self):
         if len(self.vary) > 1:
@@ -83,7 +88,7 @@ class Case:
         """The side, with the functions of the case where it has none of its own."""
         side = self.sides[name]
         side = side if isinstance(side, Side) else Side(side)
-        return Side(side.setup, side.run or self.run, side.quality or self.quality)
+        return replace(side, run=side.run or self.run, quality=side.quality or self.quality)
 
     def settings(self, quick=False):
         """One dictionary of params a row of the table: `vary` makes several."""

@@ -1,15 +1,20 @@
 """Bagging, compared with scikit-learn's; random forests are in `trees`."""
 
+import numpy as np
+
 from cases import (
     Case,
+    Side,
     drop_in,
     error_of_prediction,
+    estimator,
     fit,
     fit_predict,
     friedman1,
     held_out_error,
     held_out_mse,
     register,
+    split,
     two_classes,
 )
 
@@ -158,5 +163,56 @@ register(
         run=fit_predict,
         quality=error_of_prediction,
         metric="test error",
+    )
+)
+
+# --- rows that belong together ----------------------------------------------------------------
+
+
+def visits(seed, n, p, per_patient, n_test=2_000):
+    """Rows of patients, with an effect of the patient on the features and on the target."""
+    rng = np.random.default_rng(seed)
+    patients = -(-(n + n_test * per_patient) // per_patient)
+    groups = np.repeat(np.arange(patients), per_patient)
+    X = rng.standard_normal((patients, p))[groups]
+    X += 0.1 * rng.standard_normal(X.shape)
+    y = X[:, 0] + rng.standard_normal(patients)[groups]
+    data = split(X, y, n)
+    data.groups = groups[:n]
+    return data
+
+
+def optimism(model, data):
+    """How far the out-of-bag error is from the error for new patients, as a share of it."""
+    out_of_bag = np.nanmean((model.oob_prediction_ - data.y) ** 2)
+    return float(abs(1 - out_of_bag / held_out_mse(model, data)))
+
+
+register(
+    Case(
+        name="bagging-of-groups",
+        title="bagging of 100 regression trees, out-of-bag error, 2,000 patients, 5 rows each",
+        data=visits,
+        params={
+            "n": 10_000,
+            "p": 5,
+            "per_patient": 5,
+            "n_estimators": 100,
+            "n_jobs": 2,
+            "oob_score": True,
+        },
+        quick={"n": 500, "n_estimators": 20},
+        sides={
+            "ours": Side(
+                estimator("sklearn_ensemble_theory", "BaggingRegressor", regression_tree),
+                run=lambda model, data: model.fit(data.X, data.y, groups=data.groups),
+            ),
+            "scikit-learn": estimator("sklearn.ensemble", "BaggingRegressor", regression_tree),
+        },
+        run=fit,
+        quality=optimism,
+        metric="relative error of the out-of-bag error",
+        limit=1.0,
+        runs=3,
     )
 )

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from cases import Case, fit, held_out_mse, register, split
+from cases import Case, fit, held_out_error, held_out_mse, register, split
 
 
 def linear(seed, n, d, coherent=False):
@@ -123,6 +123,51 @@ for rough in (False, True):
             limit=1 / 20,
             # Blocks of 1,000 rows are too few for the rough function.
             quality_ratio=None if rough else 1.03,
+            runs=3,
+        )
+    )
+
+
+def waves(seed, n, p, n_test, rough=False):
+    """Two classes by the sign of a product of waves, a tenth of the labels flipped."""
+    data = smooth(seed, n, p, n_test, rough)
+    rng = np.random.default_rng(seed + 1)
+    for part in ("y", "y_test"):
+        target = getattr(data, part)
+        setattr(data, part, ((target > 0) ^ (rng.random(len(target)) < 0.1)).astype(int))
+    return data
+
+
+def support_vectors(rough):
+    from sklearn.svm import SVC
+
+    return SVC(C=1.0, gamma=20.0 if rough else 4.0)
+
+
+def voting_blocks(data, seed, n_blocks, rough):
+    from sklearn_ensemble_theory import DivideAndConquerClassifier
+
+    machine = support_vectors(rough)
+    return DivideAndConquerClassifier(machine, n_blocks, voting="hard", random_state=seed)
+
+
+def one_machine(data, rough):
+    return support_vectors(rough)
+
+
+for rough in (False, True):
+    register(
+        Case(
+            name="divide-and-conquer-classes" + ("-rough" if rough else ""),
+            title="SVC on 8 blocks, n = 16,000" + (", a rough border" if rough else ""),
+            data=waves,
+            params={"n": 16_000, "p": 3, "n_test": 4_000, "n_blocks": 8, "rough": rough},
+            quick={"n": 400, "n_test": 100, "n_blocks": 4},
+            sides={"ours": voting_blocks, "one SVC": one_machine},
+            run=fit,
+            quality=held_out_error,
+            metric="test error",
+            limit=1 / 4,
             runs=3,
         )
     )

@@ -25,7 +25,12 @@ def ours_cross_validated(data, n_rounds, learning_rate, max_bins):
     from sklearn_ensemble_theory import L2BoostingRegressor
 
     return L2BoostingRegressor(
-        "cv", cv=5, max_estimators=n_rounds, learning_rate=learning_rate, max_bins=max_bins
+        "cv",
+        cv=5,
+        learning_rate=learning_rate,
+        smoothing_rounds=0,
+        max_bins=max_bins,
+        max_estimators=n_rounds,
     )
 
 
@@ -83,29 +88,28 @@ def sklearn_hist(data, n_rounds, learning_rate, max_bins):
 
 def counted_sums(data, n_rounds, learning_rate, max_bins):
     """All computations that use the rows, before the rounds: the columns and their sums."""
-    from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
-    from sklearn_ensemble_theory.boosting._l2_boosting.cut_sums import (
-        CountedGram,
-        cut_offsets,
-        cut_sums,
-    )
-    from sklearn_ensemble_theory.boosting._l2_boosting.stump_rounds import (
-        NormalizedCuts,
-        boost_on_gram,
-    )
+    from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
+    from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
+    from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import CountedGram
+    from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
+    from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 
+    p = data.X.shape[1]
     edges = bin_edges_from_quantiles(data.X, max_bins)
-    codes, offsets = bin_codes(data.X, edges), cut_offsets(edges)
-    sums = cut_sums(codes, offsets, data.y - data.y.mean())
-    cuts = NormalizedCuts(sums, CountedGram(codes, offsets, sums.left_weight))
-    boost_on_gram(cuts, learning_rate, n_rounds)  # so that every feature chosen has been counted
+    bins = FeatureBins.of(edges, np.zeros(p, dtype=bool), [None] * p)
+    codes, layout = bins.codes(data.X), bins.layout()
+    sums = cut_sums(codes, layout, data.y - data.y.mean())
+    cuts = NormalizedCuts(sums, CountedGram(codes, layout, sums.left_weight))
+    # so that every feature chosen has been counted
+    rounds_alone(cuts, data, n_rounds, learning_rate)
     return cuts
 
 
 def rounds_alone(cuts, data, n_rounds, learning_rate):
-    from sklearn_ensemble_theory.boosting._l2_boosting.stump_rounds import boost_on_gram
+    from sklearn_ensemble_theory.boosting._additive._tables.stump_rounds import TableStumps
+    from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
 
-    return boost_on_gram(cuts, learning_rate, n_rounds)
+    TableStumps(TableState(cuts), learning_rate).run(n_rounds)
 
 
 def held_out_r2(model, data):

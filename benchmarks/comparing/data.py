@@ -1,7 +1,5 @@
-"""The data of `compare.py`: real data sets bundled with scikit-learn, or a CSV file."""
+"""The data of `compare.py`: real data sets bundled with scikit-learn, or a file of the user's."""
 
-import csv
-import io
 import math
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -12,6 +10,7 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
 from comparing import UsageError
+from comparing.tables import Schema, as_dates, interpret, is_number, is_truth, plain, read_table
 
 BUNDLED = {
     "breast_cancer": ("classification", datasets.load_breast_cancer),
@@ -19,20 +18,43 @@ BUNDLED = {
     "wine": ("classification", datasets.load_wine),
     "diabetes": ("regression", datasets.load_diabetes),
 }
-MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
-DELIMITERS = ",;\t|"
 MOST_CLASSES_OF_NUMBERS = 20
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Features X (n, p), target y (n,), and how many rows there were before any were left out."""
+    """Features X (n, p), target y (n,), and how many rows there were before any were left out.
+
+    X is an array, or a frame with the `schema` of its columns; `n_unknown` rows of the file had no
+    target, and the columns `dropped` were left out by the user.
+    """
 
     name: str
     task: str
-    X: np.ndarray
+    X: object
     y: np.ndarray
     n_rows_in_all: int
+    target: str | None = None
+    schema: Schema | None = None
+    n_unknown: int = 0
+    dropped: tuple = ()
+
+    def rows(self, chosen):
+        """The features of some rows."""
+        return self.X[chosen] if self.schema is None else self.X.iloc[chosen]
+
+    @property
+    def has_missing(self):
+        """Whether some model may have to be given imputed numbers."""
+        return self.schema is not None and self.schema.has_missing_numbers
+
+    def encoder(self, seed):
+        """What turns the columns into numbers, not fitted; None where X is an array."""
+        if self.schema is None:
+            return None
+        classes = "binary" if len(np.unique(self.y)) == 2 else "multiclass"
+        kind = "continuous" if self.task == "regression" else classes
+        return self.schema.encoder(kind, seed)
 
     def strata(self, n_bins=10):
         """The strata of the folds: the classes, or bins of y with equal numbers of rows."""
@@ -53,7 +75,7 @@ class Dataset:
             np.arange(len(self.y)), train_size=n_rows, stratify=strata, random_state=seed
         )
         rows.sort()
-        return replace(self, X=self.X[rows], y=self.y[rows])
+        return replace(self, X=self.rows(rows), y=self.y[rows])
 
     def check(self, folds, inner_folds):
         """Raise an error if stratified folds are not possible."""
@@ -88,133 +110,58 @@ def load_bundled(name):
     return Dataset(name, task, X, y, len(y))
 
 
-def load_csv(path, target, task=None, drop=()):
-    """A CSV file with a header line; the column `target` is predicted from all others but `drop`.
+def load_file(path, target=None, task=None, drop=()):
+    """A CSV or Parquet file; the column `target` (the last one) is predicted from the others.
 
-    Comma, semicolon, tabulator or bar between the cells, whichever cuts the header line most; a
-    semicolon allows decimal commas. Without `task`, a target of text, or of at most 20 distinct
-    whole numbers with five rows each, is one of classes.
+    Rows without a target are left out. Without `task`, a target of text or of truth values, or of
+    at most 20 distinct whole numbers with five rows each, is one of classes.
     """
-    header, rows, delimiter = read_cells(Path(path))
+    table = read_table(path)
+    target = table.columns[-1] if target is None else target
     for column in [target, *drop]:
-        if column not in header:
+        if column not in table.columns:
             raise UsageError(
-                f"{path}: no column {column!r}{did_you_mean(column, header)};"
-                f" columns: {', '.join(header)}"
+                f"{path}: no column {column!r}{did_you_mean(column, table.columns)};"
+                f" columns: {', '.join(table.columns)}"
             )
-    features = [name for name in header if name != target and name not in drop]
-    if not features:
+    known = table[target].notna()
+    if not known.any():
+        raise UsageError(f"{path}: the target {target!r} has no value in any row")
+    n_unknown = int((~known).sum())
+    table = table[known].reset_index(drop=True)
+    features = [name for name in table.columns if name != target and name not in drop]
+    try:
+        y, inferred = interpret_target(target, table[target], task)
+        schema = Schema(tuple(interpret(table[name]) for name in features))
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
+    X = schema.frame()
+    if not X.shape[1]:
         raise UsageError(f"{path}: no column is left to learn from")
-    decimal_comma = delimiter == ";"
-    X = np.empty((len(rows), len(features)))
-    for j, name in enumerate(features):
-        X[:, j] = numbers(path, name, cells(path, rows, name, header.index(name)), decimal_comma)
-    labels = cells(path, rows, target, header.index(target))
-    y, inferred = interpret_target(path, target, labels, decimal_comma, task)
-    return Dataset(Path(path).stem, task or inferred, X, y, len(y))
+    return Dataset(
+        Path(path).stem, task or inferred, X, y, len(y), target, schema, n_unknown, tuple(drop)
+    )
 
 
-def read_cells(path):
-    """The header, the rows as (line number, cells), and the delimiter of a CSV file."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UsageError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise UsageError(f"{path}: is a folder, not a CSV file") from None
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: is not a text file in UTF-8") from None
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or error}") from None
-    if "\0" in text:
-        raise UsageError(f"{path}: is not a text file")
-    first = next((line for line in io.StringIO(text) if line.strip()), None)
-    if first is None:
-        raise UsageError(f"{path}: is empty")
-    delimiter = max(DELIMITERS, key=lambda d: len(next(csv.reader([first], delimiter=d))))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-    try:
-        records = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        raise UsageError(f"{path}, line {reader.line_num}: {error}") from None
-    header = [name.strip() for name in records.pop(0)[1]]
-    for number, name in enumerate(header, start=1):
-        if not name:
-            raise UsageError(f"{path}: column {number} has no name in the header line")
-        if header.count(name) > 1:
-            raise UsageError(f"{path}: two columns are called {name!r}")
-    if not records:
-        raise UsageError(f"{path}: has a header line and no rows")
-    for line, row in records:
-        if len(row) != len(header):
-            raise UsageError(
-                f"{path}, line {line}: {len(row)} cells where the header has {len(header)}"
-            )
-    return header, records, delimiter
-
-
-def cells(path, rows, name, position):
-    """One column as (line, text); a missing value is an error with column and line."""
-    column = [(line, row[position].strip()) for line, row in rows]
-    gaps = [(line, cell) for line, cell in column if cell.lower() in MISSING]
-    if gaps:
-        line, cell = gaps[0]
-        more = f" (and {len(gaps) - 1} more)" if len(gaps) > 1 else ""
-        raise UsageError(
-            f"{path}, line {line}: column {name!r} has a missing value ({cell or 'empty'}){more};"
-            " fill it in or leave the row or the column out (--drop)"
-        )
-    return column
-
-
-def number(cell, decimal_comma):
-    """The cell as a float, or None for text."""
-    if "_" in cell:  # Python accepts 1_000 as a number; in a CSV file it is text
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        pass
-    if decimal_comma and cell.count(",") == 1:
-        return number(cell.replace(",", "."), False)
-    return None
-
-
-def numbers(path, name, column, decimal_comma):
-    """A column of features as floats; text and infinities are errors with column and line."""
-    values = np.empty(len(column))
-    for i, (line, cell) in enumerate(column):
-        value = number(cell, decimal_comma)
-        if value is None:
-            raise UsageError(
-                f"{path}, line {line}: column {name!r} is text ({cell!r}); encode it as numbers or"
-                f" leave it out (--drop {name!r})"
-            )
-        if not math.isfinite(value):
-            raise UsageError(f"{path}, line {line}: column {name!r} is infinite ({cell})")
-        values[i] = value
-    return values
-
-
-def interpret_target(path, name, column, decimal_comma, task):
+def interpret_target(name, column, task):
     """The target as an array, and the task that it suggests."""
-    values = [number(cell, decimal_comma) for _, cell in column]
-    if task != "classification" and None not in values:
-        y = numbers(path, name, column, decimal_comma)
-        distinct = np.unique(y)
-        few = len(distinct) <= min(MOST_CLASSES_OF_NUMBERS, len(y) // 5)
-        whole = (distinct == np.round(distinct)).all() and np.abs(distinct).max() < 2**53
-        if task is None and few and whole:
-            return y.astype(int), "classification"
+    column = plain(column)
+    if as_dates(column)[0] is not None:
+        raise UsageError(f"the target {name!r} consists of dates; choose another --target")
+    if is_truth(column) or not is_number(column):
+        if task == "regression":
+            first = next(iter(column))
+            raise UsageError(f"--task regression, but the target {name!r} is no number ({first!s})")
+        return column.astype(object).map(str).to_numpy(dtype=str), "classification"
+    y = column.astype("Float64").to_numpy(dtype=float)
+    if not np.isfinite(y).all():
+        raise UsageError(f"the target {name!r} has infinite values")
+    distinct = np.unique(y)
+    whole = (distinct == np.round(distinct)).all() and np.abs(distinct).max() < 2**53
+    few = len(distinct) <= min(MOST_CLASSES_OF_NUMBERS, len(y) // 5)
+    if task == "regression" or (task is None and not (few and whole)):
         return y, "regression"
-    if task == "regression":
-        line, cell = next(c for c, value in zip(column, values) if value is None)
-        raise UsageError(
-            f"{path}, line {line}: --task regression, but the target {name!r} is text ({cell!r})"
-        )
-    if None not in values and all(abs(v) < 2**53 and v == round(v) for v in values):
-        return np.asarray(values).astype(int), "classification"
-    return np.asarray([cell for _, cell in column]), "classification"
+    return (y.astype(int) if whole else y.astype(str)), "classification"
 
 
 def did_you_mean(name, known):

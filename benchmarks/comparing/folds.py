@@ -27,18 +27,18 @@ class Fold:
 
 def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
     """Search the grid on the training rows and score the best model on the others."""
-    pipeline, grid = candidate.pipeline()
+    pipeline, grid = candidate.pipeline(dataset.encoder(seed), dataset.has_missing)
     cv = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
     inner = list(cv.split(train, strata[train]))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             search = GridSearchCV(pipeline, grid, cv=inner, scoring=scoring, error_score="raise")
-            search.fit(dataset.X[train], dataset.y[train])
+            search.fit(dataset.rows(train), dataset.y[train])
             start = time.perf_counter()
-            search.predict(dataset.X[test])
+            search.predict(dataset.rows(test))
             predict_seconds = time.perf_counter() - start
-            score = get_scorer(scoring)(search, dataset.X[test], dataset.y[test])
+            score = get_scorer(scoring)(search, dataset.rows(test), dataset.y[test])
         except Exception as error:  # other estimators continue if one fails
             return Fold(failed=f"{type(error).__name__}: {first_line(error)}")
     return Fold(

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 
 from sklearn import ensemble, linear_model, neighbors, preprocessing, tree
 from sklearn.base import BaseEstimator, is_classifier
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 
 import sklearn_ensemble_theory as package
 from comparing import UsageError
@@ -51,10 +53,28 @@ class Candidate:
         text = self.model.__repr__(N_CHAR_MAX=1_000_000)  # in full
         return f"{kind.__module__}.{kind.__qualname__} {text} {dict(self.grid)!r}"
 
-    def pipeline(self):
-        """The scaled model, and its grid by the pipeline's names."""
+    @property
+    def takes_missing(self):
+        """Whether the model takes NaN, so that nothing is imputed for it."""
+        return get_tags(self.model).input_tags.allow_nan
+
+    def pipeline(self, encoder=None, has_missing=False):
+        """The model behind all that is estimated from the features, and its grid by the names.
+
+        Parameters
+        ----------
+        encoder : transformer, default=None
+            What turns the columns of a file into numbers.
+        has_missing : bool, default=False
+            Whether some of these numbers are missing.
+        """
+        steps = [] if encoder is None else [("columns", encoder)]
+        if has_missing and not self.takes_missing:
+            imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+            steps.append(("impute", imputer))
+        steps += [("scale", StandardScaler()), ("model", self.model)]
         grid = {f"model__{name}": list(values) for name, values in self.grid.items()}
-        return Pipeline([("scale", StandardScaler()), ("model", self.model)]), grid
+        return Pipeline(steps), grid
 
 
 def of(cls, **params):
@@ -91,6 +111,8 @@ ENTRIES = {
     # averaging
     "BaggingClassifier": Entry(MAX_SAMPLES, peer=of(ensemble.BaggingClassifier), rounds=20),
     "BaggingRegressor": Entry(MAX_SAMPLES, peer=of(ensemble.BaggingRegressor), rounds=20),
+    "ExtraTreesClassifier": Entry(MAX_FEATURES, peer=of(ensemble.ExtraTreesClassifier), rounds=20),
+    "ExtraTreesRegressor": Entry(MAX_FEATURES, peer=of(ensemble.ExtraTreesRegressor), rounds=20),
     "RandomForestClassifier": Entry(
         MAX_FEATURES, peer=of(ensemble.RandomForestClassifier), rounds=20
     ),
@@ -114,6 +136,7 @@ ENTRIES = {
     ),
     # boosting
     "AdaBoostClassifier": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostClassifier)),
+    "AdaBoostRegressor": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostRegressor)),
     "GradientBoostingClassifier": Entry(
         LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=10
     ),
@@ -155,7 +178,17 @@ ENTRIES = {
         peer=splines,
         peer_grid=KNOTS,
     ),
-    "LinearL2BoostingRegressor": Entry({"time": ["gcv", "aicc"]}, peer=splines, peer_grid=KNOTS),
+    "LinearL2BoostingRegressor": Entry(
+        {"estimator__df": [2.5, 4.0]},
+        params=lambda: {
+            "estimator": package.SmoothingSplineRegressor(df=4),
+            "coordinates": "best",
+            "learning_rate": 0.1,
+            "time": "cv",
+        },
+        peer=splines,
+        peer_grid=KNOTS,
+    ),
     # combining
     "StackingClassifier": Entry(
         {"weights": ["simplex", "nnls"]},

@@ -3,6 +3,7 @@
 import csv
 import math
 import sys
+import textwrap
 import time
 from dataclasses import dataclass
 
@@ -50,6 +51,35 @@ class Progress:
         elif 10 * self.done // self.total > 10 * (self.done - 1) // self.total:
             share = 100 * self.done // self.total
             print(f"{share} % after {seconds:.0f} s ({text})", file=self.stream, flush=True)
+
+
+# --- the columns of a file ----------------------------------------------------------------------
+
+
+def print_columns(dataset, jobs):
+    """What the columns of a file are and what is done to them, one line each.
+
+    `jobs` has (estimator, ours, peer or None) for each estimator of the data set.
+    """
+    lines = [("column", "is", "is used as")]
+    lines += [column.line for column in dataset.schema.columns]
+    lines += [(name, "", "left out by --drop") for name in dataset.dropped]
+    lines.append((dataset.target, "target", dataset.task))
+    widths = [max(len(line[k]) for line in lines) for k in range(2)]
+    print(f"{dataset.name}: {dataset.n_rows_in_all} rows", end="")
+    print(f"; {dataset.n_unknown} more without a target are left out" * bool(dataset.n_unknown))
+    for name, kind, action in lines:
+        print(f"  {name:{widths[0]}}  {kind:{widths[1]}}  {action}".rstrip())
+    if dataset.has_missing:
+        models = {c.name: c.takes_missing for _, *pair in jobs for c in pair if c is not None}
+        imputed = [name for name, takes in models.items() if not takes]
+        others = " All other models get them as they are." * (len(imputed) < len(models))
+        text = (
+            "Missing numbers become the median of the column, with a column that is 1 where one"
+            f" was missing, for {', '.join(imputed) or 'no model'}.{others}"
+        )
+        print(textwrap.fill(text, 100))
+    print("Encodings, medians and scales are estimated from the training rows of each fold only.")
 
 
 # --- the table --------------------------------------------------------------------------------

@@ -15,11 +15,14 @@ import inspect
 import re
 from pathlib import Path
 
+import sklearn.ensemble
+
 PACKAGE = "sklearn_ensemble_theory"
 # The folders and modules of the package that export names, in the order of the reference.
 GROUPS = {
     "averaging": "Averaging",
     "boosting": "Boosting",
+    "boosting.losses": "Losses",
     "smoothing": "Smoothing",
     "combining": "Combining",
     "erm": "Empirical risk minimisers",
@@ -36,18 +39,18 @@ GUIDE[GUIDE.index("boosting") : GUIDE.index("boosting")] = ["random_projections"
 GUIDE[GUIDE.index("erm") : GUIDE.index("erm")] = ["histograms"]
 GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = [
     "noisy_labels",
+    "additive_models",
     "l2_boosting",
     "greedy",
 ]
+GUIDE[GUIDE.index("bounds") + 1 : GUIDE.index("bounds") + 1] = ["theory"]
 
 
 def members(module, short):
-    """(address, object) of each name that a module exports; of each of its own for a module."""
+    """(address, object) of each name that a module exports; a module in it is another group."""
     for name in getattr(module, "__all__", ()):
         member = getattr(module, name)
-        if inspect.ismodule(member):
-            yield from members(member, {})
-        else:
+        if not inspect.ismodule(member):
             yield f"{short.get(name, module.__name__)}.{name}", member
 
 
@@ -74,8 +77,12 @@ def page(address, member):
     """The reStructuredText of one public name's page."""
     module, name = address.rsplit(".", 1)
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
+    if module == PACKAGE and name in sklearn.ensemble.__all__:
+        lines += [f"Replaces scikit-learn's :class:`~sklearn.ensemble.{name}`.", ""]
     if inspect.isclass(member):
         lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
+        if "__call__" in vars(member):
+            lines += ["   :special-members: __call__"]
     elif callable(member):
         lines += [f".. autofunction:: {name}"]
     else:
@@ -92,7 +99,7 @@ def tables(found):
             continue
         doc = inspect.getdoc(importlib.import_module(f"{PACKAGE}.{group}")) or ""
         title = GROUPS[group]
-        label = f".. _api-{group.strip('_')}:"
+        label = f".. _api-{group.strip('_').replace('.', '-')}:"
         lines += [label, "", title, "-" * len(title), "", doc.split("\n\n")[0], ""]
         lines += [".. autosummary::", ""]
         lines += [f"   ~{address}" for address, _ in names]
@@ -134,7 +141,7 @@ ROLE = re.compile(r":(?:ref|term):`([^`<]*?)\s*(?:<[^`>]*>)?`")
 NAME = re.compile(r"\s*\*{0,2}\w+_?(, \*{0,2}\w+_?)*( : |$)")
 CODE = re.compile(r"(`+.*?`+)")
 ENDING = re.compile(r"(?<=\w)_(?![\w`])")
-INITIAL = re.compile(r"(\s*\.\. \[\w+\] )(?=[A-Z]\. )")
+INITIAL = re.compile(r"^(\s*(?:\.\. \[\w+\] )?)(?=[A-Z]\. )")
 
 
 def plain(lines):

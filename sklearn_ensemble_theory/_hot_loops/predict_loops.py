@@ -219,3 +219,25 @@ def add_deep_vectors(rows, nodes, cuts, starts, shift, vectors, out):
                 r = own[leaf[i - start]]
                 for k in range(width):
                     out[i, k] += table[r, k]
+
+
+@jit
+def deep_leaves(rows, nodes, cuts, starts, shift, out):
+    """The leaf of every row in every tree, as its place among the nodes of all trees.
+
+    Parameters
+    ----------
+    rows, nodes, cuts, starts, shift
+        As for `add_deep_values`.
+    out : int64 array of shape (n, T)
+        Output.
+    """
+    n = len(rows)
+    leaf = np.empty(DEEP_BLOCK, dtype=np.uint32)
+    for start in range(0, n, DEEP_BLOCK):
+        stop = min(start + DEEP_BLOCK, n)
+        for t in range(len(starts) - 1):
+            a, b = starts[t], starts[t + 1]
+            walk(rows[start:stop], nodes[a:b], cuts[a:b], shift, leaf)
+            for i in range(start, stop):
+                out[i, t] = a + leaf[i - start]

@@ -5,7 +5,8 @@ so that ``x <= edges[c]`` is "bin c or lower", the left side of the stump with t
 ``edges[c]``.
 A column with B bins has B - 1 edges; a constant column has none.
 
-Columns must be finite; callers check that (`validate_data` does).
+NaN is missing: it has no part in the edges, and where a caller asks for it the code ``B``, one
+above that of the last bin. Other values must be finite; callers check that (`validate_data` does).
 """
 
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ __all__ = [
     "bin_edges_from_quantiles",
     "check_bin_edges",
     "columns_in_one_piece",
+    "columns_with_missing",
     "edges_of_sorted",
     "sum_of_tables",
 ]
@@ -37,7 +39,7 @@ _RANK_TOLERANCE = 1e-12
 
 
 def bin_edges_from_quantiles(
-    X: np.ndarray, max_bins: int, sample_weight: np.ndarray | None = None
+    X: np.ndarray, max_bins: int | Sequence[int], sample_weight: np.ndarray | None = None
 ) -> list[np.ndarray]:
     """Edges of at most `max_bins` bins per column, of about the same weight each.
 
@@ -48,8 +50,8 @@ def bin_edges_from_quantiles(
     Parameters
     ----------
     X : ndarray of shape (n, p)
-        Finite values.
-    max_bins : int
+        Finite values, or NaN where they are missing.
+    max_bins : int or sequence of p int
         At least 2.
     sample_weight : ndarray of shape (n,), default=None
         Non-negative, not all 0. Rows of weight 0 are ignored; integer weights are equivalent to
@@ -70,7 +72,8 @@ def bin_edges_from_quantiles(
         if np.all(sample_weight == sample_weight[0]):
             sample_weight = None
     edges = []
-    for x in columns_in_one_piece(X):
+    most = np.broadcast_to(max_bins, X.shape[1]).tolist()
+    for x, max_bins_of_column in zip(columns_in_one_piece(X), most):
         x = x[kept]
         if sample_weight is None:
             x.sort()
@@ -79,8 +82,20 @@ def bin_edges_from_quantiles(
             order = np.argsort(x)
             x = x[order]
             cumulated = np.cumsum(sample_weight[order])
-        edges.append(edges_of_sorted(x, cumulated, max_bins))
+        if len(x) and np.isnan(x[-1]):  # sorted to the end
+            x = x[: np.searchsorted(x, np.nan)]
+            cumulated = None if cumulated is None else cumulated[: len(x)]
+        edges.append(edges_of_sorted(x, cumulated, max_bins_of_column))
     return edges
+
+
+def columns_with_missing(X: np.ndarray) -> np.ndarray:
+    """Whether each column has NaN: (p,). A block of rows at a time, without an array like X."""
+    found = np.zeros(X.shape[1], dtype=bool)
+    step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(X.shape[1], 1))
+    for start in range(0, len(X), step):
+        found |= np.isnan(X[start : start + step]).any(axis=0)
+    return found
 
 
 def columns_in_one_piece(X, dtype=np.float64):
@@ -186,40 +201,60 @@ def check_bin_edges(bin_edges: Any, n_features: int, name: str = "bin_edges") ->
     return checked
 
 
-def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray]) -> np.ndarray:
+def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False) -> np.ndarray:
     """The bin of every value: (n, p), in Fortran order, uint8 if every code fits, else uint16.
 
     The same as ``np.searchsorted(edges[j], X[:, j], side="left")`` for each column j, but O(n p)
-    whatever the number of bins.
+    whatever the number of bins. With `missing`, the code of NaN is ``len(edges[j]) + 1``.
     """
     n, p = X.shape
-    most = max((len(e) for e in edges), default=0)
-    codes = np.empty((n, p), dtype=np.uint8 if most < 2**8 else np.uint16, order="F")
+    codes = np.empty((n, p), dtype=_code_dtype(edges, missing), order="F")
     coders = [ColumnCoder(e, codes.dtype) for e in edges]
     for rows, block in _blocks(X):
         for j, coder in enumerate(coders):
-            coder(block(j), out=codes[rows, j])
+            _code_block(coder, block(j), codes[rows, j], missing)
     return codes
 
 
 def sum_of_tables(
-    X: np.ndarray, edges: Sequence[np.ndarray], tables: Sequence[np.ndarray | None]
+    X: np.ndarray,
+    edges: Sequence[np.ndarray],
+    tables: Sequence[np.ndarray | None],
+    missing: bool = False,
 ) -> np.ndarray:
     """sum_j tables[j][bin of X[i, j]] for each row i, without an array of all the codes.
 
-    Columns whose table is None are skipped.
+    Columns whose table is None are skipped. The tables may have a last axis, of several sums.
     """
-    total = np.zeros(len(X))
-    most = max((len(e) for e in edges), default=0)
-    dtype = np.dtype(np.uint8 if most < 2**8 else np.uint16)
     used = [(j, table) for j, table in enumerate(tables) if table is not None]
+    total = np.zeros((len(X), *(used[0][1].shape[1:] if used else ())))
+    dtype = _code_dtype(edges, missing)
     coders = {j: ColumnCoder(edges[j], dtype) for j, _ in used}
     for rows, block in _blocks(X):
         codes = np.empty(rows.stop - rows.start, dtype=dtype)
         for j, table in used:
-            coders[j](block(j), out=codes)
-            total[rows] += table.take(codes)
+            _code_block(coders[j], block(j), codes, missing)
+            total[rows] += table.take(codes, axis=0)
     return total
+
+
+def _code_dtype(edges, missing):
+    largest = max((len(e) for e in edges), default=0) + missing
+    return np.dtype(np.uint8 if largest < 2**8 else np.uint16)
+
+
+def _code_block(coder, x, out, missing):
+    """The bins of some values of a column, `out`."""
+    if not missing:
+        coder(x, out=out)
+        return
+    absent = np.isnan(x)
+    if not absent.any():
+        coder(x, out=out)
+        return
+    x[absent] = 0.0
+    coder(x, out=out)
+    out[absent] = len(coder.edges) + 1
 
 
 def _blocks(X):

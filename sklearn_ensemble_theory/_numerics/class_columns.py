@@ -22,5 +22,5 @@ def aligned_columns(
     if len(places) == n_classes:  # both are sorted
         return values
     aligned = np.full((len(values), n_classes), fill, dtype=values.dtype)
-    aligned[:, places] = values
+    aligned[:, np.asarray(places, dtype=np.intp)] = values
     return aligned

@@ -1,9 +1,7 @@
 """Averages of learners that are fitted independently [Bach, §10.1; Shah, §4.5]."""
 
-from sklearn_ensemble_theory.averaging._bagging.estimators import (
-    BaggingClassifier,
-    BaggingRegressor,
-)
+from sklearn_ensemble_theory.averaging._bagging.bagging_classifier import BaggingClassifier
+from sklearn_ensemble_theory.averaging._bagging.bagging_regressor import BaggingRegressor
 from sklearn_ensemble_theory.averaging._blocks.estimators import (
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
@@ -11,6 +9,10 @@ from sklearn_ensemble_theory.averaging._blocks.estimators import (
 from sklearn_ensemble_theory.averaging._forest.estimators import (
     RandomForestClassifier,
     RandomForestRegressor,
+)
+from sklearn_ensemble_theory.averaging._forest.extra_trees import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
 )
 from sklearn_ensemble_theory.averaging._neighbors.estimators import (
     BaggedNearestNeighborsClassifier,
@@ -31,6 +33,8 @@ __all__ = [
     "DivideAndConquerClassifier",
     "DivideAndConquerRegressor",
     "ExpectedProjection",
+    "ExtraTreesClassifier",
+    "ExtraTreesRegressor",
     "RandomForestClassifier",
     "RandomForestRegressor",
     "RandomProjectionRegressor",

@@ -4,16 +4,20 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 """
 
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._adaboost.estimators import AdaBoostClassifier
+from sklearn_ensemble_theory.boosting._adaboost.estimators import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+)
+from sklearn_ensemble_theory.boosting._additive.estimators import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._frank_wolfe.estimators import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
 )
-from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
+from sklearn_ensemble_theory.boosting._gradient_boosting.classifier import (
     GradientBoostingClassifier,
-    GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory.boosting._l2_boosting.estimators import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting._gradient_boosting.regressor import GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting._pursuit.estimators import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._robust.estimators import (
     AgnosticBoostClassifier,
@@ -23,12 +27,14 @@ from sklearn_ensemble_theory.boosting._robust.massart import MassartBoostClassif
 
 __all__ = [
     "AdaBoostClassifier",
+    "AdaBoostRegressor",
     "AgnosticBoostClassifier",
     "FrankWolfeClassifier",
     "FrankWolfeRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
+    "LogitBoostClassifier",
     "MassartBoostClassifier",
     "MatchingPursuitRegressor",
     "SmoothBoostClassifier",

@@ -1,6 +1,6 @@
 """Bounds from theory, as functions with the arguments of the theorem."""
 
-from sklearn_ensemble_theory.bounds._averaging import (
+from sklearn_ensemble_theory.bounds._averaging.bagged_neighbors import (
     bagged_neighbors_optimal_max_samples,
     bagged_neighbors_risk_bound,
     bagged_neighbors_variance_bound,
@@ -8,18 +8,27 @@ from sklearn_ensemble_theory.bounds._averaging import (
     independent_neighbors_risk_bound,
     voting_error_bound,
 )
-from sklearn_ensemble_theory.bounds._blocks_and_sketches import (
+from sklearn_ensemble_theory.bounds._averaging.blocks_and_sketches import (
     divide_and_conquer_n_blocks,
     gaussian_sketch_risk,
     independent_neighbors_vote_bound,
     neighbors_vote_n_blocks,
 )
-from sklearn_ensemble_theory.bounds._calibration import (
+from sklearn_ensemble_theory.bounds._averaging.interval_coverage import (
+    jackknife_plus_coverage_bound,
+)
+from sklearn_ensemble_theory.bounds._averaging.projected_risks import (
+    coordinate_projection_bound,
+    gaussian_projection_bound,
+    johnson_lindenstrauss_dimension,
+    johnson_lindenstrauss_distortion,
+    random_features_bound,
+)
+from sklearn_ensemble_theory.bounds._boosting.calibration import (
     is_classification_calibrated,
     surrogate_risk,
 )
-from sklearn_ensemble_theory.bounds._finite_classes import finite_class_bound
-from sklearn_ensemble_theory.bounds._greedy import (
+from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
     frank_wolfe_bound,
     greedy_boosting_best_n_rounds,
     greedy_boosting_bound,
@@ -30,21 +39,15 @@ from sklearn_ensemble_theory.bounds._greedy import (
     orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
 )
-from sklearn_ensemble_theory.bounds._noisy_labels import (
+from sklearn_ensemble_theory.bounds._boosting.noisy_label_bounds import (
     agnostic_boosting_error_bound,
     massart_boosting_error_bound,
     massart_boosting_n_rounds,
     massart_confidence_threshold,
     smooth_boosting_n_rounds,
 )
-from sklearn_ensemble_theory.bounds._projections import (
-    coordinate_projection_bound,
-    gaussian_projection_bound,
-    johnson_lindenstrauss_dimension,
-    johnson_lindenstrauss_distortion,
-    random_features_bound,
-)
-from sklearn_ensemble_theory.bounds._voting import (
+from sklearn_ensemble_theory.bounds._complexity.finite_classes import finite_class_bound
+from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
     cross_validation_oracle_bound,
     voting_generalization_bound,
     voting_vc_dimension_bound,
@@ -70,6 +73,7 @@ __all__ = [
     "independent_neighbors_risk_bound",
     "independent_neighbors_vote_bound",
     "is_classification_calibrated",
+    "jackknife_plus_coverage_bound",
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_distortion",
     "massart_boosting_error_bound",

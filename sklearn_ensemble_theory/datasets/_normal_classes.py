@@ -55,6 +55,7 @@ def make_twonorm(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn_ensemble_theory.datasets import make_twonorm, twonorm_bayes_rule
     >>> X, y = make_twonorm(1_000, random_state=0)
     >>> float(np.mean(twonorm_bayes_rule(X) != y))
@@ -140,6 +141,7 @@ def make_threenorm(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn_ensemble_theory.datasets import make_threenorm, threenorm_bayes_rule
     >>> X, y = make_threenorm(1_000, random_state=0)
     >>> float(np.mean(threenorm_bayes_rule(X) != y))
@@ -258,6 +260,7 @@ def make_ringnorm(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn_ensemble_theory.datasets import make_ringnorm, ringnorm_bayes_rule
     >>> X, y = make_ringnorm(1_000, random_state=0)
     >>> float(np.mean(ringnorm_bayes_rule(X) != y))

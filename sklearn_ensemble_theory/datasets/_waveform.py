@@ -51,6 +51,7 @@ def make_waveform(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn_ensemble_theory.datasets import make_waveform, waveform_bayes_rule
     >>> X, y = make_waveform(1_000, random_state=0)
     >>> float(np.mean(waveform_bayes_rule(X) != y))

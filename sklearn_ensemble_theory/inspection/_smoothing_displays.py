@@ -7,19 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory.inspection._plotting import pyplot
 from sklearn_ensemble_theory.smoothing import LinearL2BoostingRegressor
 
 __all__ = ["BoostingPathDisplay", "SmootherSpectrumDisplay"]
-
-
-def _pyplot(name: str) -> Any:
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            f"{name} requires matplotlib: pip install 'sklearn-ensemble-theory[plot]'."
-        ) from error
-    return plt
 
 
 def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
@@ -116,7 +107,8 @@ class BoostingPathDisplay:
         sigma : float, default=None
             Standard deviation of the noise.
         times : array-like of shape (n_times,), default=None
-            Times of the curves; 200 times from 0.1 to 1,000 by default.
+            Times of the curves; 200 times from 0.1 to 1,000 by default, or to the last round with
+            `coordinates="best"`.
         ax : matplotlib.axes.Axes, default=None
             Axes to draw on; a new figure by default.
 
@@ -135,7 +127,9 @@ class BoostingPathDisplay:
             raise ValueError("X_test and y_test must be given together.")
         if (f is None) != (sigma is None):
             raise ValueError("f and sigma must be given together.")
-        times = np.geomspace(0.1, 1000.0, 200) if times is None else np.asarray(times, dtype=float)
+        if times is None:
+            times = np.geomspace(0.1, min(1000.0, estimator._path.last_time), 200)
+        times = np.asarray(times, dtype=float)
         errors = {"training": estimator.training_error(times)}
         if X_test is not None and y_test is not None:
             path = estimator.predict_path(X_test, times)
@@ -157,7 +151,7 @@ class BoostingPathDisplay:
         self : BoostingPathDisplay
             The display, drawn.
         """
-        plt = _pyplot(type(self).__name__)
+        plt = pyplot(type(self).__name__)
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         self.lines_ = {
@@ -276,11 +270,12 @@ class SmootherSpectrumDisplay:
         Raises
         ------
         ValueError
-            If the learner's matrix has no basis of eigenvectors, or the model was fitted to more
-            than 100,000 rows, which are not stored.
+            If the learner's matrix has no basis of eigenvectors, with `coordinates="best"`, or if
+            the model was fitted to more than 100,000 rows, which are not stored.
         """
         estimator = _checked(estimator)
         path = estimator._path
+        coefficients = path.coefficients(np.asarray(times, dtype=float))
         mu = np.asarray(path.eigenvalues)
         live = int(np.count_nonzero(np.abs(mu) > 1e-14 * np.abs(mu).max()))
         k = min(n_vectors, live)
@@ -291,7 +286,6 @@ class SmootherSpectrumDisplay:
             x, U = X[order, 0], U[order]
         else:
             x = np.arange(len(X))
-        coefficients = path.coefficients(np.asarray(times, dtype=float))
         return cls(
             mu,
             list(times),
@@ -314,7 +308,7 @@ class SmootherSpectrumDisplay:
         self : SmootherSpectrumDisplay
             The display, drawn.
         """
-        plt = _pyplot(type(self).__name__)
+        plt = pyplot(type(self).__name__)
         if axes is None:
             _, axes = plt.subplots(2, 2, figsize=(9.5, 7), layout="constrained")
         axes = np.asarray(axes, dtype=object).ravel()

@@ -1,6 +1,6 @@
 """What linear smoothers share: their limits, and the form in which boosting takes their matrix.
 
-A regressor that is linear in y may define two methods, which `LinearL2BoostingRegressor` calls:
+A regressor that is linear in y may define three methods, which `LinearL2BoostingRegressor` calls:
 
 ``_check_linear()``
     Raises ValueError where the regressor's parameters make it not linear in y. A regressor
@@ -11,6 +11,10 @@ A regressor that is linear in y may define two methods, which `LinearL2BoostingR
     weights are positive; with `one_feature_each`, of the average of the smoothers of one feature
     each. Returns None where the regressor has no form of its own; its outputs on the unit vectors
     are computed then, as they are for a regressor without this method.
+
+``_feature_smoothers(X, weight)``
+    For `coordinates="best"`: the smoothers of one feature each, as functions that diagonalise them
+    (`_spline.feature_sums`). Only a learner that is a sum of such smoothers defines it.
 """
 
 from dataclasses import dataclass

@@ -130,8 +130,6 @@ def test_no_standard_error_is_an_error_with_its_reason():
         BaggingRegressor(n_estimators=1).fit(X, y).ensemble_std(X)
     with pytest.raises(ValueError, match="fitted to every row with the same weight"):
         RandomForestRegressor(5, bootstrap=False).fit(X, y).standard_error(X)
-    with pytest.raises(ValueError, match="sample_weight or class_weight"):
-        BaggingRegressor().fit(X, y, sample_weight=np.ones(30)).variance_decomposition(X)
 
 
 @pytest.mark.parametrize("cls", [BaggingClassifier, RandomForestClassifier])

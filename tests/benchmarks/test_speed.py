@@ -72,6 +72,12 @@ def allocate(megabytes, data):
     return np.ones(megabytes * 2**17).sum()
 
 
+def count(state, data, runs=[0]):
+    runs[0] += 1
+    time.sleep(0.02 / runs[0])
+    return runs[0]
+
+
 COMMON = {"data": data, "params": {"n": 10}, "run": sleep, "runs": 3}
 QUALITY = {"quality": identity, "metric": "sum"}
 register(Case("slower", "we take a tenth of the time", **COMMON, **QUALITY, limit=0.7,
@@ -88,6 +94,9 @@ register(Case("memory", "64 MiB", data, {"ours": lambda data: 64}, allocate, par
 register(Case("threads", "as the case says", data, {"ours": threads, "peer": threads},
               sleep, params={"n": 10, "threads": 3}, vary={"threads": (1, 3)}, runs=1,
               quality=threads_of_openmp, metric="threads", quality_ratio=0.5))
+register(Case("first-run", "the peer without a warm-up", data, params={"n": 10}, run=count,
+              sides={"ours": lambda data: [0], "peer": Side(lambda data: [0], warm_up=False)},
+              runs=2, quality=identity, metric="runs", by_name=True))
 """
 
 
@@ -188,6 +197,27 @@ def test_memory_of_a_run(speed):
     assert done.returncode == 0, done.stderr
     assert 60 * 2**20 < kept["cases"][0]["rows"][0]["sides"]["ours"]["memory"] < 80 * 2**20
     assert "ours <= 32 MB: MISSED" in done.stdout
+
+
+def test_a_side_without_a_warm_up(speed):
+    done, kept = speed("first-run")
+    assert done.returncode == 0, done.stderr
+    ours, peer = kept["cases"][0]["rows"][0]["sides"].values()
+    assert (ours["quality"], peer["quality"]) == (3, 2)  # the runs of the process
+    assert len(ours["seconds"]) == len(peer["seconds"]) == 2
+    assert peer["seconds"][0] >= 0.015  # the first run slept longest
+    assert peer["memory"] is None or peer["memory"] >= 0
+
+
+def test_some_cases_are_run_by_name(speed):
+    done, kept = speed("first-r*")
+    assert done.returncode == 0, done.stderr
+    assert kept is None
+    assert "left out, run by name: first-run" in done.stdout
+    done, kept = speed("first-r*", "--quick", "--runs", "1")
+    assert [case["case"] for case in kept["cases"]] == ["first-run"]
+    assert "left out" not in done.stdout
+    assert "the peer without a warm-up (run by name)" in speed("--list")[0].stdout
 
 
 def test_list_and_wrong_names(speed):

@@ -2,17 +2,20 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     DecisionStumpClassifier,
 )
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+from sklearn_ensemble_theory.boosting._adaboost import base as adaboost_base
 
 from .adaboost_data import ALGORITHMS, noisy
 
@@ -131,3 +134,26 @@ def test_both_routes_give_the_same_ensemble(data, max_bins):
         assert one.right_proba_ == pytest.approx(same.right_proba_, abs=1e-9)
     assert fitted.estimator_weights_ == pytest.approx(other.estimator_weights_, abs=1e-10)
     assert np.array_equal(fitted.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("container", [sp.csr_matrix, sp.csc_array])
+def test_sparse_rows_of_stumps_become_dense(algorithm, container, monkeypatch):
+    X, y = noisy()
+    thin = np.where(np.abs(X) > 0.3, X, 0.0)
+    args = {"n_estimators": 10, "algorithm": algorithm}
+    dense = AdaBoostClassifier(**args).fit(thin, y)
+    for learner in (None, DecisionStumpClassifier()):
+        sparse = AdaBoostClassifier(learner, **args).fit(container(thin), y)
+        np.testing.assert_array_equal(
+            sparse.decision_function(container(thin)), dense.decision_function(thin)
+        )
+    monkeypatch.setattr(adaboost_base, "MOST_DENSE_VALUES", 10)
+    with pytest.raises(ValueError, match="too large for the dense array that DecisionStumpClass"):
+        AdaBoostClassifier(**args).fit(container(thin), y)
+    with pytest.raises(ValueError, match="too large"):
+        dense.predict(container(thin))
+    if algorithm == "discrete":
+        tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+        sparse = AdaBoostClassifier(tree, **args).fit(container(thin), y)
+        assert sparse.score(container(thin), y) == pytest.approx(dense.score(thin, y), abs=0.05)

@@ -75,7 +75,8 @@ def test_early_stopping_on_rows_of_one_s_own(binary):
     assert model.n_estimators_ < 300
     scores = model.validation_scores_
     assert len(scores) == model.n_estimators_
-    assert min(scores[-5:]) >= min(scores[:-5])
+    assert scores[-1] >= max(scores[-6:-1])
+    assert all(scores[t] < max(scores[t - 5 : t]) for t in range(5, len(scores) - 1))
     by_hand = [model.loss_.risk(2.0 * y_val - 1, u) for u in model.staged_decision_function(X_val)]
     np.testing.assert_allclose(scores, by_hand, rtol=1e-10)
     n = model.n_estimators_

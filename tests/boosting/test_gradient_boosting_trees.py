@@ -52,7 +52,9 @@ every_kind = pytest.mark.parametrize(
 # The base learner
 
 
-def test_the_default_is_a_binned_tree_for_dense_data_and_an_exact_one_for_sparse_data():
+def test_the_default_is_a_binned_tree_and_an_exact_one_for_large_sparse_data(monkeypatch):
+    module = "sklearn_ensemble_theory.boosting._gradient_boosting.default_trees"
+    monkeypatch.setattr(f"{module}.MOST_DENSE_VALUES", 100)
     X, y = make_regression(60, 4, random_state=0)
     dense = GradientBoostingRegressor(n_estimators=3).fit(X, y)
     assert type(dense.estimator_) is type(dense.estimators_[0, 0]) is BinnedTreeRegressor
@@ -163,7 +165,7 @@ def test_step_rules_lower_the_risk(step, estimator):
 
 def _start(model, y):
     signs = np.where(y == model.classes_[1], 1.0, -1.0)
-    return signs, np.full(len(y), model.init_)
+    return signs, np.full(len(y), model.initial_scores_)
 
 
 def test_early_stopping_validation_rows_and_importances():

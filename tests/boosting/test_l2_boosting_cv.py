@@ -24,7 +24,12 @@ def test_cv_path_is_that_of_refits():
     edges = bin_edges_from_quantiles(X, 16)
     folds = KFold(4, shuffle=True, random_state=0)
     model = L2BoostingRegressor(
-        "cv", cv=folds, max_estimators=400, learning_rate=0.1, bin_edges=edges
+        "cv",
+        cv=folds,
+        max_estimators=400,
+        learning_rate=0.1,
+        bin_edges=edges,
+        smoothing_rounds=0,
     ).fit(X, y)
     assert model.cv_path_.shape == (401, 4)
     for n_rounds in (1, 2, 50, model.n_estimators_, 400):
@@ -52,6 +57,7 @@ def test_weighted_cv_path_with_rows_never_held_out():
         max_estimators=200,
         learning_rate=0.1,
         bin_edges=bin_edges_from_quantiles(X, 10),
+        smoothing_rounds=0,
     ).fit(X, y, weight)
     for fold in range(3):
         train, test = number != fold, number == fold
@@ -65,7 +71,9 @@ def test_weighted_cv_path_with_rows_never_held_out():
 def test_path_of_a_fold_that_is_learned_before_the_end():
     X = np.tile(np.arange(6.0), 4)[:, None]
     y = (X[:, 0] > 2.5).astype(float)
-    model = L2BoostingRegressor("cv", learning_rate=1.0, max_estimators=50, cv=4)
+    model = L2BoostingRegressor(
+        "cv", learning_rate=1.0, max_estimators=50, cv=4, smoothing_rounds=0
+    )
     path = model.fit(X, y).cv_path_
     assert path.shape == (51, 4)
     np.testing.assert_allclose(path[1:], 0, atol=1e-14)

@@ -249,7 +249,7 @@ def test_leaves_have_curvature(estimator, route):
     with route():
         model = model_of(estimator=estimator, n_estimators=60, learning_rate=0.5).fit(X, y)
     risk = SecondOrderRisk(losses.LogisticLoss(), 2.0 * y - 1)
-    u = np.full(len(y), model.init_)
+    u = np.full(len(y), model.initial_scores_)
     for (member,), step in zip(model.estimators_, model.steps_):
         leaf = member.apply(X)
         mass = np.bincount(leaf, risk.at(u).weight)

@@ -1,12 +1,12 @@
-"""scikit-learn's test_weight_boosting.py with our AdaBoostClassifier in place of its own."""
+"""scikit-learn's test_weight_boosting.py with our classes in place of its own."""
 
-from sklearn_ensemble_theory import AdaBoostClassifier
+from sklearn_ensemble_theory import AdaBoostClassifier, AdaBoostRegressor
 
 from ..sklearn_suite import load
 
 load(
     "sklearn.ensemble.tests.test_weight_boosting",
-    {"AdaBoostClassifier": AdaBoostClassifier},
+    {"AdaBoostClassifier": AdaBoostClassifier, "AdaBoostRegressor": AdaBoostRegressor},
     globals(),
     left_out=[
         "test_iris",

@@ -208,7 +208,7 @@ def test_gradient_boosting_of_units_is_a_network():
     fast = GradientBoostingRegressor(ReLUUnitRegressor(), **params).fit(X, y)
     slow = GradientBoostingRegressor(Slow(), **params).fit(X, y)
     np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-12)
-    network = ReLUNetwork.of_units(fast.estimators_[:, 0], fast.steps_, fast.init_)
+    network = ReLUNetwork.of_units(fast.estimators_[:, 0], fast.steps_, fast.initial_scores_)
     np.testing.assert_allclose(network(X), fast.predict(X), atol=1e-12)
     assert fast.score(X, y) > 0.85
 

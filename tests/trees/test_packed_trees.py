@@ -217,14 +217,14 @@ def test_gradient_boosting(tree, depth, n_classes, route):
     else:
         model = GradientBoostingRegressor(estimator, n_estimators=7).fit(X, y)
         predict, staged = model.predict, model.staged_predict
-    expected = boosted(model.estimators_, model.steps_, rows, model.init_)
+    expected = boosted(model.estimators_, model.steps_, rows, model.initial_scores_)
     for _ in range(3):  # laid out at some call
         np.testing.assert_array_equal(predict(rows[:1]).ravel(), expected[0])
     np.testing.assert_array_equal(predict(rows), expected.reshape(predict(rows).shape))
     stages = list(staged(rows))
     assert len(stages) == 7
     np.testing.assert_array_equal(stages[-1], predict(rows))
-    shorter = boosted(model.estimators_[:3], model.steps_, rows, model.init_)
+    shorter = boosted(model.estimators_[:3], model.steps_, rows, model.initial_scores_)
     np.testing.assert_array_equal(stages[2], shorter.reshape(stages[2].shape))
     if depth == 2:
         sparse = predict(sp.csr_matrix(rows)) if tree is DecisionTreeRegressor else predict(rows)

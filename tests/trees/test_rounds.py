@@ -105,7 +105,7 @@ def test_deep_trees_are_sorted_and_not_counted(options):
 
 
 def test_drawn_rows_are_those_of_clones():
-    X, y, rng = rows_of(1)
+    X, y, rng = rows_of(6)
     for loss in (losses.SquaredLoss(), losses.HuberLoss(0.3)):
         for weight in (None, rng.uniform(0.5, 2, len(y))):
             options = {"weight": weight, "subsample": 0.6}

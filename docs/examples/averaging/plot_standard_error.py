@@ -66,7 +66,7 @@ axis.fill_between(x, mean - 2 * spread, mean + 2 * spread, alpha=0.2, label="2 e
 axis.fill_between(x, mean - 2 * error, mean + 2 * error, alpha=0.5, label="2 standard_error")
 axis.plot(x, mean, label="mean of 1000 trees")
 axis.plot(x, target(x), "k--", lw=1, label="target")
-axis.set(xlabel="x", ylim=(-1, 2.6))
+axis.set(xlabel="x", ylabel="y", ylim=(-1, 2.6))
 axis.legend(ncols=2, loc="upper center")
 plt.show()
 
@@ -86,5 +86,6 @@ for axis, name in zip(axes, schemes):
     axis.plot(x, bag.ensemble_std(x[:, None]), color="C0", lw=1, label="ensemble_std")
     ratio = np.sqrt(np.mean(error**2) / np.mean(true**2))
     axis.set(title=f"{name}: standard_error / true = {ratio:.2f}", xlabel="x", ylim=(0, 0.65))
+axes[0].set_ylabel("standard deviation")
 axes[0].legend(ncols=2)
 plt.show()

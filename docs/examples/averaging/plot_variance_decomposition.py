@@ -94,7 +94,9 @@ right.plot(candidates, bias2 + variance, "-", color="black", label="sum of the t
 right.plot(candidates, bias2, "v-", color="C2", label="squared bias")
 right.plot(candidates, variance, "o-", color="C0", label=f"variance of {n_trees} trees")
 right.plot(candidates, limit, ":", color="C0", label=r"... of infinitely many, $\rho\sigma^2$")
-right.set(title="error of the forest", ylim=(0, 0.3))
+right.set(title="error of the forest", ylabel="squared error", ylim=(0, 0.3))
+left.set_ylabel("variance")
+middle.set_ylabel("correlation")
 right.legend(loc="upper left")
 for axis in (left, middle, right):
     axis.set_xlabel("max_features")

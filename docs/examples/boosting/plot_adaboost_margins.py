@@ -43,7 +43,7 @@ right.plot(T, train, label="training error")
 right.plot(T, test, label="test error")
 right.plot(T, model.training_error_bounds_, label="product of 2 sqrt(eps(1-eps))")
 right.plot(T, np.exp(-2 * gamma**2 * T), "k:", label="exp(-2 gamma² T)")
-right.set(xlabel="round", ylim=(0, 0.5), title="training error and its bounds")
+right.set(xlabel="round", ylabel="error", ylim=(0, 0.5), title="training error and its bounds")
 right.legend()
 plt.show()
 
@@ -69,6 +69,7 @@ image = right.imshow(score, origin="lower", extent=(-1, 1, -1, 1), cmap="RdBu", 
 right.contour(grid[..., 0], grid[..., 1], score, levels=[0], colors="k", linewidths=1)
 right.add_patch(plt.Circle((0, 0), np.sqrt(0.6), fill=False, ls="--"))
 right.set(title="weighted mean of 600 votes", aspect="equal")
+right.set(xlabel="feature 0", ylabel="feature 1")
 figure.colorbar(image, ax=right, shrink=0.85)
 plt.show()
 

@@ -35,8 +35,10 @@ print("steps between", model.steps_.min(), "and", model.steps_.max())
 # The model after T stumps. T = 0 is the mean here; the lecture starts from 0, so its first stump
 # also fits the mean.
 grid = np.linspace(0, 10, 1_000)[:, None]
-stages = {0: np.full(1_000, model.init_)} | dict(enumerate(model.staged_predict(grid), start=1))
-residuals = {0: y - model.init_} | {
+stages = {0: np.full(1_000, model.initial_scores_)} | dict(
+    enumerate(model.staged_predict(grid), start=1)
+)
+residuals = {0: y - model.initial_scores_} | {
     t: y - fitted for t, fitted in enumerate(model.staged_predict(X), start=1)
 }
 
@@ -46,6 +48,8 @@ for ax, T in zip(axes.flat, [0, 1, 2, 3, 4, 5, 49, 50]):
     ax.plot(grid, curve(grid), "k--", lw=1)
     ax.plot(grid, stages[T], color="tab:red", lw=1.5)
     ax.set_title(f"T = {T}, training error {np.mean(residuals[T] ** 2):.3f}", fontsize=10)
+figure.supxlabel("x")
+figure.supylabel("y")
 axes[0, 0].legend(["training rows", "mean of y", "sum of T stumps"], fontsize=8)
 plt.show()
 

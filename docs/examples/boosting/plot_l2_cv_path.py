@@ -7,7 +7,8 @@ and a thousand times as many rounds are needed. Friedman (2001) observed that sm
 better. With `L2BoostingRegressor` they are fast: the cost of a round does not depend on the number
 of rows, and the held-out error of every round of every fold is computed from the same sums.
 
-This example fits the same problem with four rates. The number of rounds times the learning rate,
+This example fits the same problem with four rates, without the smoothing rounds that come first by
+default. The number of rounds times the learning rate,
 called the *time*, is comparable between them.
 """
 
@@ -37,7 +38,9 @@ time = 60.0
 # rows.
 rates = [1.0, 0.3, 0.1, 0.001]
 models = [
-    L2BoostingRegressor("cv", learning_rate=rate, max_estimators=round(time / rate)).fit(X, y)
+    L2BoostingRegressor(
+        "cv", learning_rate=rate, smoothing_rounds=0, max_estimators=round(time / rate)
+    ).fit(X, y)
     for rate in rates
 ]
 for rate, model in zip(rates, models):
@@ -72,6 +75,7 @@ right.axvline(rate * model.n_estimators_, color="C0", ls=":", lw=1)
 right.axhline(1, color="0.7", lw=0.8)
 right.text(0.5, 1.01, "noise", color="0.4", ha="left", va="bottom", fontsize=9)
 right.set(xlim=(0, time), ylim=(0.6, 2.0), xlabel="rounds times learning rate")
+right.set_ylabel("mean squared error")
 right.set_title(f"learning rate {rate:g}", fontsize=10)
 right.legend(loc="upper right")
 plt.show()

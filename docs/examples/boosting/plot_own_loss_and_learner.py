@@ -108,6 +108,7 @@ for j, (ax, f) in enumerate(zip(axes, parts)):
     curve = model.predict(rows)
     ax.plot(x, f(x) - f(x).mean(), "k--", lw=1, label="truth")
     ax.plot(x, curve - curve.mean(), color="tab:red", label="boosted splines")
-    ax.set(title=f"feature {j}: {chosen[j]} rounds")
+    ax.set(title=f"chosen in {chosen[j]} rounds", xlabel=f"feature {j}")
+axes[0].set_ylabel("effect, centred")
 axes[0].legend()
 plt.show()

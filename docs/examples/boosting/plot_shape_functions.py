@@ -12,8 +12,9 @@ later, on a scale from 25 to 346.
 """
 
 # %%
-# `n_estimators="cv"` selects the number of rounds with the smallest squared error over five folds.
-# The learning rate is small, because small steps give smoother functions and rounds are fast.
+# `n_estimators="cv"` selects the numbers of smoothing rounds and of stumps with the smallest
+# squared error over five folds. In these data the functions are smooth, and hardly any stump is
+# needed.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
@@ -25,7 +26,8 @@ X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 model = L2BoostingRegressor("cv", learning_rate=0.01, max_estimators=4_000)
 model.fit(X, y)
 r2 = cross_val_score(model, X, y, cv=5)
-print(f"{model.n_estimators_} rounds; R² over five outer folds: {r2.mean():.3f}")
+print(f"{model.n_smoothing_rounds_} smoothing rounds, {model.n_estimators_} stumps")
+print(f"R² over five outer folds: {r2.mean():.3f}")
 
 # %%
 # Fits to bootstrap samples of the patients show how much the functions vary. Each fit selects its
@@ -53,6 +55,7 @@ for axis, j in zip(axes.flat, order):
     axis.plot(x, value_at(model, j, x), color="C0", lw=1.8)
     axis.plot(column, np.full(len(X), -55.0), "|", color="0.4", ms=5, alpha=0.4)
     axis.axhline(0, color="0.7", lw=0.8)
+    axis.set_xlabel(X.columns[j])
     axis.set_title(
         f"{names.get(X.columns[j], X.columns[j])} ({model.feature_importances_[j]:.0%})",
         fontsize=10,

@@ -34,6 +34,8 @@ for axis, (name, model) in zip(axes, [*vote.named_estimators_.items(), ("vote", 
     axis.contourf(grid[..., 0], grid[..., 1], classes, levels=1, cmap="coolwarm", alpha=0.4)
     axis.scatter(*X.T, c=y, s=6, cmap="coolwarm")
     axis.set_title(name, fontsize=10)
+    axis.set_xlabel("feature 0")
+axes[0].set_ylabel("feature 1")
 
 # %%
 # The error of a majority vote is at most twice the mean error of its members, whatever they are

@@ -76,6 +76,6 @@ figure, (top, bottom) = plt.subplots(2, 1, figsize=(7, 5), sharex=True, layout="
 top.errorbar(range(30), table["risk"], table["standard_error"], fmt="o", markersize=4)
 top.set(ylabel="held-out risk")
 bottom.bar(range(30), table["weight"])
-bottom.set(ylabel="weight")
+bottom.set(xlabel="candidate", ylabel="weight")
 bottom.set_xticks(range(30), table["name"], rotation=90)
 plt.show()

@@ -64,6 +64,8 @@ for axis, n_bins in zip(axes, (3, "rate", 50)):
     axis.add_patch(plt.Circle((0.45, 0.55), 0.35, fill=False))
     m = model.n_bins_
     axis.set_title(f"{m} x {m} cells: excess risk {risk(predicted) - bayes_risk:.3f}")
+    axis.set_xlabel("feature 0")
+axes[0].set_ylabel("feature 1")
 plt.show()
 
 # %%

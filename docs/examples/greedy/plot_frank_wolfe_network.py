@@ -67,7 +67,7 @@ left.semilogx(np.arange(1, 301), by_rounds)
 left.set(xlabel="units", ylabel="error of the mean", title="boosting")
 middle.semilogx(radii, by_radius, "o-", color="C1")
 middle.axvline(chosen.radius_, color="grey", linestyle=":")
-middle.set(xlabel="radius", title="Frank-Wolfe")
+middle.set(xlabel="radius", ylabel="error of the mean", title="Frank-Wolfe")
 top = max(max(by_rounds), max(by_radius))
 for axis in (left, middle):
     axis.set_ylim(0, 1.05 * top)
@@ -81,7 +81,7 @@ right.loglog(np.minimum.accumulate(plain.dual_gaps_), label="smallest gap so far
 right.loglog(
     plain.train_scores_ - best.train_scores_[-1] + best.dual_gap_, label="risk minus minimum"
 )
-right.set(xlabel="rounds", title="dual gap")
+right.set(xlabel="rounds", ylabel="difference of risks", title="dual gap")
 right.legend()
 
 # %%

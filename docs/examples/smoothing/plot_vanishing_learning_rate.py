@@ -123,5 +123,7 @@ for vectors, name in [(display.first, "First"), (display.last, "Last")]:
         axis.set(title=f"u_{i}, eigenvalue {mu[i - 1]:.1e}", ylim=(-1, 1) if i > 6 else (-0.3, 0.3))
     for axis in axes[1]:
         axis.set_xlabel("x")
+    for axis in axes[:, 0]:
+        axis.set_ylabel("value")
     figure.suptitle(f"{name} eigenvectors")
     plt.show()

@@ -77,6 +77,7 @@ for axis, (problem, title, ticks) in zip(axes, problems):
     axis.set_yticks(ticks, ticks)
     axis.minorticks_off()
 axes[0].set_ylabel("mean squared error")
+axes[1].set_ylabel("mean squared error")
 axes[1].legend()
 plt.show()
 

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Literal, Self
 from warnings import warn
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -28,28 +27,37 @@ from sklearn_ensemble_theory._compat import (
     check_sample_weight,
     fit_context,
     raise_for_params,
-    routing_enabled,
     validate_parameters,
 )
+from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._trees import check_counts, is_tree, reads_single_precision
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory._weak_learners import prepare_members
+from sklearn_ensemble_theory._weak_learners import has_prepared_members, prepare_members
 from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
 from sklearn_ensemble_theory.averaging._bagging.fitted_members import FittedMembersMixin
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     BaggingMemberSpec,
+    MemberRoutingMixin,
     MemberSpec,
     fit_member,
     member_input,
     random_state_names,
     takes_sample_weight,
 )
-from sklearn_ensemble_theory.averaging._bagging.out_of_bag import OutOfBag, Score
-from sklearn_ensemble_theory.averaging._bagging.sampling import SCHEMES, SamplingScheme
+from sklearn_ensemble_theory.averaging._bagging.out_of_bag import (
+    OutOfBag,
+    OutOfBagScoresMixin,
+    Score,
+)
 from sklearn_ensemble_theory.averaging._bagging.uncertainty import UncertaintyMixin
+from sklearn_ensemble_theory.averaging._inference.importances import OutOfBagImportancesMixin
+from sklearn_ensemble_theory.averaging._inference.training_rows import TrainingRows
+from sklearn_ensemble_theory.averaging._sampling.group_draws import group_codes
+from sklearn_ensemble_theory.averaging._sampling.scheme_names import SCHEMES, scheme_of_rows
+from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingDesign, SamplingScheme
 from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
 from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
@@ -57,7 +65,10 @@ from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 class BaseBagging(
     UncertaintyMixin,
+    OutOfBagImportancesMixin,
+    OutOfBagScoresMixin,
     FittedMembersMixin,
+    MemberRoutingMixin,
     CallbackSupportMixin,
     MetaEstimatorMixin,
     BaseEstimator,
@@ -68,6 +79,7 @@ class BaseBagging(
     n_estimators: int | Literal["pac"]
     max_samples: int | float | None
     bootstrap: bool | str
+    block_length: int | None
     oob_score: bool | Callable[..., float]
     warm_start: bool
     random_state: RandomStateLike
@@ -88,6 +100,7 @@ class BaseBagging(
             Interval(RealNotInt, 0, 1, closed="right"),
         ],
         "bootstrap": ["boolean", StrOptions({name for name in SCHEMES if isinstance(name, str)})],
+        "block_length": [None, Interval(Integral, 1, None, closed="left")],
         "bootstrap_features": ["boolean"],
         "oob_score": ["boolean", callable],
         "warm_start": ["boolean"],
@@ -131,17 +144,38 @@ class BaseBagging(
         "ensure_all_finite": False,
     }
 
-    def _make_scheme(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
-    ) -> SamplingScheme:
-        scheme = SCHEMES[self.bootstrap]
-        if sample_weight is not None and not scheme.mean_follows_weight:
+    # Whether the trees may be replaced by binned ones whose random cuts are uniform over bins.
+    _random_cuts: ClassVar[bool] = False
+
+    def _scheme_class(self) -> type[SamplingScheme]:
+        return SCHEMES[self.bootstrap]
+
+    def _weights_of_rows(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any, grouped: bool
+    ) -> np.ndarray | None:
+        """The weights of the rows before any draw."""
+        follows = self._scheme_class().mean_follows_weight or grouped
+        if sample_weight is not None and not follows:
             warn(
                 f"When fitting {type(self).__name__} with sample_weight "
                 f"it is recommended to use bootstrap=True, got {self.bootstrap}.",
-                stacklevel=4,
+                stacklevel=5,
             )
-        return scheme.of(len(y), self.max_samples, sample_weight)
+        return sample_weight
+
+    def _make_scheme(
+        self,
+        y: np.ndarray,
+        sample_weight: np.ndarray | None,
+        classes: Any,
+        groups: np.ndarray | None,
+    ) -> SamplingScheme:
+        weight = self._weights_of_rows(y, sample_weight, classes, groups is not None)
+        strata = None
+        if classes is not None:
+            strata = y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
+        design = SamplingDesign(groups, strata, self.block_length)
+        return scheme_of_rows(self._scheme_class(), len(y), self.max_samples, weight, design)
 
     def _make_member_spec(self, **shared: Any) -> MemberSpec:
         max_features = self.max_features
@@ -159,8 +193,19 @@ class BaseBagging(
 
     # --------------------------------------------------------------------------------------- Fit
 
+    def _hands_on(self, X: Any, estimator: Any) -> bool:
+        """Whether members get X as the data frame that it is.
+
+        Columns that are drawn twice would have the same name.
+        """
+        drawn_twice = getattr(self, "bootstrap_features", False)
+        return (
+            is_frame(X) and not drawn_twice and not reads_numbers(estimator, has_prepared_members)
+        )
+
     def _validate_X(self, X: MatrixLike) -> Any:
-        return validate_data(self, X, reset=False, **self._validation)
+        as_frame = self._member_spec.frames and is_frame(X)
+        return validated(self, X, as_frame=as_frame, reset=False, **self._validation)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -168,6 +213,7 @@ class BaseBagging(
         X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Fit the members, each on rows and features drawn at random.
@@ -186,7 +232,15 @@ class BaseBagging(
             proportional to its weight (`bootstrap=True` or `False`), or its rate is
             (`"poisson"`), or its concentration (`"bayesian"`); with `"bernoulli"` the weight is
             that of the row where it is drawn. With `bootstrap=True` and an int as `max_samples`,
-            integer weights are equivalent in distribution to repeating rows.
+            integer weights are equivalent in distribution to repeating rows. Rows that are drawn
+            as groups or blocks keep their weights.
+
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together: those of one patient, or of one user. Groups
+            are drawn in place of rows, with equal probabilities, and `max_samples` is a number of
+            groups or a fraction of it. All rows of a group that is drawn enter, as often as it was
+            drawn. A row is out of bag only if no row of its group was drawn, standard errors are
+            over data sets of fresh groups, and intervals are for rows of a new group.
 
         **fit_params : dict
             Routed to the members' `fit` where metadata routing is enabled.
@@ -199,8 +253,8 @@ class BaseBagging(
         Raises
         ------
         ValueError
-            If a parameter cannot be used with the data or the base learner; the message names the
-            parameter.
+            If a parameter or `groups` cannot be used with the data, the base learner or each other;
+            the message names the parameter.
 
         Notes
         -----
@@ -210,21 +264,28 @@ class BaseBagging(
         releases the interpreter lock, and otherwise in processes.
         """
         raise_for_params(fit_params, self, "fit")
+        if sp.issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
         estimator = self._get_estimator()
-        X, y = validate_data(self, X, y, multi_output=True, **self._validation)
+        continued = self.warm_start and hasattr(self, "estimators_")
+        frames = self._hands_on(X, estimator) and (not continued or self._member_spec.frames)
+        X, y = validated(self, X, y, as_frame=frames, multi_output=True, **self._validation)
         if sample_weight is not None:
             sample_weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+        codes = None if groups is None else group_codes(groups, X)
         y, description = self._encode_y(y)
         classes = description.get("classes_")
         n_features = X.shape[1]
-        routed = self._route(fit_params, "fit")
-        estimator = with_bins(estimator, X, y, self.max_bins)
+        routed = self._route(self._with_groups(estimator, fit_params, groups), "fit")
+        estimator = with_bins(estimator, X, y, self.max_bins, random_cuts=self._random_cuts)
         if reads_single_precision(estimator):
             validate_parameters(estimator)
             check_counts(estimator, y)
-        scheme = self._make_scheme(y, sample_weight, classes)
+        scheme = self._make_scheme(y, sample_weight, classes, codes)
+        if continued:
+            self._check_same_groups(scheme)
         prepared, checked = None, False
         if not routed and can_be_binned(X, y):
             prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
@@ -240,14 +301,14 @@ class BaseBagging(
             weighted=prepared is not None or takes_sample_weight(estimator),
             plain=plain,
             prepared=prepared,
+            frames=frames,
             checked=checked,
             out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
-            n_classes=0 if classes is None else len(classes),
+            n_classes=int(np.sum(description.get("n_classes_", 0))),
             fit_params=routed,
         )
         self._check_combination(spec)
 
-        continued = self.warm_start and hasattr(self, "estimators_")
         n_known = len(self.estimators_) if continued else 0
         n_more = self._n_members(len(y)) - n_known
         if n_more < 0:
@@ -260,12 +321,18 @@ class BaseBagging(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
                 stacklevel=3,
             )
+            if self.oob_score and not hasattr(self, "oob_score_"):
+                self._set_oob_score_and_attributes(
+                    self._start_out_of_bag(spec, X, y, classes, continued)
+                )
             return self
         rng = check_random_state(self.random_state)
         if n_known:
             rng.randint(MAX_SEED, size=n_known)  # the seeds of the known members
         seeds = rng.randint(MAX_SEED, size=n_more)
-        oob = self._start_out_of_bag(y, classes, continued) if self.oob_score else None
+        oob = None
+        if self.oob_score:
+            oob = self._start_out_of_bag(spec, X, y, classes, continued)
         members, features = self._fit_members(spec, X, y, seeds, oob, description)
 
         # Everything has been fitted: from here on nothing fails.
@@ -278,7 +345,8 @@ class BaseBagging(
         self._seeds = self._seeds[: len(self.estimators_)].astype(int)
         self._member_spec = spec.without_data()
         self._packed = PackedCache()
-        self._set_out_of_bag(oob)
+        self._training = TrainingRows.of(estimator, X, y)
+        self._set_oob_score_and_attributes(oob)
         return self
 
     def _check_combination(self, spec: MemberSpec) -> None:
@@ -286,34 +354,30 @@ class BaseBagging(
         scheme, learner = spec.scheme, type(spec.estimator).__name__
         if not scheme.draws_counts and not spec.weighted:
             raise ValueError(
-                f"bootstrap={scheme.bootstrap!r} draws weights that are not integers, and "
-                f"{learner}.fit does not accept sample_weight; use for instance bootstrap=True."
+                f"bootstrap={scheme.bootstrap!r} draws weights that are not integers, or rows with "
+                f"weights of their own, and {learner}.fit does not accept sample_weight; use for "
+                "instance bootstrap=True, without groups and sample_weight together."
             )
         if self.oob_score and not scheme.leaves_rows_out:
             raise ValueError(
-                "Out of bag estimation only available if some rows are not drawn, as with "
-                f"bootstrap=True; with bootstrap={scheme.bootstrap!r} and max_samples="
+                "Out of bag estimation only available if bootstrap=True or some rows are not drawn "
+                f"otherwise; with bootstrap={scheme.bootstrap!r} and max_samples="
                 f"{self.max_samples} every member is fitted to every row."
+            )
+
+    def _check_same_groups(self, scheme: SamplingScheme) -> None:
+        """Raise an error if the known members were drawn by other groups, or by none."""
+        before, now = self._member_spec.scheme.unit_of_row, scheme.unit_of_row
+        same = before is now if before is None or now is None else np.array_equal(before, now)
+        if not same:
+            raise ValueError(
+                "groups must be those of the previous fit with warm_start=True, or None in both."
             )
 
     def _n_members(self, n_samples: int) -> int:
         if self.n_estimators == "pac":
             return bagging_pac_n_estimators(n_samples, self.delta)
         return self.n_estimators
-
-    def _start_out_of_bag(self, y: np.ndarray, classes: Any, continued: bool) -> OutOfBag:
-        """The out-of-bag estimates to add members to: of the known members, or empty."""
-        score = self._oob_scorer(y, classes)
-        if not continued:
-            width = y.shape[1:] if classes is None else (len(classes),)
-            return OutOfBag((len(y), *width), score)
-        known = getattr(self, "_oob", None)
-        if known is None:
-            raise ValueError(
-                "oob_score requires the out-of-bag predictions of all members, but those of the "
-                "previous fit were fitted without oob_score. Use warm_start=False."
-            )
-        return known.continued(score)
 
     def _fit_members(
         self,
@@ -361,56 +425,6 @@ class BaseBagging(
             estimator=self, X=X, y=y, reconstruction_attributes=fitted_attributes
         )
         return members, features
-
-    def _set_out_of_bag(self, oob: OutOfBag | None) -> None:
-        for name in ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_function_"):
-            self.__dict__.pop(name, None)
-        self._oob = None
-        if oob is None:
-            return
-        if self.warm_start:
-            self._oob = oob.continued(score=None)
-        if not oob.n_predictions.all():
-            warn(
-                "Some inputs do not have OOB scores. This probably means too few estimators were "
-                "used to compute any reliable oob estimates.",
-                stacklevel=4,
-            )
-        self.oob_scores_ = np.array(oob.scores)
-        for name, value in self._oob_attributes(oob.mean(), oob.scores[-1]).items():
-            setattr(self, name, value)
-
-    # -------------------------------------------------------------------------- Metadata, tags
-
-    def _route(self, params: dict[str, Any], method: str) -> dict[str, Any]:
-        """Metadata for the members' method that `method` calls."""
-        if not routing_enabled():
-            return {}
-        # Several of the members' methods may serve one of ours; all but one are empty.
-        routed = process_routing(self, method, **params)["estimator"]
-        return {name: value for kwargs in routed.values() for name, value in kwargs.items()}
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata routing: to the base learner's method that serves each of ours.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            Routing information of the ensemble.
-        """
-        estimator = self._get_estimator()
-        proba = "predict_proba" if hasattr(estimator, "predict_proba") else "predict"
-        log_proba = "predict_log_proba" if hasattr(estimator, "predict_log_proba") else proba
-        mapping = MethodMapping()
-        for caller, callee in [
-            ("fit", "fit"),
-            ("decision_function", "decision_function"),
-            ("predict", proba),
-            ("predict_proba", proba),
-            ("predict_log_proba", log_proba),
-        ]:
-            mapping.add(caller=caller, callee=callee)
-        return MetadataRouter(owner=self).add(estimator=estimator, method_mapping=mapping)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

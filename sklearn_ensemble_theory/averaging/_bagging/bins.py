@@ -7,7 +7,6 @@ else: not on what is installed, and not on the number of jobs.
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory.trees._estimators.binned_members import binned_equivalent
@@ -23,13 +22,19 @@ AUTO_BINS = 2047
 
 def can_be_binned(X: Any, y: np.ndarray) -> bool:
     """Whether X is a dense array of numbers, and y one output."""
-    return not sp.issparse(X) and X.dtype.kind in "fiub" and y.ndim == 1
+    return isinstance(X, np.ndarray) and X.dtype.kind in "fiub" and y.ndim == 1
 
 
 def with_bins(
-    estimator: BaseEstimator, X: Any, y: np.ndarray, max_bins: int | Literal["auto"] | None
+    estimator: BaseEstimator,
+    X: Any,
+    y: np.ndarray,
+    max_bins: int | Literal["auto"] | None,
+    random_cuts: bool = False,
 ) -> BaseEstimator:
     """The tree on binned columns that the parameter `max_bins` asks for, or the estimator itself.
+
+    `random_cuts` as in `binned_equivalent`.
 
     Raises
     ------
@@ -38,7 +43,8 @@ def with_bins(
     """
     if max_bins is None or (max_bins == "auto" and X.shape[0] <= AUTO_ROWS):
         return estimator
-    binned = binned_equivalent(estimator, AUTO_BINS if max_bins == "auto" else max_bins)
+    n_bins = AUTO_BINS if max_bins == "auto" else max_bins
+    binned = binned_equivalent(estimator, n_bins, random_cuts)
     if binned is not None and can_be_binned(X, y):
         return binned
     if max_bins == "auto":

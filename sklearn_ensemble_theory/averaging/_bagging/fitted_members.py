@@ -1,7 +1,7 @@
 """The fitted members of an ensemble: their mean prediction, their rows, their importances."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,11 +9,20 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._conversion.to_sklearn import (
+    ToSklearnMixin,
+    copy_attributes,
+    shared_parameters,
+    sklearn_learner,
+    sklearn_member,
+)
+from sklearn_ensemble_theory._data.frames import names_checked
 from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MemberSpec,
     member_blocks,
     member_input,
+    member_predictions,
     summed_predictions,
 )
 from sklearn_ensemble_theory.trees._packed.deep_trees import LeafOutputs
@@ -57,7 +66,11 @@ LEAF_OUTPUTS: dict[str, Callable[[Sequence[Any], int], LeafOutputs | None]] = {
 }
 
 
-class FittedMembersMixin:
+# Out-of-bag estimates, where the fit made them.
+OUT_OF_BAG = ("oob_score_", "oob_prediction_", "oob_decision_function_")
+
+
+class FittedMembersMixin(ToSklearnMixin):
     """What needs the fitted members only.
 
     `fit` sets `estimators_`, `estimators_features_`, the members' seeds `_seeds` and the
@@ -69,6 +82,9 @@ class FittedMembersMixin:
     estimators_features_: list[np.ndarray]
     n_features_in_: int
     n_jobs: int | None
+    bootstrap: bool | str
+    max_samples: int | float | None
+    oob_score: bool | Callable[..., float]
     _seeds: np.ndarray
     _member_spec: MemberSpec
 
@@ -83,18 +99,19 @@ class FittedMembersMixin:
             return total[:, 0] if method == "predict" else total
         X, checked = member_input(self.estimator_, X)
         features = self._features_or_all()
-        sums = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(summed_predictions)(
-                self.estimators_[block],
-                features[block],
-                method,
-                X,
-                n_classes=self._member_spec.n_classes,
-                checked=checked,
-                params=params,
+        with names_checked(self._member_spec.frames, X):
+            sums = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+                delayed(summed_predictions)(
+                    self.estimators_[block],
+                    features[block],
+                    method,
+                    X,
+                    n_classes=self._member_spec.n_classes,
+                    checked=checked,
+                    params=params,
+                )
+                for block in member_blocks(len(self.estimators_))
             )
-            for block in member_blocks(len(self.estimators_))
-        )
         logs = method == "predict_log_proba"
         total = sums[0]
         for part in sums[1:]:
@@ -106,7 +123,7 @@ class FittedMembersMixin:
         """The sums of the members' predictions in one pass, where they are trees and X is dense."""
         leaf_outputs = LEAF_OUTPUTS.get(method)
         members = self.estimators_
-        if leaf_outputs is None or sp.issparse(X) or X.dtype.kind not in "fiub":
+        if leaf_outputs is None or not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
             return None
         if hasattr(members[0], "classes_") == (method == "predict") or not self._trees_take(X):
             return None
@@ -125,6 +142,43 @@ class FittedMembersMixin:
             ),
         )
 
+    def _each_prediction(self, X: Any, method: str) -> Iterator[np.ndarray]:
+        """The predictions of the members, one after the other, in memory that is used again."""
+        trees = self._tree_sums(X, method)
+        if trees is not None:
+            out = np.zeros((len(X), trees.width))
+            for _ in trees.rounds(X, out):
+                yield out[:, 0] if method == "predict" else out
+                out[:] = 0.0
+            return
+        X, checked = member_input(self.estimator_, X)
+        for member, columns in zip(self.estimators_, self._features_or_all()):
+            with names_checked(self._member_spec.frames, X):
+                predictions = member_predictions(
+                    member,
+                    method,
+                    X,
+                    features=columns,
+                    n_classes=self._member_spec.n_classes,
+                    checked=checked,
+                )
+            yield predictions
+
+    def _tree_input(self, X: Any) -> Any:
+        """X in single precision, as a tree would take it.
+
+        Raises
+        ------
+        ValueError
+            From a member that refuses missing or infinite values, or sparse X.
+        """
+        rows, checked = member_input(self.estimator_, X)
+        if not checked and hasattr(self.estimators_[0], "apply"):
+            features = self._features_or_all()[0]
+            self.estimators_[0].apply(X if features is None else X[:, features])
+            rows = X.tocsr() if sp.issparse(X) else X
+        return rows.astype(np.float32) if rows.dtype != np.float32 else rows
+
     def _trees_take(self, X: np.ndarray) -> bool:
         """Whether the members, if they are trees, can predict X.
 
@@ -141,6 +195,33 @@ class FittedMembersMixin:
                 return False
             first.apply(X)
             return True
+
+    def _obstacles(self) -> Iterator[str]:
+        if isinstance(self.bootstrap, str):
+            yield f"bootstrap={self.bootstrap!r} weights the rows in a way that it does not have."
+
+    def _counterpart(self) -> Any:
+        changes = {"n_estimators": len(self.estimators_), **self._counterpart_changes()}
+        model = self._sklearn_class(**shared_parameters(self, **changes))
+        model.estimator_ = sklearn_learner(self.estimator_)
+        model.estimators_ = [self._counterpart_member(member) for member in self.estimators_]
+        copy_attributes(self, model, "classes_", "n_classes_", *OUT_OF_BAG)
+        copy_attributes(self, model, *self._counterpart_attributes)
+        return model
+
+    _counterpart_attributes: ClassVar[tuple[str, ...]] = ("estimators_features_",)
+
+    def _counterpart_changes(self) -> dict[str, Any]:
+        """The parameters that have another value in scikit-learn's class."""
+        given = getattr(self, "estimator", None)
+        return {
+            "estimator": None if given is None else sklearn_learner(given),
+            "max_samples": 1.0 if self.max_samples is None else self.max_samples,
+            "oob_score": bool(self.oob_score),
+        }
+
+    def _counterpart_member(self, member: Any) -> Any:
+        return sklearn_member(member)
 
     def _features_or_all(self) -> Sequence[np.ndarray | None]:
         """The columns of X that each member takes; None for all of them."""
@@ -160,7 +241,10 @@ class FittedMembersMixin:
         They are not stored, but drawn again from the members' seeds at each access, O(s) a member.
         """
         check_is_fitted(self)
-        return [self._member_spec.indices(seed)[1] for seed in self._seeds]
+        spec = self._member_spec
+        # As in scikit-learn, where row numbers fit.
+        dtype = np.int32 if spec.scheme.n_samples <= np.iinfo(np.int32).max else np.intp
+        return [spec.indices(seed)[1].astype(dtype, copy=False) for seed in self._seeds]
 
     @property
     def feature_importances_(self) -> np.ndarray:

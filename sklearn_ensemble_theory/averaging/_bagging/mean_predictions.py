@@ -1,6 +1,6 @@
 """How the mean of the members' predictions becomes a prediction: of numbers, or of classes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,13 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from sklearn_ensemble_theory._compat import raise_for_params
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
+from sklearn_ensemble_theory.averaging._inference.intervals import (
+    PredictionIntervalsMixin,
+    PredictionSetsMixin,
+)
 
 
-class RegressorPredictionMixin(RegressorMixin):
+class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
     """A mean of real predictions."""
 
     oob_score: bool | Callable[..., float]
@@ -69,7 +73,7 @@ class RegressorPredictionMixin(RegressorMixin):
         return tags
 
 
-class ClassifierPredictionMixin(ClassifierMixin):
+class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
     """A mean of class probabilities, or of votes."""
 
     oob_score: bool | Callable[..., float]
@@ -82,6 +86,11 @@ class ClassifierPredictionMixin(ClassifierMixin):
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         return codes, {"classes_": classes, "n_classes_": len(classes)}
+
+    def _obstacles(self) -> Iterator[str]:
+        yield from super()._obstacles()
+        if self.voting == "hard" and hasattr(self.estimator_, "predict_proba"):
+            yield "voting='hard' counts votes, where it averages probabilities."
 
     def _prediction_method(self, estimator: BaseEstimator) -> str:
         soft = self.voting == "soft" and hasattr(estimator, "predict_proba")
@@ -98,6 +107,14 @@ class ClassifierPredictionMixin(ClassifierMixin):
 
     def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
         return {"oob_decision_function_": mean, "oob_score_": score}
+
+    def _labels(self, proba: np.ndarray) -> np.ndarray:
+        """The label of the largest probability."""
+        return self.classes_.take(proba.argmax(axis=1))
+
+    def _by_output(self, columns: np.ndarray) -> Any:
+        """Columns of the classes as users get them: one output has them all."""
+        return columns
 
     def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """The class of the largest mean probability, or of the most votes.
@@ -120,8 +137,7 @@ class ClassifierPredictionMixin(ClassifierMixin):
         Cost: one prediction of each member.
         """
         raise_for_params(params, self, "predict")
-        proba = self._mean_proba(X, self._route(params, "predict"))
-        return self.classes_.take(proba.argmax(axis=1))
+        return self._labels(self._mean_proba(X, self._route(params, "predict")))
 
     def predict_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
@@ -145,7 +161,7 @@ class ClassifierPredictionMixin(ClassifierMixin):
         Cost: one prediction of each member.
         """
         raise_for_params(params, self, "predict_proba")
-        return self._mean_proba(X, self._route(params, "predict_proba"))
+        return self._by_output(self._mean_proba(X, self._route(params, "predict_proba")))
 
     def _mean_proba(self, X: MatrixLike, params: dict[str, Any]) -> np.ndarray:
         check_is_fitted(self)
@@ -178,6 +194,8 @@ class ClassifierPredictionMixin(ClassifierMixin):
         check_is_fitted(self)
         params = self._route(params, "predict_log_proba")
         if self.voting == "soft" and hasattr(self.estimator_, "predict_log_proba"):
-            return self._mean_prediction(self._validate_X(X), "predict_log_proba", params)
-        with np.errstate(divide="ignore"):
-            return np.log(self._mean_proba(X, params))
+            log_proba = self._mean_prediction(self._validate_X(X), "predict_log_proba", params)
+        else:
+            with np.errstate(divide="ignore"):
+                log_proba = np.log(self._mean_proba(X, params))
+        return self._by_output(log_proba)

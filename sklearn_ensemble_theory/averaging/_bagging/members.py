@@ -16,15 +16,21 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
-from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    get_routing_for_object,
+    process_routing,
+)
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
+from sklearn_ensemble_theory._compat import check_method_params, own_requests, routing_enabled
+from sklearn_ensemble_theory._data.frames import columns_of, rows_of
 from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory._trees import reads_single_precision, single_precision_if_finite
 from sklearn_ensemble_theory._weak_learners import PreparedMembers
-from sklearn_ensemble_theory.averaging._bagging.sampling import SamplingScheme
+from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingScheme
 
 MAX_SEED = np.iinfo(np.int32).max
 # At most so many tasks a prediction: more would cost more to hand out than they save.
@@ -83,6 +89,9 @@ class MemberSpec(ABC):
     n_features : int
         Number of columns of X.
 
+    frames : bool, default=False
+        Whether members are fitted to data frames, as the user gave them.
+
     checked : bool, default=False
         Whether X has been through `member_input`, so that a tree need not check it again.
 
@@ -109,6 +118,7 @@ class MemberSpec(ABC):
     estimator: BaseEstimator | None
     scheme: SamplingScheme
     n_features: int
+    frames: bool = False
     checked: bool = False
     weighted: bool = False
     plain: bool = False
@@ -146,6 +156,12 @@ class MemberSpec(ABC):
         rng = seeded(seed)
         features = self.draw_features(rng)
         return features, *self.scheme.draw(rng)
+
+    def draw_units(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
+        """(units, their weights) of the member with this seed."""
+        rng = seeded(seed)
+        self.draw_features(rng)
+        return self.scheme.draw_units(rng)
 
     def indices(self, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """(features, rows in the order drawn, repeated as often as drawn)."""
@@ -226,14 +242,22 @@ def fit_member(
         else:
             columns = None if spec.all_features else features
             member = spec.prepared.fit(member, rows, y_rows, weights, columns)
+    return member, features, outside_predictions(spec, member, X, rows, features)
+
+
+def outside_predictions(
+    spec: MemberSpec, member: BaseEstimator, X: Any, rows: np.ndarray, features: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """The rows that a member is not fitted to, and its predictions for them.
+
+    None where no predictions are needed, or where there is no such row.
+    """
     if spec.out_of_bag is None:
-        return member, features, None
-    is_outside = np.ones(X.shape[0], dtype=bool)
-    is_outside[rows] = False
-    outside = np.flatnonzero(is_outside)
+        return None
+    outside = np.flatnonzero(spec.scheme.is_outside(rows))
     if not len(outside):
-        return member, features, None
-    X_outside, checked = X[outside], spec.checked
+        return None
+    X_outside, checked = rows_of(X, outside), spec.checked
     if spec.prepared is not None:
         X_outside, checked = member_input(member, X_outside)
     predictions = member_predictions(
@@ -244,7 +268,7 @@ def fit_member(
         n_classes=spec.n_classes,
         checked=checked,
     )
-    return member, features, (outside, predictions)
+    return outside, predictions
 
 
 def _fitted_to_rows(
@@ -264,9 +288,9 @@ def _fitted_to_rows(
     if spec.checked:
         params["check_input"] = False
     # Distinct rows in increasing order: as many as there are, they are all of them.
-    X_rows = X if spec.weighted and len(rows) == X.shape[0] else X[rows]
+    X_rows = X if spec.weighted and len(rows) == X.shape[0] else rows_of(X, rows)
     if not spec.all_features:
-        X_rows = X_rows[:, features]
+        X_rows = columns_of(X_rows, features)
     try:
         member.fit(X_rows, y_rows, **params)
     except ValueError:
@@ -297,14 +321,17 @@ def member_predictions(
     predictions : ndarray of shape (n,), (n, n_outputs) or (n, n_classes)
     """
     if features is not None:
-        X = X[:, features]
+        X = columns_of(X, features)
     params = dict(params or {})
     if checked:
         params["check_input"] = False
     with np.errstate(all="ignore"):
         if method == "vote":
             chosen = np.asarray(member.predict(X, **params), dtype=np.intp)
-            return (chosen[:, None] == np.arange(n_classes)).astype(float)
+            votes = np.zeros((len(chosen), n_classes))
+            chosen = chosen[:, None] if chosen.ndim == 1 else chosen
+            np.put_along_axis(votes, chosen, 1.0, axis=1)
+            return votes
         # The `predict_log_proba` of trees has no `check_input`; it is the logarithm of their
         # probabilities.
         if checked and method == "predict_log_proba":
@@ -313,10 +340,12 @@ def member_predictions(
             )
             return np.log(probabilities)
         predictions = getattr(member, method)(X, **params)
-        if method in ("predict_proba", "predict_log_proba") and predictions.shape[1] != n_classes:
+        if method in ("predict_proba", "predict_log_proba"):
+            places = member.classes_
+            if isinstance(predictions, list):  # several outputs, whose codes follow each other
+                predictions, places = np.hstack(predictions), np.concatenate(places)
             # The rows of a member may lack a class; the member gives it probability 0.
             absent = 0.0 if method == "predict_proba" else -np.inf
-            places = np.asarray(member.classes_, dtype=np.intp)
             predictions = aligned_columns(predictions, places, n_classes, absent)
     return predictions
 
@@ -341,3 +370,47 @@ def summed_predictions(
         predictions = member_predictions(member, method, X, features=columns, **kwargs)
         total = predictions if total is None else add(total, predictions)
     return total
+
+
+class MemberRoutingMixin:
+    """Metadata of an ensemble, and what of them is for its members."""
+
+    _get_estimator: Any
+
+    def _with_groups(self, estimator: Any, params: dict[str, Any], groups: Any) -> dict[str, Any]:
+        """The metadata with the groups, where the base learner requests them as well."""
+        if groups is None or not routing_enabled():
+            return params
+        requested = get_routing_for_object(estimator).consumes("fit", ("groups",))
+        return {**params, "groups": np.asarray(groups)} if requested else params
+
+    def _route(self, params: dict[str, Any], method: str) -> dict[str, Any]:
+        """Metadata for the members' method that `method` calls."""
+        if not routing_enabled():
+            return {}
+        # Several of the members' methods may serve one of ours; all but one are empty.
+        routed = process_routing(self, method, **params)["estimator"]
+        return {name: value for kwargs in routed.values() for name, value in kwargs.items()}
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: to the base learner's method that serves each of ours.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information of the ensemble.
+        """
+        estimator = self._get_estimator()
+        proba = "predict_proba" if hasattr(estimator, "predict_proba") else "predict"
+        log_proba = "predict_log_proba" if hasattr(estimator, "predict_log_proba") else proba
+        mapping = MethodMapping()
+        for caller, callee in [
+            ("fit", "fit"),
+            ("decision_function", "decision_function"),
+            ("predict", proba),
+            ("predict_proba", proba),
+            ("predict_log_proba", log_proba),
+        ]:
+            mapping.add(caller=caller, callee=callee)
+        router = MetadataRouter(owner=self).add_self_request(own_requests(self))
+        return router.add(estimator=estimator, method_mapping=mapping)

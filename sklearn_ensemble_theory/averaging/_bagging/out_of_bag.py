@@ -5,9 +5,12 @@ time, so the score of every smaller ensemble costs no more than scoring it.
 """
 
 from collections.abc import Callable
-from typing import Self
+from typing import Any, Self
+from warnings import warn
 
 import numpy as np
+
+from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, outside_predictions
 
 Score = Callable[[np.ndarray, np.ndarray], float]
 
@@ -58,3 +61,57 @@ class OutOfBag:
         counts = self.n_predictions[rows].reshape(-1, *[1] * (self.total.ndim - 1))
         mean = np.full_like(self.total[rows], np.nan)
         return np.divide(self.total[rows], counts, out=mean, where=counts > 0)
+
+
+class OutOfBagScoresMixin:
+    """Out-of-bag scores of a fit; a part of the ensembles."""
+
+    warm_start: bool
+    estimators_: list[Any]
+    estimators_features_: list[np.ndarray]
+    _seeds: np.ndarray
+    _member_spec: MemberSpec
+    _oob_scorer: Any
+    _oob_attributes: Any
+
+    def _start_out_of_bag(
+        self, spec: MemberSpec, X: Any, y: np.ndarray, classes: Any, continued: bool
+    ) -> OutOfBag:
+        """The out-of-bag estimates to add members to: of the known members, or empty."""
+        score = self._oob_scorer(y, classes)
+        known = getattr(self, "_oob", None) if continued else None
+        if known is not None:
+            return known.continued(score)
+        oob = OutOfBag((len(y), *(y.shape[1:] if classes is None else (spec.n_classes,))), score)
+        if continued:  # the previous fit was one without oob_score
+            n_samples = self._member_spec.scheme.n_samples
+            if n_samples != len(y):
+                raise ValueError(
+                    "oob_score requires the out-of-bag predictions of all members, but those of "
+                    f"the previous fit were fitted to {n_samples} other rows without oob_score. "
+                    "Use warm_start=False."
+                )
+            for member, columns, seed in zip(
+                self.estimators_, self.estimators_features_, self._seeds
+            ):
+                rows = self._member_spec.indices(seed)[1]
+                oob.add(outside_predictions(spec, member, X, rows, columns))
+        return oob
+
+    def _set_oob_score_and_attributes(self, oob: OutOfBag | None) -> None:
+        for name in ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_function_"):
+            self.__dict__.pop(name, None)
+        self._oob = None
+        if oob is None:
+            return
+        if self.warm_start:
+            self._oob = oob.continued(score=None)
+        if not oob.n_predictions.all():
+            warn(
+                "Some inputs do not have OOB scores. This probably means too few estimators were "
+                "used to compute any reliable oob estimates.",
+                stacklevel=4,
+            )
+        self.oob_scores_ = np.array(oob.scores)
+        for name, value in self._oob_attributes(oob.mean(), oob.scores[-1]).items():
+            setattr(self, name, value)

@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._compat import Interval, RealNotInt
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, member_input
-from sklearn_ensemble_theory.averaging._bagging.sampling import SCHEMES, AllRows, SamplingScheme
+from sklearn_ensemble_theory.averaging._sampling.row_schemes import AllRows
+from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingScheme
 
 # Parameters that are passed to every tree as they are.
 TREE_PARAMETERS = (
@@ -34,13 +36,12 @@ SHARED_CONSTRAINTS = {
     for name, constraint in BaseBagging._parameter_constraints.items()
     if name not in ("estimator", "max_features", "bootstrap_features")
 }
-
-
-def balanced_weights(codes: np.ndarray, weights: np.ndarray | None, n_classes: int) -> np.ndarray:
-    """Weights of the rows that give every class that occurs the same total."""
-    totals = np.bincount(codes, weights=weights, minlength=n_classes)
-    with np.errstate(divide="ignore"):
-        return (totals.sum() / (n_classes * totals))[codes]
+# Unlike bagging, forests draw more rows than there are by a fraction above 1.
+SHARED_CONSTRAINTS["max_samples"] = [
+    None,
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0, None, closed="neither"),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +61,6 @@ class ForestMemberSpec(MemberSpec):
         return member
 
 
-@dataclass(frozen=True, kw_only=True)
-class BalancedForestMemberSpec(ForestMemberSpec):
-    """Trees for which all classes weigh the same among the rows drawn."""
-
-    def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray:
-        return weights * balanced_weights(y_rows, weights, self.n_classes)
-
-
 class BaseForest(BaseBagging):
     """Base of the two forests; not for direct use."""
 
@@ -77,19 +70,39 @@ class BaseForest(BaseBagging):
     def _get_estimator(self) -> BaseEstimator:
         return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
 
+    @property
+    def estimator(self) -> BaseEstimator:
+        """The unfitted tree with the parameters of the forest; not a parameter itself."""
+        return self._get_estimator()
+
+    _counterpart_attributes = ("n_outputs_",)
+
+    def _counterpart_changes(self) -> dict[str, Any]:
+        return {}
+
+    # Names under which scikit-learn's tests and other packages read the draws.
+
+    @property
+    def _n_samples_bootstrap(self) -> int | float:
+        return self._member_spec.scheme.size
+
+    @property
+    def _sample_weight(self) -> np.ndarray | None:
+        return self._member_spec.scheme.sample_weight
+
     def _scheme_class(self) -> type[SamplingScheme]:
         """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
         if not self.bootstrap and self.max_samples is None:
             return AllRows
-        return SCHEMES[self.bootstrap]
+        return super()._scheme_class()
 
-    def _make_scheme(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
-    ) -> SamplingScheme:
+    def _weights_of_rows(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any, grouped: bool
+    ) -> np.ndarray | None:
         weight = self._class_weights(y, sample_weight, classes)
-        if weight is not None:
-            sample_weight = weight if sample_weight is None else sample_weight * weight
-        return self._scheme_class().of(len(y), self.max_samples, sample_weight)
+        if weight is None or sample_weight is None:
+            return sample_weight if weight is None else weight
+        return sample_weight * weight
 
     def _class_weights(
         self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any

@@ -1,25 +1,16 @@
 """Random forests [Bach, §10.2; Shah, §4.5]."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
+from sklearn import ensemble
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from sklearn.utils import compute_sample_weight
 
-from sklearn_ensemble_theory._compat import StrOptions, tree_constraints
+from sklearn_ensemble_theory._compat import StrOptions, regression_criterion, tree_constraints
 from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
-from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
-    ClassifierPredictionMixin,
-    RegressorPredictionMixin,
-)
-from sklearn_ensemble_theory.averaging._forest.base import (
-    SHARED_CONSTRAINTS,
-    BalancedForestMemberSpec,
-    BaseForest,
-    ForestMemberSpec,
-    balanced_weights,
-)
+from sklearn_ensemble_theory.averaging._bagging.mean_predictions import RegressorPredictionMixin
+from sklearn_ensemble_theory.averaging._forest.base import SHARED_CONSTRAINTS, BaseForest
+from sklearn_ensemble_theory.averaging._forest.class_targets import BaseForestClassifier
 
 __all__ = ["RandomForestClassifier", "RandomForestRegressor"]
 
@@ -59,9 +50,12 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the impurity by a split.
 
-    bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
+    bootstrap : bool or str, default=True
         How the rows of a tree are drawn, as in :class:`BaggingRegressor`. With `False` and
         `max_samples=None` each tree is fitted to all rows.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
 
     oob_score : bool or callable, default=False
         Whether to use out-of-bag rows to estimate the score; a callable is the metric,
@@ -83,7 +77,8 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`.
+        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
+        above 1. With groups the number of groups.
 
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -168,6 +163,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
     correlation of two trees: 0.07
     """
 
+    _sklearn_class = ensemble.RandomForestRegressor
     _tree_class = DecisionTreeRegressor
 
     _parameter_constraints: dict = {
@@ -188,6 +184,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool | str = True,
+        block_length: int | None = None,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
@@ -200,7 +197,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         delta: float = 0.05,
     ) -> None:
         self.n_estimators = n_estimators
-        self.criterion = criterion
+        self.criterion = regression_criterion(criterion)
         self.max_depth = max_depth
         self.min_samples_split = min_samples_split
         self.min_samples_leaf = min_samples_leaf
@@ -209,6 +206,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -221,7 +219,7 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
         self.delta = delta
 
 
-class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
+class RandomForestClassifier(BaseForestClassifier):
     """Random forest for classification: the mean of trees fitted to bootstrapped rows.
 
     Parameters
@@ -256,9 +254,12 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     min_impurity_decrease : float, default=0.0
         Minimum decrease of the impurity by a split.
 
-    bootstrap : bool or {"bernoulli", "bayesian", "poisson"}, default=True
+    bootstrap : bool or str, default=True
         How the rows of a tree are drawn, as in :class:`BaggingClassifier`. With `False` and
         `max_samples=None` each tree is fitted to all rows.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
 
     oob_score : bool or callable, default=False
         Whether to use out-of-bag rows to estimate the score; a callable is the metric,
@@ -276,17 +277,18 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     warm_start : bool, default=False
         Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
 
-    class_weight : {"balanced", "balanced_subsample"} or dict, default=None
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
         Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
         of each label. `"balanced"` gives all classes the same total weight over all rows,
         `"balanced_subsample"` over the rows drawn for each tree. With `None` no class weights are
-        used.
+        used. For several outputs, a list of a dict for each; their weights are multiplied.
 
     ccp_alpha : float, default=0.0
         Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`.
+        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
+        above 1. With groups the number of groups.
 
     monotonic_cst : array-like of int of shape (n_features,), default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -298,8 +300,8 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     max_bins : int, "auto" or None, default="auto"
         Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
         are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees. `"auto"` is
-        exact trees up to 10,000 rows, and 2047 bins above where X is dense. A value of X takes
-        four bytes as bins.
+        exact trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A
+        value of X takes four bytes as bins.
 
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
@@ -318,11 +320,14 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     estimators_samples_ : list of ndarray
         Indices of the rows drawn for each tree, repeated as often as drawn.
 
-    classes_ : ndarray of shape (n_classes,)
-        The labels, sorted.
+    classes_ : ndarray of shape (n_classes,) or list of such arrays
+        The labels, sorted; a list of those of each output where y has several.
 
-    n_classes_ : int
+    n_classes_ : int or list of int
         Number of classes.
+
+    n_outputs_ : int
+        Number of targets.
 
     feature_importances_ : ndarray of shape (n_features_in_,)
         Mean decrease of impurity by each feature, of sum 1.
@@ -339,7 +344,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     oob_scores_ : ndarray of shape (n_estimators,)
         Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
 
-    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
         Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
 
     See Also
@@ -376,12 +381,13 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
     out-of-bag accuracy 0.965
     """
 
+    _sklearn_class = ensemble.RandomForestClassifier
     _tree_class = DecisionTreeClassifier
 
     _parameter_constraints: dict = {
         **SHARED_CONSTRAINTS,
         **tree_constraints(DecisionTreeClassifier),
-        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, None],
+        "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
         "voting": [StrOptions({"soft", "hard"})],
     }
 
@@ -398,12 +404,13 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         max_leaf_nodes: int | None = None,
         min_impurity_decrease: float = 0.0,
         bootstrap: bool | str = True,
+        block_length: int | None = None,
         oob_score: bool | Callable[..., float] = False,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
-        class_weight: Literal["balanced", "balanced_subsample"] | dict[Any, float] | None = None,
+        class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | None = None,
@@ -421,6 +428,7 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_impurity_decrease = min_impurity_decrease
         self.bootstrap = bootstrap
+        self.block_length = block_length
         self.oob_score = oob_score
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -433,18 +441,3 @@ class RandomForestClassifier(ClassifierPredictionMixin, BaseForest):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
-
-    def _class_weights(
-        self, y: np.ndarray, sample_weight: np.ndarray | None, classes: Any
-    ) -> np.ndarray | None:
-        if self.class_weight is None:
-            return None
-        if isinstance(self.class_weight, dict):
-            return compute_sample_weight(self.class_weight, classes)[y]
-        if self.class_weight == "balanced_subsample" and self._scheme_class().is_random:
-            return None  # the rows of each tree are balanced by themselves
-        return balanced_weights(y, sample_weight, len(classes))
-
-    def _member_spec_class(self) -> type[ForestMemberSpec]:
-        balanced = self.class_weight == "balanced_subsample"
-        return BalancedForestMemberSpec if balanced else ForestMemberSpec

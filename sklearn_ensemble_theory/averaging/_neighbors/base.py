@@ -33,6 +33,12 @@ from sklearn_ensemble_theory.averaging._neighbors.rank_laws import RANK_LAWS, Ra
 from sklearn_ensemble_theory.averaging._neighbors.rank_weights import rank_weights
 from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import TrainingPoints
 from sklearn_ensemble_theory.averaging._neighbors.search import NeighborSearch, index_points
+from sklearn_ensemble_theory.averaging._neighbors.weighted_rows import (
+    RowWeights,
+    WeightedSearch,
+    filled_share,
+    weighted_loo_errors,
+)
 
 # Metrics for which distances scale with X: their X is brought into a range where squares neither
 # overflow nor vanish, by a power of two, which is exact.
@@ -43,7 +49,8 @@ _HOMOGENEOUS = {
 _SAFE_EXPONENT = 200
 # Metrics without merged rows: precomputed distances, and those that may be fitted to the training
 # rows, so that merging equal rows would change them.
-_UNMERGED = {"precomputed", "seuclidean", "mahalanobis"}
+_FITTED = {"seuclidean", "mahalanobis"}
+_UNMERGED = {"precomputed", *_FITTED}
 
 
 class EncodedTargets(NamedTuple):
@@ -140,7 +147,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
     # ----------------------------------------------------------------------------------- Fit
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: MatrixLike, y: ArrayLike) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Compute the weights and index the training rows.
 
         Parameters
@@ -151,6 +158,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, or class labels.
 
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. Whole numbers count rows: weight w is w equal rows, with any
+            `bootstrap`. Other numbers count by their ratios and are divided by their mean; with
+            `bootstrap=True` the probability of a draw is proportional to the weight, and with
+            `bootstrap="bernoulli"` and `n_neighbors=1` a row of weight w is drawn with probability
+            1 - (1-q)^w. Rows of weight 0 are dropped.
+
         Returns
         -------
         self : object
@@ -159,30 +173,45 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         Raises
         ------
         ValueError
-            If a parameter cannot be used with the data; the message names the parameter.
+            If a parameter cannot be used with the data; the message names the parameter. If
+            weights are neither whole numbers nor equal where a part of a row cannot be drawn.
         """
         X, y = validate_data(
             self, X, y, multi_output=True, **self._target_validation, **self._validation()
         )
-        targets = self._encode_targets(y)
-        n, k = X.shape[0], self.n_neighbors
-        if k > n:
-            raise ValueError(f"n_neighbors={k} must be at most n_samples={n}.")
+        n_given, k = X.shape[0], self.n_neighbors
         law = RANK_LAWS[self.bootstrap]
+        rows = RowWeights.of(sample_weight, X, law, k)
+        dropped = not isinstance(rows.rows, slice)
+        targets = self._encode_targets(y[rows.rows])
+        columns, weight, n = targets.columns, rows.weight, rows.n_rows
+        if dropped and self.metric == "precomputed":
+            # Distances are given to all rows, also later.
+            weight = rows.of_all(n_given)
+            columns = np.zeros((len(columns), n_given))
+            columns[:, rows.rows] = targets.columns
+        elif dropped:
+            X = X[rows.rows]
+        if k > n:
+            whose = "" if sample_weight is None else ", as many as sample_weight counts"
+            raise ValueError(f"n_neighbors={k} must be at most n_samples={n}{whose}.")
+        if weight is not None and self.metric in _FITTED and not self.metric_params:
+            raise ValueError(
+                f"metric={self.metric!r} with sample_weight requires metric_params: the metric is "
+                "otherwise fitted to rows of equal weight."
+            )
         by_loo = self.max_samples == "loo"
-        grid, truncated = self._grid(law, X) if by_loo else ([self._size(law, X)], False)
+        grid, truncated = self._grid(law, n, X) if by_loo else ([self._size(law, n, X)], False)
 
         exponent = 0
         if self.metric in _HOMOGENEOUS:
             exponent = range_exponent(X.data if sp.issparse(X) else X)
             X = _rescale(X, exponent)
-        points = TrainingPoints.of(X, targets.columns, self.metric not in _UNMERGED)
+        points = TrainingPoints.of(X, columns, self.metric not in _UNMERGED, weight)
 
         best, loo_path = 0, None
         if by_loo:
-            W = loo_weights(law, grid, n, k, self.weight_tol)
-            search = self._build_search(points, len(W) + 2)
-            errors = loo_errors(search, X, targets.columns, points, W)
+            errors = self._loo_errors(X, columns, points, weight, rows, law, grid)
             best = best_size(errors)
             if best == 0 and truncated:
                 warnings.warn(
@@ -197,8 +226,9 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
                     errors = np.ldexp(errors, 2 * targets.exponent)
             loo_path = {"max_samples": np.array(grid), "error": errors}
 
-        weights = rank_weights(law(n, grid[best], k), self.weight_tol)
-        search = self._build_search(points, len(weights) + 1)
+        best_law = law(n, grid[best], k)
+        weights = rank_weights(best_law, self.weight_tol)
+        search = self._build_search(points, len(weights) + 1, weight is not None)
 
         # Everything has been computed: from here on nothing fails.
         if loo_path is not None:
@@ -208,17 +238,39 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         for name, value in targets.attributes.items():
             setattr(self, name, value)
         self._neighbor_search, self._exponent = search, exponent
-        self._point_sums, self._means = points.sums, targets.columns.mean(axis=1)
+        self._share = None if weight is None else filled_share(best_law, rows, self.weight_tol)
+        self._point_sums, self._total = points.sums, n
+        self._means = points.sums.sum(axis=1) / n
         self._target_exponent = targets.exponent
-        self.n_samples_fit_ = n
+        self.n_samples_fit_ = X.shape[0]
         self.max_samples_ = grid[best]
         self.mean_weight_ = max(0.0, float(1 - weights.sum()))
         self.weights_ = weights
         return self
 
-    def _size(self, law: type[RankLaw], X: Any) -> int | float:
+    def _loo_errors(
+        self,
+        X: Any,
+        columns: np.ndarray,
+        points: TrainingPoints,
+        weight: np.ndarray | None,
+        rows: RowWeights,
+        law: type[RankLaw],
+        grid: list[int | float],
+    ) -> np.ndarray:
+        """The leave-one-out errors of the sizes of the grid."""
+        n, k, tol = rows.n_rows, self.n_neighbors, self.weight_tol
+        if weight is None:
+            W = loo_weights(law, grid, n, k, tol)
+            return loo_errors(self._build_search(points, len(W) + 2), X, columns, points, W)
+        laws = [law(n - 1, law.size_without_a_row(size, n, k), k) for size in grid]
+        shares = [filled_share(one, rows, tol) for one in laws]
+        search = self._build_search(points, n, weighted=True)
+        return weighted_loo_errors(search, X, columns, points, (weight, rows.whole), shares)
+
+    def _size(self, law: type[RankLaw], n: int, X: Any) -> int | float:
         """The number of rows drawn, or their probability, as `max_samples` gives it."""
-        n, k = X.shape[0], self.n_neighbors
+        k = self.n_neighbors
         max_samples: Any = self.max_samples
         if max_samples == "rate":
             if self.metric == "precomputed":
@@ -229,9 +281,9 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
             max_samples = rate_max_samples(n, X.shape[1], k)
         return law.size_from(max_samples, n, k)
 
-    def _grid(self, law: type[RankLaw], X: Any) -> tuple[list[int | float], bool]:
+    def _grid(self, law: type[RankLaw], n: int, X: Any) -> tuple[list[int | float], bool]:
         """(The sizes to compare, whether smaller ones were left out for their cost)."""
-        n, k = X.shape[0], self.n_neighbors
+        k = self.n_neighbors
         if k > n - 1:
             raise ValueError(
                 f"max_samples='loo' leaves n_samples - 1 = {n - 1} rows for n_neighbors={k}."
@@ -241,7 +293,10 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         n_features = None if self.metric == "precomputed" else X.shape[1]
         return default_grid(law, n, k, self.weight_tol, n_features)
 
-    def _build_search(self, points: TrainingPoints, n_neighbors: int) -> NeighborSearch:
+    def _build_search(
+        self, points: TrainingPoints, n_neighbors: int, weighted: bool = False
+    ) -> Any:
+        """A `NeighborSearch`, or a `WeightedSearch`, among the points."""
         n_points = points.X.shape[0]
         nearest = index_points(
             points.X,
@@ -253,6 +308,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
         )
+        if weighted and points.counts is not None:
+            return WeightedSearch(nearest, n_points, points.counts)
         return NeighborSearch(nearest, n_points, points.counts)
 
     # ------------------------------------------------------------------------------- Predict
@@ -262,6 +319,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         check_is_fitted(self)
         X = _rescale(validate_data(self, X, reset=False, **self._validation()), self._exponent)
         averages = np.empty((len(self._point_sums), X.shape[0]))
+        if self._share is not None:
+            enough = self._share.enough(self._total)
+            for rows, near in self._neighbor_search.weighted_blocks(X, enough):
+                groups = near.weights(self._share, self._total)
+                for average, sums, mean in zip(averages, self._point_sums, self._means):
+                    average[rows] = near.averages(groups, sums, mean)
+            return averages
         for rows, block in self._neighbor_search.blocks(X, len(self.weights_)):
             for average, sums in zip(averages, self._point_sums):
                 average[rows] = block.targets(sums) @ self.weights_

@@ -104,7 +104,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         mean squared leave-one-out error of each, summed over the outputs.
 
     n_samples_fit_ : int
-        Number of training rows.
+        Number of training rows, without those of weight 0 (with them for precomputed distances).
 
     n_features_in_ : int
         Number of features.
@@ -148,7 +148,21 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
     (about 15 MB), more only where a single row has more tied neighbours than that.
 
-    There is no `sample_weight`: without replacement, a row of weight 1/2 has no meaning.
+    *Weights.* A row whose `sample_weight` is the whole number w is w equal rows, for every scheme
+    and k, so n is the sum of the weights. In the leave-one-out errors one of the w rows is left
+    out. Weights that are not whole numbers, and weights of a sum above 2^40, count by their ratios
+    only: equal ones are as no weights, others are divided by their mean. With `bootstrap=True` row
+    i has the probability w_i / sum w of each draw, as in bagging `KNeighborsRegressor` with these
+    weights: up to the j-th nearest row N ~ Bin(s, p) draws are among rows of the share p of the
+    weight, and they fill the share E[min(k, N)] / k of the k places. With `bootstrap="bernoulli"`
+    and k = 1 a row of weight w is drawn with probability 1 - (1-q)^w. In all other cases a part of
+    a row cannot be drawn, and such weights are an error. A row that is left out is then left out
+    with all of its weight. For draws without replacement `BaggingRegressor` has another law, by
+    which a row of any weight is drawn once at most; it has no closed form.
+
+    With unequal weights the weights by rank depend on the point. `weights_` are those of whole
+    numbers, where a row of weight w has w successive ranks, and otherwise those of rows of weight
+    1. A prediction finds the neighbours of the weight that `weight_tol` requires.
 
     The rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
 
@@ -284,7 +298,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         leave-one-out Brier score of each (below), summed over the outputs.
 
     n_samples_fit_ : int
-        Number of training rows.
+        Number of training rows, without those of weight 0 (with them for precomputed distances).
 
     n_features_in_ : int
         Number of features.
@@ -316,6 +330,8 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
 
     *Predicted class.* The first class whose probability is within 1e-12 of the largest, so that a
     tie is not decided by rounding.
+
+    *Weights* are described with the regressor.
 
     *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
     R x classes for each prediction. The class indicators of the training rows are n_samples x

@@ -74,6 +74,19 @@ class RankLaw(ABC):
         """
         return max(n_neighbors, round(size * (n_samples - 1) / n_samples))
 
+    @classmethod
+    def splits_rows(cls, n_neighbors: int) -> bool:
+        """Whether a part of a row has a meaning, so that weights can be any numbers."""
+        return False
+
+    def filled_share(self, mass: np.ndarray, total: float | np.ndarray) -> np.ndarray:
+        """The share of the k places that the nearest rows fill, 1 - E[(k - N)_+] / k.
+
+        For rows of the weight `mass` among rows of the weight `total`, N of the draws from which
+        are among the nearest.
+        """
+        raise NotImplementedError(f"{type(self).__name__} does not split rows.")
+
     @abstractmethod
     def weights(self, n_ranks: int) -> np.ndarray:
         """V_1, ..., V_R for R = `n_ranks`, up to rounding."""
@@ -170,6 +183,23 @@ class WithReplacement(RankLaw):
         b = np.arange(self.n_neighbors, dtype=float)
         return b, _log_binomial_pmf(b, float(self.size), r / self.n_samples)
 
+    @classmethod
+    def splits_rows(cls, n_neighbors: int) -> bool:
+        """Draws have probabilities in proportion to any weights."""
+        return True
+
+    def filled_share(self, mass: np.ndarray, total: float | np.ndarray) -> np.ndarray:
+        """E[min(k, N)] / k for N ~ Bin(s, mass / total); 1 - (1 - mass / total)^s for k = 1."""
+        s, k = self.size, self.n_neighbors
+        p = np.asarray(mass / total)
+        if k == 1:
+            return -np.expm1(special.xlog1py(s, -p))
+        empty = np.zeros(p.shape)
+        for b in range(min(k, s + 1)):
+            log_pmf = _log_choose(s, b) + special.xlogy(b, p) + special.xlog1py(s - b, -p)
+            empty += (k - b) / k * np.exp(log_pmf)
+        return 1 - empty
+
 
 class IndependentRows(RankLaw):
     """V_i = (q / k) P(Bin(i-1, q) < k): each row by itself with probability q.
@@ -195,6 +225,15 @@ class IndependentRows(RankLaw):
     def size_without_a_row(cls, size: float, n_samples: int, n_neighbors: int) -> float:
         """The same probability."""
         return size
+
+    @classmethod
+    def splits_rows(cls, n_neighbors: int) -> bool:
+        """A row of weight w is drawn with probability 1 - (1-q)^w; its copies are not counted."""
+        return n_neighbors == 1
+
+    def filled_share(self, mass: np.ndarray, total: float | np.ndarray) -> np.ndarray:
+        """1 - (1-q)^mass, the probability that one of the rows is drawn."""
+        return -np.expm1(special.xlog1py(mass, -self.size))
 
     def weights(self, n_ranks: int) -> np.ndarray:
         """(q / k) sum_{b<k} P(Bin(i-1, q) = b)."""

@@ -30,11 +30,12 @@ class TrainingPoints(NamedTuple):
     ----------
     X : {ndarray, sparse matrix} of shape (n_points, n_features)
     counts : ndarray of shape (n_points,) or None
-        Training rows that share each point; None if every point is one row.
+        Training rows that share each point, or the sum of their weights; None if every point is
+        one row.
     of_row : ndarray of shape (n_samples,)
         The point of each training row.
     sums : ndarray of shape (n_outputs, n_points)
-        Sums of the targets over the rows of each point.
+        Sums of the targets, times the weights, over the rows of each point.
     """
 
     X: Any
@@ -43,15 +44,17 @@ class TrainingPoints(NamedTuple):
     sums: np.ndarray
 
     @classmethod
-    def of(cls, X: Any, targets: np.ndarray, merge: bool) -> Self:
+    def of(cls, X: Any, targets: np.ndarray, merge: bool, weight: np.ndarray | None = None) -> Self:
         """The points of the rows of X; equal rows are merged if X is dense and `merge` is True."""
+        if weight is not None:
+            targets = targets * weight
         merged = None
         if merge and not sp.issparse(X):
             first, merged = merge_equal_rows(X)
         if merged is None:
-            return cls(X, None, np.arange(X.shape[0]), targets)
+            return cls(X, weight, np.arange(X.shape[0]), targets)
         sums = np.array([np.bincount(merged, target) for target in targets])
-        return cls(X[first], np.bincount(merged), merged, sums)
+        return cls(X[first], np.bincount(merged, weight), merged, sums)
 
 
 def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
@@ -95,6 +98,18 @@ def _without(distances, points, own):
     return distances[~is_own].reshape(shape), points[~is_own].reshape(shape)
 
 
+def new_distances(distances: np.ndarray) -> np.ndarray:
+    """Whether each neighbour is farther than the one before, of shape (rows, k)."""
+    starts = np.ones(distances.shape, dtype=bool)
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops.neighbor_loops import tie_starts
+
+        tie_starts(distances, 1 - TIE_RTOL, starts)
+    else:
+        np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
+    return starts
+
+
 class RankedBlock:
     """The neighbours of a block of rows, and their targets by rank."""
 
@@ -111,13 +126,7 @@ class RankedBlock:
             distances, points = _without(distances, points, own)
         elif own is not None:
             own_place = points == own[:, None]
-        starts = np.ones(points.shape, dtype=bool)
-        if uses_numba():
-            from sklearn_ensemble_theory._hot_loops.neighbor_loops import tie_starts
-
-            tie_starts(distances, 1 - TIE_RTOL, starts)
-        else:
-            np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
+        starts = new_distances(distances)
         self.points, self.starts, self.n_ranks, self.own_place = points, starts, n_ranks, own_place
         self.counts = None if counts is None else counts[points]
         if own_place is not None:

@@ -142,6 +142,16 @@ class NeighborSearch:
             return int(np.diff(X.indptr).min())
         return self.n_points
 
+    def _query(self, X: Any, part: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
+        """Distances and numbers of the k nearest points of some rows of X."""
+        whole = len(part) == X.shape[0]
+        found = self.nearest.kneighbors(X if whole else X[part], k)
+        if not (found[0][:, -1] < LARGEST_DISTANCE).all():
+            raise ValueError(
+                "Distances between X and the training rows overflow or are not numbers: rescale X."
+            )
+        return found
+
     def _blocks(
         self,
         X: Any,
@@ -154,13 +164,7 @@ class NeighborSearch:
         step = max(1, BLOCK_ENTRIES // k)
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            whole = len(part) == X.shape[0]
-            distances, points = self.nearest.kneighbors(X if whole else X[part], k)
-            if not (distances[:, -1] < LARGEST_DISTANCE).all():
-                raise ValueError(
-                    "Distances between X and the training rows overflow or are not numbers: "
-                    "rescale X."
-                )
+            distances, points = self._query(X, part, k)
             block = RankedBlock(
                 distances, points, n_ranks, self.counts, None if own is None else own[part]
             )

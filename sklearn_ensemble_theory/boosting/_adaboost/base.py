@@ -5,6 +5,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
@@ -13,10 +14,12 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter, validate_data
 
 from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -35,7 +38,12 @@ from sklearn_ensemble_theory.boosting._adaboost.margins import margin_risk
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
+from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._core.steps import Step
+from sklearn_ensemble_theory.boosting._core.weak_classifiers import (
+    MOST_DENSE_VALUES,
+    WeakLearnersMixin,
+)
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
 # What the weak learner minimises in each algorithm, as `ClassTask` names it.
@@ -66,7 +74,9 @@ class _KeptRound(NamedTuple):
     reach: float  # the largest output
 
 
-class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class BaseAdaBoost(
+    VotesMixin, ClassifierMixin, CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
+):
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
@@ -74,6 +84,7 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         "algorithm": [StrOptions({"auto", "discrete", "mh", "real", "gentle"})],
         "resample": ["boolean", StrOptions({"auto"})],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     @fit_context(prefer_skip_nested_validation=False)
@@ -85,8 +96,8 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The training rows. Sparse matrices are accepted if the weak learner accepts them;
-            decision stumps do not.
+            The training rows. For decision stumps and binned trees, sparse matrices become dense
+            arrays of at most 2**28 values.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -106,8 +117,10 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             guessing in the first round.
         """
         routed = self._routed(fit_params)
-        estimator = self._weak_classifier()
+        estimator = self._boosted_learner()
+        given = X
         X, y = validate_data(self, X, y, **self._data_checks())
+        X = self._as_learner_takes_it(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         kept = rows_of_positive_weight(sample_weight, X)
@@ -122,20 +135,34 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
         else:
             step = ConfidenceStep(self.learning_rate)
         rounds = boost(margin_risk(weight), learner, step, np.zeros(weight.shape))
-        found, stop_reason = self._take(rounds)
-        if not found:
-            found = [self._without_edge(learner, weight, rounds.stop_details)]
+        found: list[_KeptRound] = []
 
-        self.classes_, self.n_classes_ = classes, len(classes)
-        self.estimator_ = estimator
-        self.estimator_weights_ = np.array([one.alpha for one in found])
-        self.estimator_errors_ = np.array([one.error for one in found])
-        self.edges_ = 0.5 - self.estimator_errors_
-        self.training_error_bounds_ = np.array([one.risk for one in found])
-        self._reaches = np.array([one.reach for one in found])
-        self.stop_reason_ = stop_reason
-        self.estimators_ = [one.member for one in found]
-        self._packed = PackedCache()
+        def attributes() -> dict:
+            errors = np.array([one.error for one in found])
+            return {
+                "classes_": classes,
+                "n_classes_": len(classes),
+                "estimator_": estimator,
+                "estimator_weights_": np.array([one.alpha for one in found]),
+                "estimator_errors_": errors,
+                "edges_": 0.5 - errors,
+                "training_error_bounds_": np.array([one.risk for one in found]),
+                "estimators_": [one.member for one in found],
+                "_reaches": np.array([one.reach for one in found]),
+                "_packed": PackedCache(),
+            }
+
+        reports = RoundReports(
+            self,
+            self.n_estimators,
+            data=lambda: rows_for_callbacks(given, y, kept, sample_weight is not None),
+            attributes=attributes,
+        )
+        stop_reason = self._take(rounds, found, reports)
+        if not found:
+            found.append(self._without_edge(learner, weight, rounds.stop_details))
+        vars(self).update(attributes(), stop_reason_=stop_reason)
+        reports.finish(stop_reason)
         return self
 
     def _weak_learner(
@@ -169,19 +196,22 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             learner = clone_learner(estimator, X, None, task, options)
         return algorithm, task, learner
 
-    def _take(self, rounds: BoostingRounds) -> tuple[list[_KeptRound], str]:
-        """The rounds to keep, and why there were no more."""
-        kept = []
+    def _take(self, rounds: BoostingRounds, kept: list[_KeptRound], reports: RoundReports) -> str:
+        """Fill in the rounds to keep; why there were no more."""
         votes = self.algorithm_ in VOTES
         for record in islice(rounds, self.n_estimators):
             details = record.details
             if details.stop_reason is not None:  # perfect: only this learner is kept
-                return [_KeptRound(record.predictor, 1.0, 0.0, 0.0, 1.0)], details.stop_reason
+                kept[:] = [_KeptRound(record.predictor, 1.0, 0.0, 0.0, 1.0)]
+                reports.end_round(error=0.0, bound=0.0)
+                return str(details.stop_reason)
             reach = 1.0 if votes else float(np.abs(record.outputs).max())
             kept.append(
                 _KeptRound(record.predictor, details.alpha, details.error, record.risk, reach)
             )
-        return kept, "n_estimators" if len(kept) == self.n_estimators else "no edge"
+            if reports.end_round(error=details.error, bound=record.risk):
+                return "callback"
+        return "n_estimators" if len(kept) == self.n_estimators else "no edge"
 
     def _without_edge(
         self, learner: PreparedRounds, weight: np.ndarray, stopped: Any
@@ -223,6 +253,31 @@ class BaseAdaBoost(VotesMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimato
             raise ValueError(
                 f"estimator: algorithm='real' requires predict_proba, which {name} does not have."
             )
+
+    def _takes_sparse(self) -> bool:
+        return self._becomes_dense() or super()._takes_sparse()
+
+    def _becomes_dense(self) -> bool:
+        """Whether a sparse X becomes dense: for fast paths, which store all values anyway."""
+        learner = self._boosted_learner()
+        return has_fast_path(learner) and not get_tags(learner).input_tags.sparse
+
+    def _as_learner_takes_it(self, X: Any) -> Any:
+        if not sp.issparse(X) or not self._becomes_dense():
+            return X
+        n, p = X.shape
+        if n * p > MOST_DENSE_VALUES:
+            raise ValueError(
+                f"X is sparse of shape {(n, p)}, too large for the dense array that "
+                f"{type(self._boosted_learner()).__name__} needs. Use a learner that takes sparse "
+                "X, such as estimator=DecisionTreeClassifier(max_depth=1), or fewer rows at once."
+            )
+        return X.toarray()
+
+    def _check_X(self, X: Any) -> Any:
+        X = self._as_learner_takes_it(WeakLearnersMixin._check_X(self, X))
+        # Every stump reads one column.
+        return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

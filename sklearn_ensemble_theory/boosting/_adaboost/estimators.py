@@ -1,10 +1,12 @@
-"""The public AdaBoost estimator [Bach, §10.3.4]."""
+"""The public AdaBoost estimators [Bach, §10.3.4]."""
 
 from typing import Any, Literal
 
 import numpy as np
+from sklearn import ensemble
 
 from sklearn_ensemble_theory.boosting._adaboost.base import BaseAdaBoost
+from sklearn_ensemble_theory.boosting._adaboost.drawn_regressors import BaseAdaBoostRegressor
 
 
 class AdaBoostClassifier(BaseAdaBoost):
@@ -62,6 +64,11 @@ class AdaBoostClassifier(BaseAdaBoost):
     random_state : int, RandomState instance or None, default=None
         Seed of the weak learners that have a `random_state`, and of the rows drawn.
 
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
+        score on the training rows after each round.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -91,7 +98,7 @@ class AdaBoostClassifier(BaseAdaBoost):
         ``"mh"``, ``"real"`` or ``"gentle"`` it bounds the Hamming loss, the weight of the rows and
         classes with the wrong sign (Schapire and Singer 1999); sqrt(K - 1) times it bounds the
         training error. For ``"mh"`` it is the same product.
-    stop_reason_ : {"n_estimators", "perfect", "no edge"}
+    stop_reason_ : {"n_estimators", "perfect", "no edge", "callback"}
         Why there were no more rounds. ``"perfect"``: a weak learner made no error, and only that
         learner is kept. ``"no edge"``: the weak learner was no better than guessing; the earlier
         ones are kept.
@@ -165,6 +172,8 @@ class AdaBoostClassifier(BaseAdaBoost):
     ('mh', (150, 3))
     """
 
+    _sklearn_class = ensemble.AdaBoostClassifier
+
     def __init__(
         self,
         estimator: Any | None = None,
@@ -174,6 +183,7 @@ class AdaBoostClassifier(BaseAdaBoost):
         algorithm: Literal["auto", "discrete", "mh", "real", "gentle"] = "auto",
         resample: bool | Literal["auto"] = "auto",
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -181,3 +191,109 @@ class AdaBoostClassifier(BaseAdaBoost):
         self.algorithm = algorithm
         self.resample = resample
         self.random_state = random_state
+        self.verbose = verbose
+
+
+class AdaBoostRegressor(BaseAdaBoostRegressor):
+    """AdaBoost.R2: the weighted median of regressors fitted to rows drawn by their errors.
+
+    Each round draws n rows with replacement, with the weights as probabilities, and fits the weak
+    learner to them. Rows with a small error are then given less weight, so that later rounds see
+    the difficult rows more often (Drucker 1997). This is a drop-in replacement for
+    :class:`sklearn.ensemble.AdaBoostRegressor`, with the same results for the same `random_state`.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The weak learner, any regressor. If None, it is ``DecisionTreeRegressor(max_depth=3)``.
+        ``BinnedTreeRegressor(max_depth=3)`` cuts the columns into bins once for all rounds, which
+        is faster for many rows.
+
+    n_estimators : int, default=50
+        The maximum number of rounds.
+
+    learning_rate : float, default=1.0
+        Factor of each coefficient, and exponent of the change of the weights.
+
+    loss : {"linear", "square", "exponential"}, default="linear"
+        What a round loses by an error e, divided by the largest error: e, e² or 1 - exp(-e).
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows drawn, and of the weak learners that have a `random_state`.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
+        score on the training rows after each round.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The weak learner that was cloned in each round.
+    estimators_ : list of estimators
+        The fitted weak learner of each round.
+    estimator_weights_ : ndarray of shape (n_rounds,)
+        The coefficients, log((1 - L) / L) times the learning rate, for a mean loss L.
+    estimator_errors_ : ndarray of shape (n_rounds,)
+        The mean loss L of each weak learner under the weights of its round.
+    stop_reason_ : {"n_estimators", "perfect", "no edge", "no weight", "callback"}
+        Why there were no more rounds. ``"perfect"``: a weak learner made no error. ``"no edge"``:
+        its mean loss was 1/2 or more; it is kept only if it is the first one. ``"no weight"``: all
+        weights vanished, with a large learning rate.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the weak learners' importances, weighted by their coefficients.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    GradientBoostingRegressor : Boosting that minimises a loss.
+    BaggingRegressor : The mean of regressors fitted to rows drawn with equal probabilities.
+    AdaBoostClassifier : AdaBoost for classes [Bach, §10.3.4].
+
+    Notes
+    -----
+    The losses are relative to the largest error, so that a single outlier of y makes all others
+    small. No risk is minimised, and there is no bound on the training error as there is for two
+    classes [Bach, §10.3.4].
+
+    A round costs one fit and one prediction of the weak learner, and O(n log n) for the draw. A
+    prediction costs that of all weak learners and O(n T log T) for the medians of T of them.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    H. Drucker (1997). "Improving regressors using boosting techniques". *Proceedings of the 14th
+    International Conference on Machine Learning*, 107-115.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import AdaBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AdaBoostRegressor(loss="square", random_state=0).fit(X[:350], y[:350])
+    >>> print(f"{len(model.estimators_)} rounds, R² of {model.score(X[350:], y[350:]):.2f}")
+    50 rounds, R² of 0.46
+    """
+
+    _sklearn_class = ensemble.AdaBoostRegressor
+
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: Literal["linear", "square", "exponential"] = "linear",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.random_state = random_state
+        self.verbose = verbose

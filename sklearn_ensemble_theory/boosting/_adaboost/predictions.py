@@ -16,6 +16,7 @@ from sklearn_ensemble_theory._weak_learners import (
     predict_codes,
     predict_validated,
 )
+from sklearn_ensemble_theory.boosting._adaboost.counterpart import VotesCounterpart
 from sklearn_ensemble_theory.boosting._core.learners import probability_score
 from sklearn_ensemble_theory.boosting._core.weak_classifiers import WeakClassifiersMixin
 from sklearn_ensemble_theory.trees._packed.packed_trees import (
@@ -25,7 +26,7 @@ from sklearn_ensemble_theory.trees._packed.packed_trees import (
 )
 
 
-class VotesMixin(WeakClassifiersMixin):
+class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
     """Predictions by weighted votes (discrete) and by sums of confidences (real, gentle)."""
 
     def _running_scores(self, X: Any) -> Iterator[np.ndarray]:
@@ -269,12 +270,4 @@ class VotesMixin(WeakClassifiersMixin):
     def feature_importances_(self) -> np.ndarray:
         """The weak learners' importances, averaged with their coefficients as weights."""
         check_is_fitted(self)
-        total = 0.0
-        try:
-            for member, alpha in zip(self.estimators_, self.estimator_weights_):
-                total = total + alpha * member.feature_importances_
-        except AttributeError as error:
-            raise AttributeError(
-                f"{type(self.estimator_).__name__} does not have `feature_importances_`."
-            ) from error
-        return total / self.estimator_weights_.sum()
+        return self._mean_importances()

@@ -15,8 +15,9 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._compat import check_method_params
-from sklearn_ensemble_theory._trees import is_tree, on_grid, single_precision
+from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
+from sklearn_ensemble_theory._numerics.row_draws import drawn_rows
+from sklearn_ensemble_theory._trees import check_counts, is_tree, on_grid, single_precision
 from sklearn_ensemble_theory._weak_learners import (
     LeastSquaresTask,
     PreparedRounds,
@@ -57,6 +58,9 @@ class CloneOptions:
     resample : bool, default=False
         Classifiers, and regressors of labels, are fitted to n rows drawn with replacement by the
         weights of the round, instead of under these weights.
+    shares_generator : bool, default=False
+        Trees draw from `random_state` itself instead of from a seed that it draws, so that they
+        are those of scikit-learn's gradient boosting.
     """
 
     random_state: Any = None
@@ -69,6 +73,7 @@ class CloneOptions:
     min_weight_leaf: float = 0.0
     n_threads: int = 1
     resample: bool = False
+    shares_generator: bool = False
 
 
 def weak_learner(
@@ -215,6 +220,9 @@ class Clones:
 class RegressorClones(Clones):
     """Regressors of real targets, one for each column of the target."""
 
+    # The rows that the last round was fitted to, where they are drawn.
+    rows: np.ndarray | None = None
+
     def prepare(self, task: Any, options: CloneOptions) -> None:
         self.n = self.X.shape[0]
         self.n_drawn = task.n_drawn(self.n)
@@ -225,7 +233,7 @@ class RegressorClones(Clones):
     ) -> tuple[Any, np.ndarray]:
         rows = None
         if self.n_drawn < self.n:
-            rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
+            rows = self.rows = drawn_rows(self.random_state, self.n, self.n_drawn)
         given = weight if self.reweighted else self.sample_weight
         if target.ndim == 1:
             return self.fit_one(target, given, scores, rows, None)
@@ -253,7 +261,7 @@ class RegressorClones(Clones):
         """A clone fitted to the drawn rows, or to all of them (None)."""
         X = self.X
         if rows is not None:
-            X, target = X[rows], target[rows]
+            X, target = safe_indexing(X, rows), target[rows]
         if weight is not None:
             options["sample_weight"] = weight if rows is None else weight[rows]
         return self.fitted(X, target, **options)
@@ -269,9 +277,13 @@ class TreeClones(RegressorClones):
         checks = sp.issparse(self.X) or not np.isfinite(np.sum(self.X))
         self.checked = {} if checks else {"check_input": False}
         self.risk, self.reoptimise = options.risk, options.reoptimise_leaves
+        self.shares_generator = options.shares_generator
 
     def fitted(self, X: Any, y: np.ndarray, **options: Any) -> Any:
-        member = seeded_clone(self.estimator, self.random_state)
+        if self.shares_generator:
+            member = clone(self.estimator).set_params(random_state=self.random_state)
+        else:
+            member = seeded_clone(self.estimator, self.random_state)
         if self.min_weight_leaf:
             share = self.min_weight_leaf / float(options["sample_weight"].sum())
             if share > 0.5:
@@ -290,6 +302,7 @@ class TreeClones(RegressorClones):
     ) -> tuple[Any, np.ndarray]:
         # Under weights that are no integers, sums are not exact on any grid.
         target = target if self.reweighted else on_grid(target)
+        check_counts(self.estimator, target)
         member = self.fitted_to(target, weight, rows, **self.checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]

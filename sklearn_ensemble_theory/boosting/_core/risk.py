@@ -81,18 +81,36 @@ class EmpiricalRisk:
         )
         self._takes_newton_steps = not own
         self.team = ThreadTeam(n_threads)
+        self.same_weights = sample_weight is None
         self._compiled = compiled_loss(self.loss)
         if self._compiled is not None:
             known = self._compiled.known_targets(np.asarray(y))
             if known is None:
                 self._compiled = None
             else:
-                same = sample_weight is None
                 self._known = known
-                self._loop_weight = self.weight[:1].copy() if same else self.weight
+                self._loop_weight = self.weight[:1].copy() if self.same_weights else self.weight
+        # Whether the loss may change with the scores, and the one whose risk was reported last.
+        self.adapts = False
+        self.scored_loss = self.loss
 
     def at(self, u: Array) -> RiskState:
         """The `RiskState` at the scores u."""
+        return self._adapted_at(u) if self.adapts else self._at(u)
+
+    def _adapted_at(self, u: Array) -> RiskState:
+        """The value by the loss of the round that ends, the target by that of the next one."""
+        loss = self.loss.adapted(self.y, u, None if self.same_weights else self.weight)
+        self.scored_loss = self.loss
+        if loss is self.loss:
+            return self._at(u)
+        value = self.value(u)
+        self.loss = loss
+        if self._compiled is not None:
+            self._compiled = compiled_loss(self.loss)
+        return self._at(u)._replace(value=value)
+
+    def _at(self, u: Array) -> RiskState:
         found = self._in_one_pass(u)
         if found is not None:
             return RiskState(*found, self.weight)

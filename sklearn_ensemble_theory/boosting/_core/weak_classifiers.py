@@ -21,22 +21,30 @@ from sklearn_ensemble_theory._compat import raise_for_params, routing_enabled
 from sklearn_ensemble_theory._weak_learners import has_fast_path
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
-__all__ = ["WeakClassifiersMixin"]
+__all__ = ["MOST_DENSE_VALUES", "WeakClassifiersMixin", "WeakLearnersMixin"]
+
+# A sparse X of at most so many values, 2 GB, becomes dense for learners that need or prefer that.
+MOST_DENSE_VALUES = 2**28
 
 
-class WeakClassifiersMixin:
-    """Input, routing and predictions of a classifier that boosts weak classifiers."""
+class WeakLearnersMixin:
+    """Input and routing of an ensemble that boosts clones of `estimator`."""
 
     estimator: Any
     estimator_: Any
-    classes_: np.ndarray
-    n_classes_: int
+    estimators_: Any
+    estimator_weights_: np.ndarray
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
-    def _weak_classifier(self) -> Any:
-        return DecisionStumpClassifier() if self.estimator is None else self.estimator
+    def _boosted_learner(self) -> Any:
+        """The learner to boost: `estimator`, or the default."""
+        raise NotImplementedError
+
+    def _data_checks(self) -> dict:
+        """What `validate_data` checks of X."""
+        raise NotImplementedError
 
     def _routed(self, fit_params: dict) -> dict:
         """The parameters of `fit` that belong to the weak learner."""
@@ -46,19 +54,55 @@ class WeakClassifiersMixin:
         found: dict = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
         return found
 
-    def _data_checks(self) -> dict:
-        if self.estimator is None or has_fast_path(self.estimator):
-            return {"dtype": [np.float64, np.float32], "accept_sparse": self._takes_sparse()}
-        # Any other learner validates X itself, as in scikit-learn.
-        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
-
     def _takes_sparse(self) -> bool:
         learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
         return learner is not None and bool(get_tags(learner).input_tags.sparse)
 
     def _check_X(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, **self._data_checks())
+        return validate_data(self, X, reset=False, **self._data_checks())
+
+    def _mean_importances(self) -> np.ndarray:
+        total = 0.0
+        try:
+            for member, alpha in zip(self.estimators_, self.estimator_weights_):
+                total = total + alpha * member.feature_importances_
+        except AttributeError as error:
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} does not have `feature_importances_`."
+            ) from error
+        return np.asarray(total / self.estimator_weights_.sum())
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing of this estimator and of its weak learner."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._boosted_learner(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+
+class WeakClassifiersMixin(WeakLearnersMixin):
+    """Input, routing and predictions of a classifier that boosts weak classifiers."""
+
+    classes_: np.ndarray
+    n_classes_: int
+
+    def _boosted_learner(self) -> Any:
+        return DecisionStumpClassifier() if self.estimator is None else self.estimator
+
+    def _data_checks(self) -> dict:
+        if self.estimator is None or has_fast_path(self.estimator):
+            formats = ["csr", "csc"] if self._takes_sparse() else False
+            return {"dtype": [np.float64, np.float32], "accept_sparse": formats}
+        # Any other learner validates X itself, as in scikit-learn.
+        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
+
+    def _check_X(self, X: Any) -> Any:
+        X = super()._check_X(X)
         # Every stump reads one column.
         return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
 
@@ -124,14 +168,3 @@ class WeakClassifiersMixin:
         """
         for prediction in self.staged_predict(X):
             yield accuracy_score(y, prediction, sample_weight=sample_weight)
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata routing of this estimator and of its weak learner."""
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self._weak_classifier(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )

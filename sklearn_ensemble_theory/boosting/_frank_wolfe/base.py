@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
@@ -24,6 +25,7 @@ from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, check_takes_weights
+from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import SolverOptions
 from sklearn_ensemble_theory.boosting._frank_wolfe.solvers import (
     AtomSolver,
@@ -46,7 +48,7 @@ def _has_network_units(model):
     return hasattr(model.estimator, "to_network")
 
 
-class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     """`fit` of :class:`FrankWolfeRegressor` and :class:`FrankWolfeClassifier`."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -62,6 +64,7 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         "radii": ["array-like", None],
         "cv": ["cv_object"],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -104,8 +107,9 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         if routing_enabled() and self.estimator is not None:
             routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
         options = SolverOptions(self.step, self._variant(), self.n_estimators, self.tol)
-        X, y = self._validate(X, y, reset=True, y_numeric=not is_classifier(self))
-        y, description = self._encode(y)
+        all_X = X
+        X, all_y = self._validate(X, y, reset=True, y_numeric=not is_classifier(self))
+        y, description = self._encode(all_y)
         loss = self._make_loss()
         loss.check_target(y)
         given = sample_weight is not None
@@ -128,8 +132,26 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         full, chosen = solver(everything), {"radius_": self.radius}
         if splits is not None:
             chosen = self._choose_radius(full, solver, everything, splits)
-        solution = full.solve(chosen["radius_"])
-        self._set(solution, full.is_exact, {**description, **chosen, "loss_": loss})
+
+        def attributes(solution):
+            return (
+                self._attributes_of(solution, full.is_exact)
+                | description
+                | chosen
+                | {"loss_": loss}
+            )
+
+        reports = RoundReports(
+            self,
+            self.n_estimators,
+            data=lambda: rows_for_callbacks(all_X, all_y, kept, given),
+            attributes=attributes,
+        )
+        solution = full.solve(chosen["radius_"], reports=None if reports.is_silent else reports)
+        reports.finish(solution.stop_reason, lambda: solution)
+        for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
+            self.__dict__.pop(name, None)
+        vars(self).update(attributes(solution))
         return self
 
     def _variant(self):
@@ -187,18 +209,19 @@ class BaseFrankWolfe(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
         risks = TargetScale(0.0, unit).squares_in_units(risks)
         return {"radius_": float(radii[best]), "cv_radii_": radii, "cv_risks_": risks}
 
-    def _set(self, solution, is_exact, known):
-        """Set everything that is learned."""
-        for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
-            self.__dict__.pop(name, None)
-        vars(self).update(known, **solution.attributes())
-        self.intercept_ = float(solution.intercept)
-        self.dual_gaps_, self.train_scores_ = solution.gaps, solution.risks
-        self.n_iter_ = max(len(solution.gaps) - 1, 0)
-        self.stop_reason_ = solution.stop_reason
-        self.variation_norm_ = solution.variation_norm
-        self.is_exact_ = is_exact
-        self.dual_gap_ = float(solution.gaps[-1])
+    def _attributes_of(self, solution, is_exact):
+        """The fitted attributes of a solution."""
+        return {
+            **solution.attributes(),
+            "intercept_": float(solution.intercept),
+            "dual_gaps_": solution.gaps,
+            "train_scores_": solution.risks,
+            "n_iter_": max(len(solution.gaps) - 1, 0),
+            "stop_reason_": solution.stop_reason,
+            "variation_norm_": solution.variation_norm,
+            "is_exact_": is_exact,
+            "dual_gap_": float(solution.gaps[-1]),
+        }
 
     def _scores(self, X):
         check_is_fitted(self)

@@ -74,6 +74,10 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         not shuffled.
     random_state : int, RandomState instance or None, default=None
         Seed of the weak learners.
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every step. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
+        score on the training rows after each step. The fits of ``radius="cv"`` are silent.
 
     Attributes
     ----------
@@ -101,7 +105,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         Their held-out risks, with ``radius="cv"``.
     n_iter_ : int
         Number of rounds.
-    stop_reason_ : {"tol", "n_estimators", "stalled"}
+    stop_reason_ : {"tol", "n_estimators", "stalled", "callback"}
         Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the risk.
     loss_ : Loss
         The loss.
@@ -166,6 +170,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         radii: ArrayLike | None = None,
         cv: CVLike | None = 5,
         random_state: RandomStateLike = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.estimator = estimator
         self.radius = radius
@@ -180,6 +185,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         self.radii = radii
         self.cv = cv
         self.random_state = random_state
+        self.verbose = verbose
 
     def _encode(self, y):
         return np.asarray(y, dtype=np.float64), {}
@@ -264,6 +270,10 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         stratified by class and not shuffled.
     random_state : int, RandomState instance or None, default=None
         Seed of the weak learners.
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every step. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
+        score on the training rows after each step. The fits of ``radius="cv"`` are silent.
 
     Attributes
     ----------
@@ -293,7 +303,7 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         The class labels.
     n_iter_ : int
         Number of rounds.
-    stop_reason_ : {"tol", "n_estimators", "stalled"}
+    stop_reason_ : {"tol", "n_estimators", "stalled", "callback"}
         Why the rounds ended. "stalled": no step towards the weak learner's atom lowers the risk.
     loss_ : Loss
         The loss.
@@ -358,6 +368,7 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         radii: ArrayLike | None = None,
         cv: CVLike | None = 5,
         random_state: RandomStateLike = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.estimator = estimator
         self.radius = radius
@@ -372,6 +383,7 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
         self.radii = radii
         self.cv = cv
         self.random_state = random_state
+        self.verbose = verbose
 
     def _encode(self, y):
         check_classification_targets(y)

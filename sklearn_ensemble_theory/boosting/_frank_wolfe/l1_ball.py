@@ -12,6 +12,7 @@ written again for speed: `QuadraticBall` changes the d correlations by rows of t
 cost independent of the number of rows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -248,7 +249,7 @@ class BallPath(NamedTuple):
         The dual gap before each step, and at the end.
     risks : float array of shape (T + 1,)
         F likewise.
-    stop_reason : {"tol", "n_estimators", "stalled"}
+    stop_reason : {"tol", "n_estimators", "stalled", "callback"}
     """
 
     beta: np.ndarray
@@ -258,7 +259,11 @@ class BallPath(NamedTuple):
 
 
 def conditional_gradients(
-    ball: Ball, radius: float, beta: np.ndarray, options: SolverOptions
+    ball: Ball,
+    radius: float,
+    beta: np.ndarray,
+    options: SolverOptions,
+    end_round: Callable[[float, Callable[[], BallPath]], bool] | None = None,
 ) -> BallPath:
     """Minimise the risk over the ball by conditional gradients.
 
@@ -270,6 +275,9 @@ def conditional_gradients(
     beta : float array of shape (d,)
         A point of the ball to start from; not changed.
     options : SolverOptions
+    end_round : callable, default=None
+        ``end_round(gap, so_far)`` after each step, with the dual gap as a share of the risk at 0,
+        and a function that returns the path until then; True ends the path.
 
     Returns
     -------
@@ -277,14 +285,22 @@ def conditional_gradients(
     """
     ball.start(beta.copy())
     end = options.smallest_gap(ball.risk_at_zero)
-    gaps, risks = [], []
+    gaps: list[float] = []
+    risks: list[float] = []
     reason = "n_estimators"
+
+    def so_far() -> BallPath:
+        return BallPath(ball.beta.copy(), np.array(gaps), np.array(risks), reason)
+
     for t in range(options.n_rounds + 1):
         c = ball.c
         k = idamax(c)
         gap = radius * abs(c.item(k)) - _inner(c, ball.beta)
         gaps.append(max(gap, 0.0))
         risks.append(ball.risk)
+        if end_round is not None and t > 0 and end_round(gap / ball.risk_at_zero, so_far):
+            reason = "callback"
+            break
         if gap <= end:
             reason = "tol"
             break
@@ -297,7 +313,7 @@ def conditional_gradients(
         if not moved:
             reason = "stalled"
             break
-    return BallPath(ball.beta, np.array(gaps), np.array(risks), reason)
+    return so_far()
 
 
 def _inner(c, beta):

@@ -15,6 +15,7 @@ from sklearn_ensemble_theory.boosting._core.column_dictionary import (
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
 from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports
 from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import atoms_of
 from sklearn_ensemble_theory.boosting._frank_wolfe.frank_wolfe_steps import (
     ActiveAtoms,
@@ -156,7 +157,9 @@ class Solver:
         """The norm of the best single atom, in the units of the data."""
         raise NotImplementedError
 
-    def solve(self, radius: float, start: Any = None) -> Solution:
+    def solve(
+        self, radius: float, start: Any = None, reports: RoundReports | None = None
+    ) -> Solution:
         """Minimise over the ball of this radius, from the `start` of a smaller one."""
         raise NotImplementedError
 
@@ -196,7 +199,7 @@ class ColumnSolver(Solver):
         step = abs(self.risk.line_search(np.zeros(len(psi)), psi, state))
         return step * self.target.scale / self.scale
 
-    def solve(self, radius, start=None):
+    def solve(self, radius, start=None, reports=None):
         unit = self.target.scale
         inner_radius = radius * self.scale / unit
         if not inner_radius <= LARGEST_RADIUS:
@@ -205,7 +208,17 @@ class ColumnSolver(Solver):
                 f"target of size {unit:.1e}; scale X, or choose a smaller radius."
             )
         beta = np.zeros(self.dictionary.d) if start is None else start
-        path = conditional_gradients(self.ball, inner_radius, beta, self.options)
+        end_round = None
+        if reports is not None:
+
+            def end_round(gap, so_far):
+                return reports.end_round(so_far=lambda: self._solution(radius, so_far()), gap=gap)
+
+        path = conditional_gradients(self.ball, inner_radius, beta, self.options, end_round)
+        return self._solution(radius, path)
+
+    def _solution(self, radius, path):
+        unit = self.target.scale
         coef = coefficients_in_units(path.beta * unit, self.scale)
         norm = np.abs(coef).sum()
         if norm > radius:  # by rounding
@@ -265,8 +278,9 @@ class AtomSolver(Solver):
             return 1.0
         return max(self.risk.line_search(u, found[1], state), 1e-300) * self.target.scale
 
-    def solve(self, radius, start=None):
-        end = self.options.smallest_gap(self.risk.value(np.zeros(self.n)))
+    def solve(self, radius, start=None, reports=None):
+        risk_at_zero = self.risk.value(np.zeros(self.n))
+        end = self.options.smallest_gap(risk_at_zero)
         atoms, active, u = [], ActiveAtoms(), np.zeros(self.n)
         if start is not None:
             known = start.active
@@ -274,28 +288,39 @@ class AtomSolver(Solver):
             active = ActiveAtoms(known.weights.copy(), list(known.outputs))
         step = self._step(radius / self.target.scale, end, active)
         rounds = boost(self.risk, self.atoms, step, u)
-        gaps, risks = [], []
+        gaps, risks, ended = [], [], False
+
+        def so_far():
+            # The gap after the round needs the next atom, which is not looked for twice.
+            path = [*gaps, np.nan], [*risks, rounds.state.value], "n_estimators"
+            return self._solution(radius, atoms, active, u.copy(), path)
+
         for record in islice(rounds, self.options.n_rounds):
             atoms.append(record.predictor)
             gaps.append(record.details.gap)
             risks.append(record.details.risk)
-        gap, risk, reason = self._end(step, rounds, u, len(gaps))
-        gaps, risks = np.array([*gaps, gap]), np.array([*risks, risk])
-        return self._solution(radius, atoms, active, u, (gaps, risks, reason))
+            if reports is not None and reports.end_round(
+                so_far=so_far, gap=gaps[-1] / risk_at_zero
+            ):
+                ended = True
+                break
+        gap, risk, reason = self._end(step, rounds, u, len(gaps), ended)
+        path = [*gaps, gap], [*risks, risk], reason
+        return self._solution(radius, atoms, active, u, path)
 
     def _step(self, radius, smallest_gap, active):
         if self.options.variant == "corrective":
             return CorrectiveStep(radius, smallest_gap, active, self.risk)
         return FrankWolfeStep(radius, self.options.step, smallest_gap, active)
 
-    def _end(self, step, rounds, u, n_rounds):
+    def _end(self, step, rounds, u, n_rounds, ended):
         """The dual gap and the risk that were reached, and why the rounds ended."""
         details = rounds.stop_details
         if details is not None:
             return details.gap, details.risk, details.stop_reason
         state, gain, reason = rounds.state, 0.0, "stalled"
-        if n_rounds == self.options.n_rounds:
-            reason = "n_estimators"
+        if ended or n_rounds == self.options.n_rounds:
+            reason = "callback" if ended else "n_estimators"
             found = self.atoms.best(state.target, state.weight, u)
             gain = 0.0 if found is None else state.first_order_gain(found[1])
         gap = step.dual_gap(u, state, gain)
@@ -313,8 +338,8 @@ class AtomSolver(Solver):
         outputs = [active.outputs[k] for k in kept] if active.outputs else []
         return AtomSolution(
             intercept=self._intercept() - shift,
-            gaps=self.target.squares_in_units(gaps),
-            risks=self.target.squares_in_units(risks),
+            gaps=self.target.squares_in_units(np.array(gaps)),
+            risks=self.target.squares_in_units(np.array(risks)),
             stop_reason=reason,
             variation_norm=min(float(np.abs(weights).sum()) * unit, radius),
             start=_Start(atoms, ActiveAtoms(weights[kept], outputs), u),

@@ -1,76 +1,67 @@
 """The fit of gradient boosting: any loss, any regressor, any step rule."""
 
+import math
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
+from warnings import warn
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
-from sklearn.model_selection import train_test_split
-from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
-    check_sample_weight,
     fit_context,
     raise_for_params,
     routing_enabled,
 )
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
-from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._trees import check_single_precision, is_tree, single_precision
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import (
     CloneOptions,
-    check_takes_weights,
     seeded_clone,
     weak_learner,
 )
-from sklearn_ensemble_theory.boosting._core.loop import Round, boost
+from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._core.round_reports import fitted_rows
 from sklearn_ensemble_theory.boosting._core.second_order import LEAST_CURVATURE, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
+from sklearn_ensemble_theory.boosting._gradient_boosting.drawn_scores import DrawnScores
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
+from sklearn_ensemble_theory.boosting._gradient_boosting.fitted import FittedRounds
+from sklearn_ensemble_theory.boosting._gradient_boosting.observers import Observers
+from sklearn_ensemble_theory.boosting._gradient_boosting.reading import Rows, n_classes_of
 from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.boosting.losses.registry import make_loss
-from sklearn_ensemble_theory.trees._estimators.estimators import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
 
-
-class Rows(NamedTuple):
-    """Rows with their targets as the loss takes them; `weight` as the user gave it, or None."""
-
-    X: Any
-    y: np.ndarray
-    weight: np.ndarray | None
-
-    def take(self, part: np.ndarray) -> "Rows":
-        weight = None if self.weight is None else self.weight[part]
-        return Rows(self.X[part], self.y[part], weight)
+# Fitted attributes that not every fit sets.
+OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
 
 
 class BaseGradientBoosting(
-    CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+    FittedRounds, CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 ):
     _parameter_constraints: ClassVar[dict] = {
+        **FittedRounds._parameter_constraints,
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
+        "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
         "step": [StrOptions(set(STEP_RULES))],
         "output_bound": [Interval(Real, 0, None, closed="neither"), None],
         "reoptimize_leaves": ["boolean"],
         "second_order": ["boolean"],
-        "init": [HasMethods(["fit", "predict"]), StrOptions({"zero"}), None],
+        "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict"])],
+        "criterion": [StrOptions({"squared_error", "friedman_mse", "deprecated"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
@@ -80,9 +71,6 @@ class BaseGradientBoosting(
         "verbose": ["verbose"],
         "random_state": ["random_state"],
     }
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "estimators_")
 
     @abstractmethod
     def _encode(self, y):
@@ -108,6 +96,7 @@ class BaseGradientBoosting(
         X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        monitor: Callable[[int, Any, dict], Any] | None = None,
         *,
         X_val: MatrixLike | None = None,
         y_val: ArrayLike | None = None,
@@ -124,6 +113,11 @@ class BaseGradientBoosting(
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are left out.
+        monitor : callable, default=None
+            Called after each round as ``monitor(i, model, variables)``: the index of the round, a
+            copy of the estimator as if the fit had ended with this round, and a dict with the
+            training rows "X", "y" and "sample_weight" and their scores "raw_predictions". The fit
+            ends where it returns True.
         X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
             Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
             is given, it determines when to stop, and no fraction of X is held out.
@@ -141,8 +135,17 @@ class BaseGradientBoosting(
         ------
         ValueError
             If the targets are outside the loss's domain, the step rule cannot be used with the
-            loss or the base learner, or the base learner does not support given weights.
+            loss or the base learner, the base learner does not support given weights, or
+            parameters of the default trees are given together with `estimator`.
         """
+        self._check_tree_parameters()
+        if self.criterion != "deprecated":
+            warn(
+                "The parameter criterion has no effect, as in scikit-learn from 1.9 on, which "
+                "deprecates it: the default trees minimise the squared error. Leave it out.",
+                FutureWarning,
+                stacklevel=3,
+            )
         fit_params = self._routed(fit_params)
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val must be given together.")
@@ -155,17 +158,21 @@ class BaseGradientBoosting(
         continued = self.warm_start and self.__sklearn_is_fitted__()
         rows, description, loss = self._read(X, y, sample_weight, estimator, continued)
         rng = self._rng if continued else check_random_state(self.random_state)
-        split_seed = self._split_seed if continued else rng.randint(np.iinfo(np.int32).max)
-        train, held_out = rows, None
+        split_seed = self._split_seed if continued else None
+        train, held_out, part = rows, None, None
         if X_val is not None:
             held_out = self._read_validation(X_val, y_val, sample_weight_val, description)
             loss.check_target(held_out.y)
         elif self.n_iter_no_change is not None:
-            train, held_out = self._split(rows, split_seed)
+            split_seed = self._seed_of_split(rng) if split_seed is None else split_seed
+            part, others = self._split(rows, split_seed)
+            train, held_out = rows.take(part), rows.take(others)
+        estimator = self._of_all_rows(estimator, len(train.y))
 
         n_threads = ThreadTeam.of(self.n_jobs).n_threads
         kind = SecondOrderRisk if self.second_order else EmpiricalRisk
         risk = kind(loss, train.y, train.weight, n_threads)
+        risk.adapts = True
         step = self._make_step(risk, description)
         model = self._begin(loss, train, rng, description, continued)
         options = CloneOptions(
@@ -180,16 +187,40 @@ class BaseGradientBoosting(
             reweighted=self.second_order,
             min_weight_leaf=LEAST_CURVATURE if self.second_order else 0.0,
             n_threads=n_threads,
+            shares_generator=self.estimator is None,
         )
         learner = weak_learner(estimator, train.X, train.weight, step.task(risk), options)
         step.prepare(learner)
         u = model.scores(train.X)
         rounds = boost(risk, learner, step, u, start=len(model.members))
-        self._grow(model, rounds, None if held_out is None else HeldOut(model, *held_out))
+        followed = None if held_out is None else HeldOut(model, *held_out)
+
+        def attributes():
+            return self._fitted_attributes(model, description, estimator, held_out is not None)
+
+        def data():
+            kept = rows_of_positive_weight(sample_weight, X)
+            weight = {} if train.weight is None else {"sample_weight": train.weight}
+            y = self._decode(train.y, description)
+            return {"X": fitted_rows(X, kept, part), "y": y, "metadata": weight}
+
+        observers = Observers(
+            self,
+            self.n_estimators - len(model.members),
+            monitor,
+            attributes=attributes,
+            data=data,
+            variables=lambda: (
+                {**train._asdict(), "sample_weight": train.weight} | {"raw_predictions": u}
+            ),
+        )
+        self._grow(model, rounds, followed, observers)
 
         # Everything has been fitted: from here on nothing fails.
-        self._rng, self._split_seed, self.estimator_ = rng, split_seed, estimator
-        self._set_model(model, description, followed=held_out is not None)
+        self._rng, self._split_seed = rng, split_seed
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
+        vars(self).update(attributes())
         return self
 
     def _routed(self, fit_params):
@@ -198,74 +229,9 @@ class BaseGradientBoosting(
             return {}
         return process_routing(self, "fit", **fit_params)["estimator"]["fit"]
 
-    def _base_learner(self, X=None):
-        """The base learner for X; binned trees are for dense data."""
-        if self.estimator is not None:
-            return self.estimator
-        tree = DecisionTreeRegressor if sp.issparse(X) else BinnedTreeRegressor
-        return tree(max_depth=3)
-
-    def _read(self, X, y, sample_weight, estimator, continued):
-        """The rows to fit, what describes their targets, and the loss."""
-        X, y = self._validate(X, y, reset=not continued, y_numeric=not is_classifier(self))
-        y, description = self._encode(y)
-        if continued and not self._same_description(description):
-            raise ValueError(
-                "With warm_start=True, y must not have other classes than in the previous fit."
-            )
-        loss = make_loss(self.loss, _n_classes(description))
-        if sample_weight is not None:
-            check_takes_weights(estimator, "estimator")
-            kept = rows_of_positive_weight(sample_weight, X)
-            (X, y), sample_weight = kept.take(X, y), kept.weight
-        loss.check_target(y)
-        if self.second_order:
-            check_takes_weights(estimator, "estimator", "second_order")
-            SecondOrderRisk.check(loss, y, loss.n_scores(_n_classes(description)))
-        return Rows(X, y, sample_weight), description, loss
-
-    def _validate(self, X, *y, **options):
-        """X, and y where it is given, validated; in single precision where trees will hold it."""
-        estimator = self._base_learner(X)
-        options["accept_sparse"] = ["csr", "csc"] if _accepts_sparse(estimator) else False
-        if not sp.issparse(X) and _input_tag(estimator, "allow_nan"):
-            options["ensure_all_finite"] = "allow-nan"
-        found = validate_data(self, X, *y, dtype=[np.float64, np.float32], **options)
-        X, *y = found if y else (found,)
-        if is_tree(estimator):
-            X = single_precision(X)
-        elif getattr(estimator, "_reads_single_precision", False):
-            check_single_precision(X)
-        return (X, *y) if y else X
-
-    def _same_description(self, description):
-        return all(
-            np.array_equal(getattr(self, name), value) for name, value in description.items()
-        )
-
-    def _read_validation(self, X, y, weight, description):
-        X = self._validate(X, reset=False)
-        check_consistent_length(X, y)
-        y = self._encode_known(np.asarray(y), description)
-        if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
-            raise ValueError("y_val must contain finite numbers only.")
-        if weight is not None:
-            weight = check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
-        return Rows(X, y, weight)
-
-    def _split(self, rows, seed):
-        """The rows to fit and the rows that decide when to stop."""
-        parts = train_test_split(
-            np.arange(len(rows.y)),
-            test_size=self.validation_fraction,
-            random_state=seed,
-            stratify=rows.y if is_classifier(self) else None,
-        )
-        return tuple(rows.take(part) for part in map(np.sort, parts))
-
     def _make_step(self, risk: EmpiricalRisk, description: dict) -> Step:
         step = STEP_RULES[self.step].of(self)
-        step.check(risk, risk.loss.n_scores(_n_classes(description)))
+        step.check(risk, risk.loss.n_scores(n_classes_of(description)))
         if self.subsample < 1 and not step.fits_some_rows:
             raise ValueError(f"step={self.step!r} requires subsample=1.0, got {self.subsample!r}.")
         if self.second_order and not step.takes_newton_targets:
@@ -280,9 +246,9 @@ class BaseGradientBoosting(
         """The model before the first new round."""
         if not continued:
             init = self._fit_init(loss, train, rng, description)
-            n_scores = loss.n_scores(_n_classes(description))
+            n_scores = loss.n_scores(n_classes_of(description))
             return AdditiveModel(loss, init, n_scores, self._predict_init)
-        model = AdditiveModel.of(self)
+        model = AdditiveModel.to_continue(self)
         if self.n_estimators < len(model.members):
             raise ValueError(
                 f"n_estimators={self.n_estimators} is less than the {len(model.members)} rounds "
@@ -295,148 +261,97 @@ class BaseGradientBoosting(
     def _fit_init(self, loss, train, rng, description):
         """What the scores start from: a constant, or a fitted estimator."""
         if self.init is None:
-            return loss.initial_scores(train.y, train.weight, _n_classes(description))
+            return loss.initial_scores(train.y, train.weight, n_classes_of(description))
         if isinstance(self.init, str):
-            return 0.0
+            return self.init
         init = seeded_clone(self.init, rng)
         y = self._decode(train.y, description)
         if train.weight is None:
             return init.fit(train.X, y)
-        check_takes_weights(init, "init")
+        if not has_fit_parameter(init, "sample_weight"):
+            name = type(init).__name__
+            raise ValueError(
+                f"init={name}: The initial estimator {name} does not support sample weights."
+            )
         return init.fit(train.X, y, sample_weight=train.weight)
 
     def _grow(
-        self, model: AdditiveModel, rounds: Iterator[Round], held_out: HeldOut | None
+        self,
+        model: AdditiveModel,
+        rounds: BoostingRounds,
+        held_out: HeldOut | None,
+        observers: Observers,
     ) -> None:
-        """Add rounds until there are enough, the risk stops improving, or a callback ends it."""
+        """Add rounds until there are enough, the risk stops improving, or an observer ends it."""
+        risk: Any = rounds.risk
+        drawn = None
+        if self.subsample < 1:
+            drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
         n_more = self.n_estimators - len(model.members)
-        context = self._init_callback_context(max_subtasks=n_more)
-        context.call_on_fit_task_begin(estimator=self)
-        progress = Progress(type(self).__name__, n_more, self.verbose, unit="rounds")
-        # A context for each round costs more than a round of few rows.
-        follows = bool(getattr(self, "_skl_callbacks", None))
         for record in islice(rounds, n_more):
-            if follows:
-                task = context.subcontext(task_name="round")
-                task.call_on_fit_task_begin(estimator=self)
+            observers.begin_round()
             members = [record.predictor] if model.n_scores == 1 else record.predictor
             model.members.append(members)
             model.steps.append(record.step)
             model.train_scores.append(record.risk)
+            model.loss = risk.scored_loss
+            if math.isnan(record.risk):
+                raise ValueError(
+                    "The predictions of the estimator are NaN for some training rows; X may have "
+                    "missing values that it cannot use."
+                )
+            rows = None if drawn is None else getattr(rounds.learner, "rows", None)
+            model.record_drawn(drawn, rows, record.risk)
             if held_out is not None:
-                model.validation_scores.append(held_out.risk_after(members, record.step))
-            if self.verbose:
-                progress.advance(model.last_risks())
+                score = held_out.risk_after(members, record.step, model.loss)
+                model.validation_scores.append(score)
+            index = record.index
             del record  # its outputs are an array of n numbers
-            if follows and task.call_on_fit_task_end(estimator=self):
-                model.stop_reason = "callback"
-                break
-            if self._has_stopped_improving(model.validation_scores):
-                model.stop_reason = "early stopping"
+            reason = observers.round_ends(index, model.last_risks)
+            if reason is None and self._has_stopped_improving(model):
+                reason = "early stopping"
+            if reason is not None:
+                model.stop_reason = reason
                 break
         else:
             if len(model.members) < self.n_estimators:
                 model.stop_reason = "weak learner"
-        progress.finish(model.stop_reason)
-        context.call_on_fit_task_end(estimator=self)
+        observers.finish(model.stop_reason)
 
-    def _has_stopped_improving(self, scores):
-        """Whether the last rounds improved on the best before them by no more than tol."""
-        patience = self.n_iter_no_change
+    def _has_stopped_improving(self, model: AdditiveModel) -> bool:
+        """Whether the last validation risk is not below one of those before it by more than tol."""
+        patience, scores = self.n_iter_no_change, model.validation_scores
         if patience is None or len(scores) <= patience:
             return False
-        return min(scores[-patience:]) >= min(scores[:-patience]) - self.tol
+        factor = model.loss._deviance_factor
+        return factor * scores[-1] + self.tol >= factor * max(scores[-patience - 1 : -1])
 
-    def _set_model(self, model: AdditiveModel, description: dict, followed: bool) -> None:
-        """Set the fitted attributes."""
-        vars(self).update(description)
-        self.init_, self.loss_ = model.init, model.loss
-        self.steps_ = np.array(model.steps)
-        self.train_scores_ = np.array(model.train_scores)
-        self.__dict__.pop("validation_scores_", None)
-        if followed:
-            self.validation_scores_ = np.array(model.validation_scores)
-        self.n_estimators_ = len(model.members)
-        self.stop_reason_ = model.stop_reason
-        self.estimators_ = np.empty((len(model.members), model.n_scores), dtype=object)
-        for row, members in zip(self.estimators_, model.members):
+    def _fitted_attributes(
+        self, model: AdditiveModel, description: dict, estimator: Any, followed: bool
+    ) -> dict[str, Any]:
+        """The fitted attributes after the rounds so far."""
+        factor = model.loss._deviance_factor
+        estimators = np.empty((len(model.members), model.n_scores), dtype=object)
+        for row, members in zip(estimators, model.members):
             row[:] = members
-        self._packed = PackedCache()
-
-    # --- after the fit ----------------------------------------------------------------------
-
-    def _check_X(self, X):
-        check_is_fitted(self)
-        return self._validate(X, reset=False)
-
-    def _raw(self, X):
-        """The scores of each row."""
-        X = self._check_X(X)
-        return AdditiveModel.of(self).scores(X)
-
-    def _staged_raw(self, X):
-        """The scores after each round, in one array that changes."""
-        X = self._check_X(X)
-        return islice(AdditiveModel.of(self).staged_scores(X), 1, None)
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """Mean importance of each feature over the members, of sum 1.
-
-        Trees are weighted by the reduction of the squared error by their splits, as in
-        scikit-learn. Other members with importances have equal weights.
-        """
-        check_is_fitted(self)
-        total = np.zeros(self.n_features_in_)
-        try:
-            for member in self.estimators_.ravel():
-                if is_tree(member) or getattr(member, "_reads_single_precision", False):
-                    total += member.tree_.compute_feature_importances(normalize=False)
-                else:
-                    total += member.feature_importances_
-        except AttributeError as error:
-            raise AttributeError(
-                f"feature_importances_ is not available, because {type(self.estimator_).__name__} "
-                "does not have it."
-            ) from error
-        return total / total.sum() if total.any() else total
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Get the metadata routing of this estimator and of its base learner.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            Routing information.
-        """
-        return (
-            MetadataRouter(owner=self)
-            .add_self_request(self)
-            .add(
-                estimator=self._base_learner(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
-        )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        estimator = self._base_learner()
-        # The default is an exact tree for sparse X.
-        tags.input_tags.sparse = self.estimator is None or _accepts_sparse(estimator)
-        tags.input_tags.allow_nan = _input_tag(estimator, "allow_nan")
-        return tags
-
-
-def _accepts_sparse(estimator):
-    # Trees do; before scikit-learn 1.7 their tags do not state it.
-    return is_tree(estimator) or _input_tag(estimator, "sparse")
-
-
-def _input_tag(estimator, name):
-    """A tag of the estimator's input; False for an object without tags."""
-    tagged = hasattr(estimator, "__sklearn_tags__")
-    return tagged and bool(getattr(get_tags(estimator).input_tags, name))
-
-
-def _n_classes(description):
-    return len(description.get("classes_", ()))
+        found = {
+            **description,
+            "_start": model.init,
+            "_packed": PackedCache(),
+            "estimator_": estimator,
+            "estimators_": estimators,
+            "loss_": model.loss,
+            "n_estimators_": len(model.members),
+            "n_trees_per_iteration_": model.n_scores,
+            "steps_": np.array(model.steps),
+            "stop_reason_": model.stop_reason,
+            "train_score_": factor * np.array(model.in_bag_scores),
+            "train_scores_": np.array(model.train_scores),
+        }
+        if followed:
+            found["validation_scores_"] = np.array(model.validation_scores)
+        if model.has_oob_scores:
+            found["oob_improvement_"] = factor * np.array(model.oob_improvements)
+            found["oob_scores_"] = factor * np.array(model.oob_scores)
+            found["oob_score_"] = float(found["oob_scores_"][-1])
+        return found

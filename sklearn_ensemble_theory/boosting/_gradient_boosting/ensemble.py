@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn_ensemble_theory._trees import is_tree
 from sklearn_ensemble_theory._weak_learners import predict_validated
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._gradient_boosting.drawn_scores import DrawnScores
 from sklearn_ensemble_theory.boosting.losses import Loss
 from sklearn_ensemble_theory.trees._packed.packed_trees import (
     PackedCache,
@@ -26,7 +27,7 @@ class AdditiveModel:
     Parameters
     ----------
     loss : Loss
-    init : float, ndarray of shape (K,) or fitted estimator
+    init : float, ndarray of shape (K,), fitted estimator or "zero"
         What the scores start from.
     n_scores : int
         K, the number of scores of a row.
@@ -38,6 +39,9 @@ class AdditiveModel:
     ----------
     members : list of lists of K fitted estimators
     steps, train_scores, validation_scores : lists of float
+    in_bag_scores, oob_scores, oob_improvements : lists of float
+        Risks on the rows that a round was fitted to, and on the others; 0 where rows were not
+        drawn, or are not known.
     stop_reason : str
     packed : PackedCache
     n_jobs : int or None
@@ -52,27 +56,54 @@ class AdditiveModel:
         self.members: list[list[Any]] = []
         self.steps: list[float] = []
         self.train_scores: list[float] = []
+        self.in_bag_scores: list[float] = []
+        self.oob_scores: list[float] = []
+        self.oob_improvements: list[float] = []
         self.validation_scores: list[float] = []
+        self.has_oob_scores = False
         self.stop_reason = "n_estimators"
         self.packed = PackedCache()
         self.n_jobs: int | None = 1
 
     @classmethod
     def of(cls, estimator: Any) -> AdditiveModel:
-        """The model of a fitted estimator, to predict from or to continue."""
+        """The model of a fitted estimator, to predict from."""
         model = cls(
             estimator.loss_,
-            estimator.init_,
+            estimator._start,
             estimator.estimators_.shape[1],
             estimator._predict_init,
         )
         model.members = estimator.estimators_.tolist()
         model.steps = estimator.steps_.tolist()
-        model.train_scores = estimator.train_scores_.tolist()
-        model.validation_scores = list(getattr(estimator, "validation_scores_", []))
         model.n_jobs = getattr(estimator, "n_jobs", 1)
         model.packed = getattr(estimator, "_packed", model.packed)
         return model
+
+    @classmethod
+    def to_continue(cls, estimator: Any) -> AdditiveModel:
+        """The same with its history."""
+        model = cls.of(estimator)
+        factor, none = model.loss._deviance_factor, np.zeros(len(model.steps))
+        model.train_scores = estimator.train_scores_.tolist()
+        model.validation_scores = list(getattr(estimator, "validation_scores_", []))
+        model.in_bag_scores = (estimator.train_score_ / factor).tolist()
+        model.oob_scores = (getattr(estimator, "oob_scores_", none) / factor).tolist()
+        model.has_oob_scores = hasattr(estimator, "oob_scores_")
+        gains = getattr(estimator, "oob_improvement_", none)
+        model.oob_improvements = (gains / factor).tolist()
+        return model
+
+    def record_drawn(self, drawn: DrawnScores | None, rows: np.ndarray | None, risk: float) -> None:
+        """Add the scores of a round on the rows that it was fitted to and on the others."""
+        found = (risk, 0.0, 0.0)
+        if drawn is not None and rows is not None:
+            found = drawn.after(rows, self.oob_scores[-1] if self.oob_scores else 0.0)
+            self.has_oob_scores = True
+        for scores, score in zip(
+            (self.in_bag_scores, self.oob_scores, self.oob_improvements), found
+        ):
+            scores.append(score)
 
     def last_risks(self) -> str:
         """The risks after the last round, for messages."""
@@ -87,7 +118,7 @@ class AdditiveModel:
             found = self.loss.scores_from(self.predict_init(self.init, self.loss, X))
             return np.array(found, dtype=float, order="C")
         shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
-        return np.broadcast_to(self.init, shape).copy()
+        return np.broadcast_to(0.0 if isinstance(self.init, str) else self.init, shape).copy()
 
     def staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         """The scores before the first round and after each, in one array that changes."""
@@ -141,12 +172,14 @@ class HeldOut:
     """The validation rows and their scores, which follow the rounds."""
 
     def __init__(self, model: AdditiveModel, X: Any, y: np.ndarray, weight: Any) -> None:
-        self.X = X
+        self.X, self.y, self.weight = X, y, weight
         self.risk = EmpiricalRisk(model.loss, y, weight)
         self.scores = model.scores(X)
 
-    def risk_after(self, members: list[Any], step: float) -> float:
-        """The validation risk once a round has been added to the scores."""
+    def risk_after(self, members: list[Any], step: float, loss: Loss) -> float:
+        """The validation risk, by the loss of the round, once this is added to the scores."""
+        if loss is not self.risk.loss:
+            self.risk = EmpiricalRisk(loss, self.y, self.weight)
         sums = packed_rounds(members, [step], len(members)) if _is_dense(self.X) else None
         if sums is None:
             self.scores += step * outputs(members, self.X)
@@ -167,7 +200,7 @@ def _is_dense(X: Any) -> bool:
 
 def _predict(member: Any, X: Any) -> Any:
     if is_tree(member) and isinstance(X, np.ndarray):
-        return member.predict(X, check_input=False)  # X is what a tree stores
+        return member.predict(np.asarray(X, dtype=np.float32), check_input=False)
     if sp.issparse(X) and getattr(member, "_reads_single_precision", False):
         return member.tree_.predict(X)  # a binned tree, which is fitted to dense data only
     return predict_validated(member, X)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
@@ -17,6 +18,7 @@ class RealTargets:
     """Targets that are numbers."""
 
     loss_: Any
+    n_features_in_: int
     _raw: Callable[[MatrixLike], np.ndarray]
     _staged_raw: Callable[[MatrixLike], Iterator[np.ndarray]]
 
@@ -31,6 +33,15 @@ class RealTargets:
 
     def _decode(self, y, description):
         return y
+
+    def _check_kept(self, y):
+        """Whether the targets of positive weight can be fitted."""
+
+    def _dummy_init(self, start):
+        """The constant prediction for the constant score that the rounds start from."""
+        mean = np.asarray(self.loss_.inverse_link(np.asarray(start)))
+        dummy = DummyRegressor(strategy="constant", constant=mean)
+        return dummy.fit(np.zeros((1, self.n_features_in_)), [float(mean)])
 
     def _predict_init(self, init, loss, X):
         return np.ravel(init.predict(X))
@@ -73,6 +84,7 @@ class ClassTargets:
 
     classes_: np.ndarray
     loss_: Any
+    n_features_in_: int
     _raw: Callable[[MatrixLike], np.ndarray]
     _staged_raw: Callable[[MatrixLike], Iterator[np.ndarray]]
 
@@ -95,11 +107,25 @@ class ClassTargets:
         classes = description["classes_"]
         return classes[(y > 0).astype(int) if len(classes) == 2 else y]
 
-    def _predict_init(self, init, loss, X):
-        if not hasattr(init, "predict_proba"):
+    def _check_kept(self, y):
+        """Whether the targets of positive weight can be fitted."""
+        if (y == y[0]).all():
             raise ValueError(
-                f"init must have the method predict_proba; {type(init).__name__} does not."
+                "y contains 1 class after sample_weight trimmed classes with zero weights, while a "
+                "minimum of 2 classes are required."
             )
+
+    def _dummy_init(self, start):
+        """The constant prediction for the constant scores that the rounds start from."""
+        X = np.zeros((len(self.classes_), self.n_features_in_))
+        u = np.asarray(start, dtype=float)[None]
+        if not self.loss_.probability:
+            dummy = DummyClassifier(strategy="constant", constant=self._decide(u)[0])
+            return dummy.fit(X, self.classes_)
+        shares = self.loss_.class_probabilities(u)[0]
+        return DummyClassifier(strategy="prior").fit(X, self.classes_, sample_weight=shares)
+
+    def _predict_init(self, init, loss, X):
         if not loss.probability:
             raise ValueError(
                 f"init: {type(loss).__name__} gives no probabilities, so the scores cannot start "

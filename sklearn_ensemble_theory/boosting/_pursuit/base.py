@@ -11,7 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
+from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    fit_context,
+)
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
@@ -20,6 +26,7 @@ from sklearn_ensemble_theory.boosting._core.column_dictionary import (
     coefficients_in_units,
 )
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import (
     held_out_squares,
     orthogonal_pursuit_on_gram,
@@ -27,7 +34,7 @@ from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import (
 )
 
 
-class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
+class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin, BaseEstimator):
     """`fit` of :class:`MatchingPursuitRegressor`."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -41,6 +48,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         "cv": ["cv_object"],
         "fit_intercept": ["boolean"],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -76,6 +84,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
                 "learning_rate must be 1 for variant='orthogonal', whose rounds end with least "
                 f"squares; got {self.learning_rate!r}."
             )
+        given = X
         X, y = validate_data(
             self,
             X,
@@ -88,7 +97,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         kept = rows_of_positive_weight(sample_weight, X)
-        limits, errors, splits = None, None, None
+        limits, errors, splits, train = None, None, None, None
         if self.early_stopping == "cv":
             splits = splits_of_rows(self.cv, X, Y, kept.rows)
         X, Y = kept.take(X, Y)
@@ -99,8 +108,31 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             train, held = self._set_aside(len(Y))
             limits, errors = self._held_out_paths(X, Y, weight, [(train, held)])
             X, Y, weight = X[train], Y[train], weight[train] / weight[train].sum()
-        dictionary, target, paths = self._paths(X, Y, weight, limits)
-        self._set_paths(dictionary, target, paths, y.ndim == 1, errors)
+
+        def attributes(found):
+            dictionary, target, paths = found
+            return self._attributes_of(dictionary, target, paths, y.ndim == 1, errors)
+
+        reports = RoundReports(
+            self,
+            self.n_iterations,
+            Y.shape[1],
+            data=lambda: rows_for_callbacks(given, y, kept, sample_weight is not None, train),
+            attributes=attributes,
+        )
+        found = self._paths(X, Y, weight, limits, reports)
+        paths = found[-1]
+        reports.finish(", ".join(dict.fromkeys(path.stop_reason for path in paths)), lambda: found)
+        n_skipped = sum(len(path.skipped) for path in paths)
+        if n_skipped:
+            warnings.warn(
+                f"{n_skipped} columns were skipped because they are nearly linear combinations of "
+                "the active ones; skipped_ lists them.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.__dict__.pop("validation_path_", None)
+        vars(self).update(attributes(found))
         return self
 
     def _set_aside(self, n):
@@ -114,7 +146,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         order = check_random_state(self.random_state).permutation(n)
         return np.sort(order[count:]), np.sort(order[:count])
 
-    def _paths(self, X, Y, weight, limits=None):
+    def _paths(self, X, Y, weight, limits=None, reports=None):
         """The dictionary, the scales of the targets and the path of each."""
         dictionary = ColumnDictionary(X, weight, self.fit_intercept)
         rows = GramRows(dictionary, self.n_iterations)
@@ -123,15 +155,26 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         scaled = target(Y)
         correlations = dictionary.products(scaled.T)
         squares = weight @ scaled**2
-        paths = [self._path(rows, c, float(square)) for c, square in zip(correlations, squares)]
+        end_round = None
+        if reports is not None and not reports.is_silent:
+
+            def end_round(residual, so_far):
+                return reports.end_round(
+                    so_far=lambda: (dictionary, target, [so_far()]), residual=residual
+                )
+
+        paths = [
+            self._path(rows, c, float(square), end_round)
+            for c, square in zip(correlations, squares)
+        ]
         if limits is not None:
             paths = [path.first_rounds(limit) for path, limit in zip(paths, limits)]
         return dictionary, target, paths
 
-    def _path(self, rows, correlations, square):
+    def _path(self, rows, correlations, square, end_round):
         if self.variant == "orthogonal":
             return orthogonal_pursuit_on_gram(
-                rows, correlations, square, self.n_iterations, self.tol
+                rows, correlations, square, self.n_iterations, self.tol, end_round=end_round
             )
         return pursuit_on_gram(
             rows,
@@ -141,6 +184,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
             learning_rate=self.learning_rate,
             weakness=self._weakness(),
             tol=self.tol,
+            end_round=end_round,
         )
 
     def _weakness(self):
@@ -168,8 +212,8 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         limits = [int(np.argmin(path)) for path in means]
         return limits, [TargetScale(0.0, u).squares_in_units(m) for u, m in zip(units, means)]
 
-    def _set_paths(self, dictionary, target, paths, single, errors):
-        """Set everything that is learned; single targets without the axis of targets."""
+    def _attributes_of(self, dictionary, target, paths, single, errors):
+        """The fitted attributes of the paths; single targets without the axis of targets."""
         d, scale = dictionary.d, target.scale
         normalised = scale[:, None] * np.array([path.coefficients(d) for path in paths])
         coef = coefficients_in_units(normalised, dictionary.scale)
@@ -177,33 +221,29 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, BaseEstimator):
         def each(values):
             return values[0] if single else values
 
-        n_skipped = sum(len(path.skipped) for path in paths)
-        if n_skipped:
-            warnings.warn(
-                f"{n_skipped} columns were skipped because they are nearly linear combinations of "
-                "the active ones; skipped_ lists them.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        self.column_offset_, self.column_scale_ = dictionary.offset, dictionary.scale
-        self.intercept_ = each(target.mean - coef @ dictionary.offset)
-        self.n_iter_ = each(np.array([len(path.chosen) for path in paths]))
-        self.n_iter_ = int(self.n_iter_) if single else self.n_iter_
-        self.selected_ = each([path.chosen for path in paths])
-        self.active_ = each([_distinct(path.chosen) for path in paths])
-        self.skipped_ = each([path.skipped for path in paths])
-        self.residual_norms_ = each([s * np.sqrt(p.squares) for s, p in zip(scale, paths)])
-        self.gauge_ = each(np.abs(normalised).sum(axis=1))
-        self.stop_reason_ = each([path.stop_reason for path in paths])
-        # The path as plain arrays: rounds' steps, or the orthogonal coefficients one after another.
-        self._steps = [
-            s * (np.concatenate(p.coefs) if p.coefs else p.steps) for s, p in zip(scale, paths)
-        ]
-        self._target_means = target.mean
-        self.__dict__.pop("validation_path_", None)
+        n_rounds = [len(path.chosen) for path in paths]
+        found = {
+            "column_offset_": dictionary.offset,
+            "column_scale_": dictionary.scale,
+            "intercept_": each(target.mean - coef @ dictionary.offset),
+            "n_iter_": n_rounds[0] if single else np.array(n_rounds),
+            "selected_": each([path.chosen for path in paths]),
+            "active_": each([_distinct(path.chosen) for path in paths]),
+            "skipped_": each([path.skipped for path in paths]),
+            "residual_norms_": each([s * np.sqrt(p.squares) for s, p in zip(scale, paths)]),
+            "gauge_": each(np.abs(normalised).sum(axis=1)),
+            "stop_reason_": each([path.stop_reason for path in paths]),
+            # The path as plain arrays: rounds' steps, or the orthogonal coefficients one after
+            # another.
+            "_steps": [
+                s * (np.concatenate(p.coefs) if p.coefs else p.steps) for s, p in zip(scale, paths)
+            ],
+            "_target_means": target.mean,
+            "coef_": each(coef),
+        }
         if errors is not None:
-            self.validation_path_ = each(errors)
-        self.coef_ = each(coef)
+            found["validation_path_"] = each(errors)
+        return found
 
 
 def _distinct(chosen):

@@ -59,6 +59,11 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         Whether to centre the columns and y at their weighted means.
     random_state : int, RandomState instance or None, default=None
         Seed of the draw of the rows that `early_stopping=True` holds out.
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
+        score on the rows fitted after each round, and for several targets at the end of the fit
+        only. The rounds of held-out paths are silent.
 
     Attributes
     ----------
@@ -80,8 +85,8 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
     gauge_ : float or ndarray of shape (n_targets,)
         The l1 norm of the coefficients of the normalised columns, in units of y.
     stop_reason_ : str or list of str
-        "n_iterations", "tol", "exhausted" (no column is correlated with the residuals any more) or
-        "early_stopping".
+        "n_iterations", "tol", "exhausted" (no column is correlated with the residuals any more),
+        "early_stopping" or "callback".
     validation_path_ : ndarray of shape (n_rounds + 1,), or list of them
         Mean squared error on the rows held out, after 0, 1, ... rounds; with `early_stopping`.
     column_offset_, column_scale_ : ndarrays of shape (n_features,)
@@ -145,6 +150,7 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         cv: CVLike | None = 5,
         fit_intercept: bool = True,
         random_state: RandomStateLike = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.n_iterations = n_iterations
         self.variant = variant
@@ -156,6 +162,7 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         self.cv = cv
         self.fit_intercept = fit_intercept
         self.random_state = random_state
+        self.verbose = verbose
 
     @property
     def coef_path_(self) -> np.ndarray | list[np.ndarray]:

@@ -8,6 +8,7 @@ written again for speed: a round there costs O(n d), here it adds one row of the
 d correlations.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ class PursuitPath(NamedTuple):
         Mean squared residual after 0, 1, ..., T rounds.
     skipped : int array
         Columns that were skipped because they depend linearly on the active ones.
-    stop_reason : {"n_iterations", "tol", "exhausted"}
+    stop_reason : {"n_iterations", "tol", "exhausted", "callback"}
     """
 
     chosen: np.ndarray
@@ -77,6 +78,9 @@ class PursuitPath(NamedTuple):
         return np.bincount(self.chosen, self.steps, d)
 
 
+EndRound = Callable[[float, Callable[[], PursuitPath]], bool]
+
+
 def pursuit_on_gram(
     rows: GramRows,
     correlations: np.ndarray,
@@ -86,6 +90,7 @@ def pursuit_on_gram(
     learning_rate: float = 1.0,
     weakness: float = 1.0,
     tol: float = 0.0,
+    end_round: EndRound | None = None,
 ) -> PursuitPath:
     """Plain and weak matching pursuit.
 
@@ -104,6 +109,9 @@ def pursuit_on_gram(
         a new one.
     tol : float
         Ends when the residual's norm has fallen to this share of y's.
+    end_round : callable, default=None
+        ``end_round(residual, so_far)`` after each round, with the share of the norm of y that
+        is left, and a function that returns the path until then; True ends the path.
 
     Returns
     -------
@@ -114,9 +122,21 @@ def pursuit_on_gram(
     target = tol**2 * square
     chosen: list[int] = []
     active: list[int] = []
-    steps, squares = [], [square]
+    steps: list[float] = []
+    squares = [square]
     is_active = np.zeros(len(c), dtype=bool)
     reason = "n_iterations"
+
+    def so_far() -> PursuitPath:
+        return PursuitPath(
+            np.array(chosen, dtype=np.intp),
+            np.array(steps, dtype=float),
+            [],
+            np.array(squares),
+            np.array([], dtype=np.intp),
+            reason,
+        )
+
     item, views, decrease = c.item, rows.views, (2 - learning_rate) / learning_rate
     for _ in range(n_rounds):
         if tol > 0 and square <= target:
@@ -142,20 +162,22 @@ def pursuit_on_gram(
         chosen.append(k)
         steps.append(b)
         squares.append(square)
+        if end_round is not None and end_round(_share_left(squares), so_far):
+            reason = "callback"
+            break
     if reason == "n_iterations" and tol > 0 and square <= target:
         reason = "tol"
-    return PursuitPath(
-        np.array(chosen, dtype=np.intp),
-        np.array(steps, dtype=float),
-        [],
-        np.array(squares),
-        np.array([], dtype=np.intp),
-        reason,
-    )
+    return so_far()
 
 
 def orthogonal_pursuit_on_gram(
-    rows: GramRows, correlations: np.ndarray, square: float, n_rounds: int, tol: float = 0.0
+    rows: GramRows,
+    correlations: np.ndarray,
+    square: float,
+    n_rounds: int,
+    tol: float = 0.0,
+    *,
+    end_round: EndRound | None = None,
 ) -> PursuitPath:
     """Orthogonal matching pursuit: least squares over all columns chosen so far.
 
@@ -172,8 +194,21 @@ def orthogonal_pursuit_on_gram(
     available = np.ones(d, dtype=bool)
     c = correlations.copy()
     chosen: list[int] = []
-    coefs, squares, skipped = [], [square], []
+    coefs: list[np.ndarray] = []
+    skipped: list[int] = []
+    squares = [square]
     reason = "n_iterations"
+
+    def so_far() -> PursuitPath:
+        return PursuitPath(
+            np.array(chosen, dtype=np.intp),
+            np.array([]),
+            list(coefs),
+            np.array(squares),
+            np.array(skipped, dtype=np.intp),
+            reason,
+        )
+
     while len(chosen) < n_rounds:
         if tol > 0 and square <= target:
             reason = "tol"
@@ -209,16 +244,17 @@ def orthogonal_pursuit_on_gram(
         c = np.where(available, correlations - beta @ gram[:t], 0.0)
         coefs.append(beta)
         squares.append(square)
+        if end_round is not None and end_round(_share_left(squares), so_far):
+            reason = "callback"
+            break
     if reason == "n_iterations" and tol > 0 and square <= target:
         reason = "tol"
-    return PursuitPath(
-        np.array(chosen, dtype=np.intp),
-        np.array([]),
-        coefs,
-        np.array(squares),
-        np.array(skipped, dtype=np.intp),
-        reason,
-    )
+    return so_far()
+
+
+def _share_left(squares):
+    """The norm of the residual as a share of that of y."""
+    return float(np.sqrt(squares[-1] / squares[0])) if squares[0] > 0 else 0.0
 
 
 def _solve(L, b, trans="N"):

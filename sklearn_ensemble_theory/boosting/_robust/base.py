@@ -1,7 +1,7 @@
 """The fit of boosting for noisy labels: one loop for two classes, one against the rest for more."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self
@@ -22,11 +22,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from sklearn_ensemble_theory._compat import HasMethods, Interval, fit_context
+from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    fit_context,
+)
 from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds
+from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._core.weak_classifiers import WeakClassifiersMixin
 from sklearn_ensemble_theory.boosting._robust.candidates import vote_rounds
 from sklearn_ensemble_theory.boosting._robust.moves import ALL, BinaryVotes, Move, signs_of
@@ -68,6 +74,12 @@ class HeldOutRows(NamedTuple):
         return float(self.rows.weight[signs_of(self.scores) != self.rows.signs].sum())
 
 
+def by_class(values: Iterable) -> Any:
+    """The value of the only problem, or the list of those of all classes."""
+    values = list(values)
+    return values[0] if len(values) == 1 else values
+
+
 def _refuse_probabilities(model: Any) -> NoReturn:
     name = type(model).__name__
     raise AttributeError(
@@ -77,7 +89,12 @@ def _refuse_probabilities(model: Any) -> NoReturn:
 
 
 class BaseRobustBoosting(
-    WeakClassifiersMixin, ClassifierMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+    WeakClassifiersMixin,
+    ClassifierMixin,
+    CallbackSupportMixin,
+    MetaEstimatorMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
@@ -86,6 +103,7 @@ class BaseRobustBoosting(
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     # Whether the decision function is the mean of the votes instead of their weighted sum.
@@ -139,8 +157,9 @@ class BaseRobustBoosting(
         """
         self._check_parameters()
         routed = self._routed(fit_params)
-        estimator = self._weak_classifier()
+        estimator = self._boosted_learner()
         self._check_estimator(estimator)
+        given = X
         X, y = validate_data(self, X, y, **self._data_checks())
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
@@ -153,13 +172,36 @@ class BaseRobustBoosting(
             problems = [BinaryRows(X, one.astype(np.intp), weight, REST_AND_ONE) for one in ones]
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=(len(problems), 2))
+
+        def data() -> dict:
+            # With more than two classes each of them holds out its own rows.
+            alone = len(problems) == 1 and self.n_iter_no_change is not None
+            part = self._split(problems[0].codes, int(seeds[0, 1]))[0] if alone else None
+            return rows_for_callbacks(given, y, kept, sample_weight is not None, part)
+
+        def attributes(fitted: list[BinaryVotes]) -> dict:
+            return {
+                "classes_": classes,
+                "n_classes_": len(classes),
+                "estimator_": estimator,
+                **self._vote_attributes(fitted),
+            }
+
+        reports = RoundReports(
+            self, self.n_estimators, len(problems), data=data, attributes=attributes
+        )
         fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(self._fit_binary)(rows, splits, routed, pair)
+            delayed(self._fit_binary)(rows, splits, routed, pair, reports)
             for rows, pair in zip(problems, seeds)
         )
+        fitted = list(fitted)
+        reports.finish(
+            ", ".join(dict.fromkeys(votes.stop_reason for votes in fitted)), lambda: fitted
+        )
         # Everything has been fitted: from here on nothing fails.
-        self.classes_, self.n_classes_, self.estimator_ = classes, len(classes), estimator
-        self._set_votes(list(fitted))
+        for name in ("validation_errors_", "cv_potentials_"):
+            vars(self).pop(name, None)
+        vars(self).update(attributes(fitted))
         return self
 
     def _check_estimator(self, estimator: Any) -> None:
@@ -170,26 +212,31 @@ class BaseRobustBoosting(
             raise ValueError(f"estimator must be a classifier; {name} is a regressor.")
 
     def _fit_binary(
-        self, rows: BinaryRows, splits: list | None, routed: dict, seeds: np.ndarray
+        self,
+        rows: BinaryRows,
+        splits: list | None,
+        routed: dict,
+        seeds: np.ndarray,
+        reports: RoundReports,
     ) -> BinaryVotes:
         """Boost for two classes."""
         options = CloneOptions(random_state=int(seeds[0]), fit_params=routed)
         setting = self._setting(rows, options, splits)
         train, held_out = rows, None
         if self.n_iter_no_change is not None:
-            train, test = self._split(rows, int(seeds[1]))
+            train, test = map(rows.take, self._split(rows.codes, int(seeds[1])))
             held_out = HeldOutRows(test, np.zeros(len(test.codes)))
-        return self._boosted(train, options, setting, held_out)
+        return self._boosted(train, options, setting, held_out, reports)
 
-    def _split(self, rows: BinaryRows, seed: int) -> tuple[BinaryRows, BinaryRows]:
+    def _split(self, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The rows to fit and the rows that decide when to stop."""
         train, test = train_test_split(
-            np.arange(len(rows.codes)),
+            np.arange(len(codes)),
             test_size=self.validation_fraction,
             random_state=seed,
-            stratify=rows.codes if np.bincount(rows.codes, minlength=2).min() > 1 else None,
+            stratify=codes if np.bincount(codes, minlength=2).min() > 1 else None,
         )
-        return rows.take(np.sort(train)), rows.take(np.sort(test))
+        return np.sort(train), np.sort(test)
 
     def _boosted(
         self,
@@ -197,6 +244,7 @@ class BaseRobustBoosting(
         options: CloneOptions,
         setting: Any,
         held_out: HeldOutRows | None = None,
+        reports: RoundReports | None = None,
     ) -> BinaryVotes:
         """The rounds until there are enough, the learner ends the loop, or errors stay."""
         rounds, votes = self._wired(rows, options, setting)
@@ -208,9 +256,15 @@ class BaseRobustBoosting(
             votes.risks.append(record.risk)
             if record.details is not None:
                 votes.smoothness = max(votes.smoothness, record.details)
+            figures = {"edge": record.predictor.edge, "potential": record.risk}
             if held_out is not None:
                 error = held_out.error_after(votes, record.predictor, record.step)
                 votes.held_out_errors.append(error)
+                figures["validation error"] = error
+            if reports is not None and reports.end_round(so_far=lambda: [votes], **figures):
+                votes.stop_reason = "callback"
+                break
+            if held_out is not None:
                 best = int(np.argmin(votes.held_out_errors)) + 1
                 if len(votes.moves) - best >= self.n_iter_no_change:
                     votes.stop_reason = "early stopping"
@@ -229,7 +283,7 @@ class BaseRobustBoosting(
         learner: Any = rounds.learner
         found = learner.rounds.best(None, rows.weight) if learner.rounds.is_exact else None
         if found is None:
-            name = type(self._weak_classifier()).__name__
+            name = type(self._boosted_learner()).__name__
             raise ValueError(
                 f"estimator: in the first round {name} is as bad as or worse than random "
                 "guessing, so there is nothing to boost."
@@ -239,25 +293,23 @@ class BaseRobustBoosting(
         votes.gains.append(0.0)
         votes.risks.append(rounds.risk.at(rounds.u).value)
 
-    def _set_votes(self, fitted: list[BinaryVotes]) -> None:
-        """Set the attributes of the rounds: those of two classes, or a list of each class."""
-
-        def by_class(values: list) -> Any:
-            return values[0] if len(values) == 1 else values
-
-        self._votes = fitted
-        self.estimators_ = by_class([votes.members for votes in fitted])
-        self.moves_ = by_class([np.array([m.kind for m in v.moves]) for v in fitted])
-        self.steps_ = by_class([np.array(votes.steps) for votes in fitted])
-        self.edges_ = by_class([np.array([m.edge for m in v.moves]) for v in fitted])
-        self.densities_ = by_class([np.array([m.density for m in v.moves]) for v in fitted])
-        self.gains_ = by_class([np.array(votes.gains) for votes in fitted])
-        self.train_scores_ = by_class([np.array(votes.risks) for votes in fitted])
-        self.n_estimators_ = by_class([len(votes.moves) for votes in fitted])
-        self.stop_reason_ = by_class([v.stop_reason for v in fitted]) if fitted else "one class"
-        self.__dict__.pop("validation_errors_", None)
+    def _vote_attributes(self, fitted: list[BinaryVotes]) -> dict:
+        """The attributes of the rounds: those of two classes, or a list of each class."""
+        found = {
+            "_votes": [votes.copy() for votes in fitted],
+            "estimators_": by_class(votes.members for votes in fitted),
+            "moves_": by_class(np.array([m.kind for m in v.moves]) for v in fitted),
+            "steps_": by_class(np.array(votes.steps) for votes in fitted),
+            "edges_": by_class(np.array([m.edge for m in v.moves]) for v in fitted),
+            "densities_": by_class(np.array([m.density for m in v.moves]) for v in fitted),
+            "gains_": by_class(np.array(votes.gains) for votes in fitted),
+            "train_scores_": by_class(np.array(votes.risks) for votes in fitted),
+            "n_estimators_": by_class(len(votes.moves) for votes in fitted),
+            "stop_reason_": by_class(v.stop_reason for v in fitted) if fitted else "one class",
+        }
         if self.n_iter_no_change is not None:
-            self.validation_errors_ = by_class([np.array(v.held_out_errors) for v in fitted])
+            found["validation_errors_"] = by_class(np.array(v.held_out_errors) for v in fitted)
+        return found
 
     # --- predictions ------------------------------------------------------------------------
 
@@ -350,4 +402,4 @@ class BaseRobustBoosting(
 
 def make_rounds(model: BaseRobustBoosting, rows: BinaryRows, options: CloneOptions) -> Any:
     """The rounds of the model's weak learner over the rows."""
-    return vote_rounds(model._weak_classifier(), rows.X, rows.weight, rows.task, options)
+    return vote_rounds(model._boosted_learner(), rows.X, rows.weight, rows.task, options)

@@ -12,6 +12,7 @@ from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._robust.base import (
     BaseRobustBoosting,
     BinaryRows,
+    by_class,
     make_rounds,
 )
 from sklearn_ensemble_theory.boosting._robust.candidates import (
@@ -62,6 +63,12 @@ class SmoothBoostClassifier(BaseRobustBoosting):
     random_state : int, RandomState instance or None, default=None
         Seed of the weak learners that have a `random_state`, and of the rows held out.
 
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
+        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
+        classes, which are fitted one after another, at the end of the fit only.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -94,7 +101,7 @@ class SmoothBoostClassifier(BaseRobustBoosting):
         The potential after each round.
     validation_errors_ : ndarray
         The error on the rows held out after each round; only with `n_iter_no_change`.
-    stop_reason_ : {"n_estimators", "density", "no edge", "early stopping", "one class"}
+    stop_reason_ : {"n_estimators", "density", "no edge", "early stopping", "callback", "one class"}
         Why there were no more rounds. ``"density"``: the density fell below `kappa`. ``"no edge"``:
         the weak learner was no better than guessing.
     feature_importances_ : ndarray of shape (n_features,)
@@ -162,6 +169,7 @@ class SmoothBoostClassifier(BaseRobustBoosting):
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -171,6 +179,7 @@ class SmoothBoostClassifier(BaseRobustBoosting):
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _wired(
         self, rows: BinaryRows, options: CloneOptions, setting: Any
@@ -181,12 +190,13 @@ class SmoothBoostClassifier(BaseRobustBoosting):
         rounds = boost(risk, learner, step, np.zeros(len(rows.codes)))
         return rounds, BinaryVotes(rows.labels, math.inf, self._by_mean)
 
-    def _set_votes(self, fitted: list[BinaryVotes]) -> None:
-        super()._set_votes(fitted)
-        self.smoothness_ = max((votes.smoothness for votes in fitted), default=1.0)
+    def _vote_attributes(self, fitted: list[BinaryVotes]) -> dict:
+        found = super()._vote_attributes(fitted)
+        found["smoothness_"] = max((votes.smoothness for votes in fitted), default=1.0)
         least = [min(0.5, *(move.edge for move in votes.moves)) for votes in fitted]
         gammas = [self.gamma] * len(fitted) if isinstance(self.gamma, Real) else least
-        self.gamma_ = gammas[0] if len(gammas) == 1 else gammas
+        found["gamma_"] = by_class(gammas)
+        return found
 
 
 class AgnosticBoostClassifier(BaseRobustBoosting):
@@ -227,6 +237,12 @@ class AgnosticBoostClassifier(BaseRobustBoosting):
     random_state : int, RandomState instance or None, default=None
         Seed of the weak learners that have a `random_state`, and of the rows held out.
 
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
+        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
+        classes, which are fitted one after another, at the end of the fit only.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -255,7 +271,7 @@ class AgnosticBoostClassifier(BaseRobustBoosting):
         The potential after each round.
     validation_errors_ : ndarray
         The error on the rows held out after each round; only with `n_iter_no_change`.
-    stop_reason_ : {"n_estimators", "no gain", "early stopping", "one class"}
+    stop_reason_ : {"n_estimators", "no gain", "early stopping", "callback", "one class"}
         Why there were no more rounds.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the weak learners' importances, weighted by their coefficients.
@@ -325,6 +341,7 @@ class AgnosticBoostClassifier(BaseRobustBoosting):
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -334,6 +351,7 @@ class AgnosticBoostClassifier(BaseRobustBoosting):
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _wired(
         self, rows: BinaryRows, options: CloneOptions, setting: Any
@@ -341,7 +359,7 @@ class AgnosticBoostClassifier(BaseRobustBoosting):
         risk = PotentialRisk(rows.weight)
         weak = make_rounds(self, rows, options)
         if not weak.is_exact:
-            estimator = self._weak_classifier()
+            estimator = self._boosted_learner()
             weak = RelabelledRounds(estimator, rows, options, risk)
         learner = VotesOrOpposite(weak, rows.signs, self.tol)
         step = CorrelationStep(self.learning_rate)

@@ -13,6 +13,7 @@ from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._robust.base import (
     BaseRobustBoosting,
     BinaryRows,
+    by_class,
     make_rounds,
 )
 from sklearn_ensemble_theory.boosting._robust.candidates import VotesOfTheUnconfident
@@ -87,6 +88,12 @@ class MassartBoostClassifier(BaseRobustBoosting):
     random_state : int, RandomState instance or None, default=None
         Seed of the weak learners that have a `random_state`, and of the rows held out.
 
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
+        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
+        classes, which are fitted one after another, at the end of the fit only.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -123,7 +130,7 @@ class MassartBoostClassifier(BaseRobustBoosting):
         The potential after each round.
     validation_errors_ : ndarray
         The error on the rows held out after each round; only with `n_iter_no_change`.
-    stop_reason_ : {"n_estimators", "density", "no gain", "early stopping", "one class"}
+    stop_reason_ : {"n_estimators", "density", "no gain", "early stopping", "callback", "one class"}
         Why there were no more rounds. The guarantee below is for ``"density"``.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the weak learners' importances, weighted by their coefficients.
@@ -207,6 +214,7 @@ class MassartBoostClassifier(BaseRobustBoosting):
         validation_fraction: float = 0.1,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -220,6 +228,7 @@ class MassartBoostClassifier(BaseRobustBoosting):
         self.validation_fraction = validation_fraction
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _noise_rates(self) -> list[float]:
         """The noise rates to choose from."""
@@ -259,14 +268,10 @@ class MassartBoostClassifier(BaseRobustBoosting):
                 found[rate] += PotentialRisk(tested.weight).value(margins) / len(splits)
         return NoiseRate(min(rates, key=found.__getitem__), found)
 
-    def _set_votes(self, fitted: list[BinaryVotes]) -> None:
-        super()._set_votes(fitted)
-        only = len(fitted) == 1
-        rates = [votes.setting.value for votes in fitted]
-        thresholds = [votes.threshold for votes in fitted]
-        self.noise_rate_ = rates[0] if only else rates
-        self.confidence_threshold_ = thresholds[0] if only else thresholds
-        self.__dict__.pop("cv_potentials_", None)
+    def _vote_attributes(self, fitted: list[BinaryVotes]) -> dict:
+        found = super()._vote_attributes(fitted)
+        found["noise_rate_"] = by_class(votes.setting.value for votes in fitted)
+        found["confidence_threshold_"] = by_class(votes.threshold for votes in fitted)
         if self.noise_rate == "auto":
-            potentials = [votes.setting.cv_potentials for votes in fitted]
-            self.cv_potentials_ = potentials[0] if only else potentials
+            found["cv_potentials_"] = by_class(votes.setting.cv_potentials for votes in fitted)
+        return found

@@ -6,6 +6,7 @@ so that margins y G and scores G move in the same way.
 """
 
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,13 @@ class BinaryVotes:
         """Forget the rounds after the first `n_rounds`."""
         for kept in (self.moves, self.steps, self.gains, self.risks):
             del kept[n_rounds:]
+
+    def copy(self) -> "BinaryVotes":
+        """The rounds so far, to which later ones are not added."""
+        other = copy(self)
+        for name in ("moves", "steps", "gains", "risks", "held_out_errors"):
+            setattr(other, name, list(getattr(self, name)))
+        return other
 
     @property
     def members(self) -> list:

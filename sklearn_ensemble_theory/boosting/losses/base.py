@@ -63,6 +63,8 @@ class Loss(BaseEstimator):
     differentiable: bool = True
     is_quadratic: bool = False
     link_domain: tuple[float, float] = (-np.inf, np.inf)
+    # scikit-learn's gradient boosting reports this multiple of the risk.
+    _deviance_factor: float = 1.0
 
     def value(self, y: Array, u: Array) -> Array:
         """Return the loss of each row.
@@ -224,6 +226,25 @@ class Loss(BaseEstimator):
             The risk.
         """
         return float(np.average(self.value(y, u), weights=sample_weight))
+
+    def adapted(self, y: Array, u: Array, sample_weight: Array | None = None) -> Loss:
+        """Return the loss for a round that starts from the scores u.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        loss : Loss
+            The loss itself, except where a parameter follows the scores, as in `HuberLoss`.
+        """
+        return self
 
     def line_search(
         self,

@@ -49,6 +49,7 @@ class LogisticLoss(MarginLoss):
     lipschitz = 1.0
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    _deviance_factor = 2.0
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return -log_expit(y * u)

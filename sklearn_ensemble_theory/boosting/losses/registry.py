@@ -85,8 +85,9 @@ def make_loss(loss: Any, n_classes: int = 0) -> Loss:
         return found
     if n_classes > 2:
         raise ValueError(
-            f"loss={loss!r} is for two classes, but y has {n_classes} classes; use "
-            "loss='log_loss', or OneVsRestClassifier around this estimator."
+            f"loss={loss!r} is only suitable for a binary classification problem, with two "
+            f"classes, but y has {n_classes} classes; use loss='log_loss', or OneVsRestClassifier "
+            "around this estimator."
         )
     if found is None:
         raise ValueError(f"loss={loss!r} is not one of {sorted(loss_names(target))}.")

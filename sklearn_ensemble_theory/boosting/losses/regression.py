@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from numbers import Real
 from typing import Any
 
@@ -49,6 +50,7 @@ class SquaredLoss(Loss):
 
     smoothness = 1.0
     is_quadratic = True
+    _deviance_factor = 2.0
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return 0.5 * (y - u) ** 2
@@ -182,16 +184,52 @@ class HuberLoss(Loss):
     ----------
     delta : float, default=1.0
         Residual, in units of y, at which the square turns into a line.
+    quantile : float, default=None
+        If given, gradient boosting sets delta before every round to this quantile of the absolute
+        residuals, and starts from the median (Friedman 2001, algorithm 4).
     """
 
     smoothness = 1.0
 
-    def __init__(self, delta: float = 1.0) -> None:
+    def __init__(self, delta: float = 1.0, quantile: float | None = None) -> None:
         self.delta = delta
+        self.quantile = quantile
 
     def check_target(self, y: np.ndarray) -> None:
         if not (isinstance(self.delta, Real) and 0 < self.delta < np.inf):
             raise ValueError(f"delta must be a positive number, got {self.delta!r}.")
+        q = self.quantile
+        if q is not None and not (isinstance(q, Real) and 0 < q < 1):
+            raise ValueError(f"quantile must be strictly between 0 and 1, got {self.quantile!r}.")
+
+    def adapted(
+        self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> HuberLoss:
+        """Return the loss for a round that starts from the scores u.
+
+        Parameters
+        ----------
+        y, u : ndarray of shape (n,)
+            Targets and scores.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        loss : HuberLoss
+            With the delta of `quantile`; the loss itself without it.
+        """
+        if self.quantile is None:
+            return self
+        found = copy(self)
+        found.delta = lower_quantile(np.abs(y - u), self.quantile, sample_weight)
+        return found
+
+    def initial_scores(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, n_classes: int
+    ) -> Any:
+        loss = self if self.quantile is None else AbsoluteLoss()
+        return loss.optimal_constant(y, sample_weight)
 
     @property
     def lipschitz(self) -> float:  # type: ignore[override]
@@ -222,6 +260,19 @@ class HuberLoss(Loss):
 
     def _compiled(self) -> CompiledLoss:
         return huber_loops(float(self.delta))
+
+
+def lower_quantile(values: Array, q: float, weight: Array | None) -> float:
+    """The smallest value at or below which there is a share q of the weight. O(n log n)."""
+    n = len(values)
+    slack = 1e-12  # q * n is not exact
+    if weight is None or weight.min() == weight.max():
+        place = min(max(int(np.ceil(q * n * (1 - slack))), 1), n) - 1
+        return float(np.partition(values, place)[place])
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weight[order])
+    place = min(int(np.searchsorted(below, q * below[-1] * (1 - slack))), n - 1)
+    return float(values[order[place]])
 
 
 class PoissonLoss(Loss):

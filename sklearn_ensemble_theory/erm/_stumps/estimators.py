@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,11 +26,17 @@ from sklearn_ensemble_theory.erm._stumps.rounds import (
     stump_rounds,
 )
 from sklearn_ensemble_theory.erm._stumps.split_search import Split
+from sklearn_ensemble_theory.erm._stumps.stump_trees import (
+    StumpTree,
+    gini,
+    sides_of,
+    sides_of_targets,
+)
 
 MAX_BINS = 2**16 - 1
 
 
-class _Stump(BaseEstimator):
+class _Stump(StumpTree, BaseEstimator):
     """Base of the two stumps: the parameter, and the side of a row."""
 
     _parameter_constraints: ClassVar[dict] = {
@@ -126,6 +133,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     (2.5, 0.0)
     """
 
+    _sklearn_class = DecisionTreeClassifier
     left_class_: int
     right_class_: int
     left_proba_: np.ndarray
@@ -140,6 +148,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         sides: tuple[int, int],
         shares: Sequence[np.ndarray],
         error: float,
+        sides_of_rows: np.ndarray,
     ) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
@@ -155,6 +164,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
             left_proba_=shares[0],
             right_proba_=shares[1],
             training_error_=error,
+            _sides=sides_of_rows,
         )
         return stump
 
@@ -196,6 +206,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
                     (left, right),
                     shares,
                     float(weight[chosen != codes].sum()),
+                    sides_of(on_left, float(weight[on_left].sum())),
                 )
             )
             | {"max_bins": self.max_bins}
@@ -217,6 +228,16 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         """
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
+
+    def _leaf_values(self) -> np.ndarray:
+        values = np.stack([self.left_proba_, self.right_proba_])
+        for shares, chosen in zip(values, (self.left_class_, self.right_class_)):
+            if shares.argmax() != chosen:  # a tie up to rounding
+                shares[chosen] = np.nextafter(shares.max(), 2.0)
+        return values
+
+    def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return gini(np.vstack([weights @ values, values]))
 
     def _predict_codes(self, X: np.ndarray) -> np.ndarray:
         return np.where(self._left_of(X), self.left_class_, self.right_class_)
@@ -304,6 +325,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     (2.5, 0.0, 4.0)
     """
 
+    _sklearn_class = DecisionTreeRegressor
     left_value_: Any
     right_value_: Any
 
@@ -347,6 +369,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         split, left, right = rounds.search(y, weight)
         found = self._of_values(X.shape[1], split, left, right)
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
+        self._sides = sides_of_targets(self._left_of(X), y, weight)
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -371,6 +394,14 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         if np.ndim(self.left_value_):
             return np.where(left[:, None], self.left_value_, self.right_value_)
         return two_valued(left, self.left_value_, self.right_value_)
+
+    def _leaf_values(self) -> np.ndarray:
+        return np.array([[self.left_value_], [self.right_value_]])
+
+    def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        within = self._sides[:, 2]
+        gap = values[0, 0] - values[1, 0]
+        return np.array([weights @ within + weights[0] * weights[1] * gap**2, *within])
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task

@@ -31,6 +31,7 @@ from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     ZeroOne,
 )
 from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex, Split
+from sklearn_ensemble_theory.erm._stumps.stump_trees import sides_of
 
 
 class StumpClasses(NamedTuple):
@@ -282,12 +283,18 @@ class ErrorObjective(ClassObjective):
             (left, right),
             self.shares(weight, on_left, split),
             inner(weight, ~correct),
+            sides_of(on_left, self.left_weight(weight, on_left, split)),
         )
         return stump, two_valued(correct, self.right, self.wrong)
 
     def correct(self, on_left: np.ndarray, left: int, right: int) -> np.ndarray:
         """Which rows are classified correctly."""
         return np.where(on_left, self.codes == left, self.codes == right)
+
+    def left_weight(self, weight: np.ndarray, on_left: Any, split: Split) -> float:
+        """The share of the weight on the left, from the masses of the classes."""
+        left = split.left.sum()
+        return float(left / (left + np.maximum(split.right, 0.0).sum()))
 
     def shares(self, weight: np.ndarray, on_left: Any, split: Split) -> list:
         """The classes' shares of the weight on each side."""
@@ -319,6 +326,7 @@ class TwoClassErrorObjective(ErrorObjective):
         if not index.by_sides:
             return super().member(index, weight, split, left, right)
         # The masses of the classes are known, so no pass over the rows is needed for them.
+        on_left = index.is_left(split)
         stump = self.classifier._of_labels(
             self.classes,
             index.p,
@@ -326,14 +334,18 @@ class TwoClassErrorObjective(ErrorObjective):
             (left, right),
             ErrorObjective.shares(self, weight, None, split),
             float(split.left[1 - left] + split.right[1 - right]),
+            sides_of(on_left, ErrorObjective.left_weight(self, weight, on_left, split)),
         )
-        correct = self.correct(index.is_left(split), left, right)
+        correct = self.correct(on_left, left, right)
         return stump, correct.astype(np.int8) * np.int8(2) - np.int8(1)
 
     def correct(self, on_left: np.ndarray, left: int, right: int) -> np.ndarray:
         if left == right:
             return super().correct(on_left, left, right)
         return np.equal(on_left, self.second if left else ~self.second)
+
+    def left_weight(self, weight: np.ndarray, on_left: Any, split: Split) -> float:
+        return min(inner(weight, on_left), 1.0)
 
     def shares(self, weight: np.ndarray, on_left: Any, split: Split) -> list:
         left = inner(weight, on_left)

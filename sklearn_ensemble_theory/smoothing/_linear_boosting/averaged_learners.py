@@ -199,6 +199,8 @@ class FittedAverage:
 class AveragePredictor:
     """constant + the average of fitted learners, with one column for each time."""
 
+    is_centred = False
+
     def __init__(self, fitted: FittedAverage, constant: float):
         self.fitted, self.constant = fitted, constant
 
@@ -267,6 +269,8 @@ def run_rounds(
 
 class RoundsPredictor:
     """constant + learning_rate times the sum of the first m learners, for each m in `rounds`."""
+
+    is_centred = False
 
     def __init__(
         self,

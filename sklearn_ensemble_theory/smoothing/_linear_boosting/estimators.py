@@ -22,12 +22,12 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
-    TIME_CRITERIA,
     BoostingSpec,
     TimeChoice,
     fit_boosting,
     weight_keyword,
 )
+from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import TIME_CRITERIA
 from sklearn_ensemble_theory.smoothing._linear_boosting.evaluation import (
     PathEvaluationMixin,
     checked_times,
@@ -65,7 +65,8 @@ class LinearL2BoostingRegressor(
         Trees, the lasso and estimators that choose their parameters from y are not linear; `fit`
         raises an error for them. `None` is ``SmoothingSplineRegressor(df=5)``.
     learning_rate : float in [0, 1], default=0.0
-        0 is the limit of small learning rates. Otherwise, floor(time / learning_rate) rounds.
+        0 is the limit of small learning rates; not with `coordinates="best"`. Otherwise,
+        floor(time / learning_rate) rounds.
     time : float or {"gcv", "loo", "aicc", "bic", "gmdl", "discrepancy", "cv"}, default="gcv"
         When to stop; 0 gives the initial constant. A criterion is evaluated at all `times_` and
         minimised. `"loo"`: mean squared deleted residual r_i / (1 - h_i), with h the diagonal of
@@ -79,10 +80,14 @@ class LinearL2BoostingRegressor(
         drawn without replacement. With `learning_rate` = 0, the limit, in which the learner is the
         average over the subsets: over all of them when there are at most `n_subsamples`, otherwise
         over that many draws.
-    coordinates : {"all", "random"}, default="all"
+    coordinates : {"all", "best", "random"}, default="all"
         `"random"`: the learner of each round is fitted to one feature, drawn at random [Dombry and
         Esstafa, example 3.3]. The limit boosts the average of the one-feature learners, an additive
-        model.
+        model. `"best"`: each round takes the feature whose spline lowers the sum of squared
+        residuals most [Bühlmann and Yu 2003; Bühlmann and Hothorn 2007], as R's mboost does. The
+        learner must be a `SmoothingSplineRegressor` with a number as `df`, the degrees of freedom
+        of each feature's own spline, or as `penalty`; knots are those of all features fitted
+        together. Needs `learning_rate` > 0 and `subsample` = 1.
     n_subsamples : int, default=100
         Maximum number of subsets of rows in the average; see `subsample`.
     noise_level : float, default=None
@@ -90,10 +95,11 @@ class LinearL2BoostingRegressor(
     times : array-like of shape (n_times,), default=None
         The times that a criterion compares. By default 0 and 200 times from 0.01 to 1e6 in
         geometric progression, in units of the inverse of the largest eigenvalue of S; fewer when S
-        is unstable.
+        is unstable. With `coordinates="best"` all rounds up to time 100, at most 10,000.
     cv : int, cross-validation generator or iterable, default=5
         The splits of `time="cv"`, as in :func:`sklearn.model_selection.check_cv`. Splits given as
-        indices refer to the rows passed to `fit`, including those of weight zero.
+        indices refer to the rows passed to `fit`, including those of weight zero. With
+        `coordinates="best"` each split must train on all rows that it does not test on.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws of rows and features.
     n_jobs : int, default=None
@@ -113,7 +119,7 @@ class LinearL2BoostingRegressor(
         The criterion at `times_`; NaN with a number as `time`.
     eigenvalues_ : ndarray of shape (n_eigenvalues,)
         Eigenvalues of S, or of its average over the draws, in decreasing order of the real parts.
-        For spline learners only the nonzero ones.
+        For spline learners only the nonzero ones. Empty with `coordinates="best"`.
     is_stable_ : bool
         Whether the fitted values stay bounded as time grows, for every y [Dombry and Esstafa,
         proposition 2.11]. Tolerances, relative to the largest eigenvalue: when S is not symmetric
@@ -122,6 +128,15 @@ class LinearL2BoostingRegressor(
         -1e-10.
     init_ : float
         The initial constant.
+    intercept_ : float
+        The weighted mean of the predictions over the training rows, to which `predict_terms` adds;
+        defined for additive models.
+    selected_features_ : ndarray of shape (n_selected,)
+        The feature of each round; defined with `coordinates="best"`. Shorter than `n_rounds_` where
+        nothing was left to fit.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of each feature in the decrease of the training error; defined with
+        `coordinates="best"`.
     estimator_ : regressor
         An unfitted clone of the learner used.
     n_features_in_ : int
@@ -134,7 +149,8 @@ class LinearL2BoostingRegressor(
     ------
     ValueError
         If the learner is not linear in y; if it needs the n x n matrix for more than 5,000 rows
-        (spline learners do not); if it does not support weights and `sample_weight` varies.
+        (spline learners do not); if it does not support weights and `sample_weight` varies; if
+        other parameters cannot be combined with `coordinates="best"`, also `time="loo"`.
 
     Warns
     -----
@@ -161,6 +177,14 @@ class LinearL2BoostingRegressor(
     round by round [Dombry and Esstafa, eq. (19)]; times, criteria, degrees of freedom and
     eigenvalues are then those of its expectation [Dombry and Esstafa, eq. (21)].
 
+    With `coordinates="best"` the model is not linear in y. A round reads the moments of the
+    residuals with the K basis functions of all features and costs O(K K_1), with K_1 those of one
+    feature; their Gram matrix is a sum over the rows, and those of the folds of `time="cv"` are
+    found by subtraction, with the knots of all rows. Degrees of freedom are the trace of the
+    operator, given the features chosen, as in mboost [Bühlmann and Hothorn 2007]: they do not count
+    the choice itself. They cost O(K_a^2 K_1) for a round, with K_a functions of the features
+    chosen; `time="cv"` does not need them.
+
     References
     ----------
     C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
@@ -168,6 +192,9 @@ class LinearL2BoostingRegressor(
 
     P. Bühlmann and B. Yu (2003). "Boosting with the L2 loss: regression and classification".
     Journal of the American Statistical Association 98(462), 324-339.
+
+    P. Bühlmann and T. Hothorn (2007). "Boosting algorithms: regularization, prediction and model
+    fitting". Statistical Science 22(4), 477-505.
 
     Examples
     --------
@@ -179,6 +206,14 @@ class LinearL2BoostingRegressor(
     (True, True)
     >>> model.predict_path([[0.5]], times=[0, 1, 10]).shape
     (1, 3)
+
+    The features that matter among ten:
+
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> model = LinearL2BoostingRegressor(coordinates="best", learning_rate=0.1, time=5.0)
+    >>> [int(j) for j in model.fit(X, y).feature_importances_.round(2).nonzero()[0]]
+    [0, 1, 2, 3, 4]
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -187,7 +222,7 @@ class LinearL2BoostingRegressor(
         "time": [Interval(Real, 0, None, closed="left"), StrOptions(set(TIME_CRITERIA))],
         "init": [StrOptions({"mean", "zero"})],
         "subsample": [Interval(Real, 0, 1, closed="right")],
-        "coordinates": [StrOptions({"all", "random"})],
+        "coordinates": [StrOptions({"all", "best", "random"})],
         "n_subsamples": [Interval(Integral, 1, None, closed="left")],
         "noise_level": [Interval(Real, 0, None, closed="left"), None],
         "times": ["array-like", None],
@@ -204,7 +239,7 @@ class LinearL2BoostingRegressor(
         time: float | str = "gcv",
         init: Literal["mean", "zero"] = "mean",
         subsample: float = 1.0,
-        coordinates: Literal["all", "random"] = "all",
+        coordinates: Literal["all", "best", "random"] = "all",
         n_subsamples: int = 100,
         noise_level: float | None = None,
         times: ArrayLike | None = None,
@@ -355,7 +390,8 @@ class LinearL2BoostingRegressor(
         X : array-like of shape (n_samples, n_features)
             Rows to predict.
         times : array-like of shape (n_times,)
-            Times. They may exceed `time_`, unless the rounds were run one by one.
+            Times. They may exceed `time_`, unless the rounds were run one by one; with
+            `coordinates="best"` they may not exceed the largest of `times_`.
 
         Returns
         -------

@@ -41,6 +41,7 @@ class PathEvaluationMixin:
     _within_ties: float
     _row_of: np.ndarray
     _n_samples: int
+    time_: float
     n_features_in_: int
 
     def degrees_of_freedom(self, times: ArrayLike) -> np.ndarray:
@@ -108,6 +109,58 @@ class PathEvaluationMixin:
             )
         x = np.asarray(x, dtype=np.float64).reshape(-1)
         return self._predictor.component(j, x)[:, 0] * self._scale
+
+    def predict_terms(self, X: ArrayLike) -> np.ndarray:
+        """Return the term of each feature; the prediction is their sum plus `intercept_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_features)
+            The terms at the chosen time, one column for each feature. Each has a weighted mean of
+            zero over the training rows.
+
+        Raises
+        ------
+        AttributeError
+            If the model is not additive; see `component`.
+        ValueError
+            With random rounds and more than 100,000 training rows, which are not stored.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        terms = [self._predictor.component(j, x)[:, 0] for j, x in enumerate(X.T)]
+        return (np.column_stack(terms) - self._term_means()) * self._scale
+
+    def _term_means(self) -> np.ndarray:
+        """The means of the uncentred terms over the training rows, in units of the scale."""
+        if self._predictor.is_centred:
+            return np.zeros(self.n_features_in_)
+        X, w = self._path.X, self._path.weight
+        terms = (self._predictor.component(j, x)[:, 0] for j, x in enumerate(X.T))
+        return np.array([np.average(term, weights=w) for term in terms])
+
+    @property
+    def intercept_(self) -> float:
+        """The mean of the predictions over the training rows, for additive models."""
+        check_is_fitted(self)
+        return (self._predictor.constant + float(self._term_means().sum())) * self._scale
+
+    @property
+    def selected_features_(self) -> np.ndarray:
+        """The feature of each round, with `coordinates="best"`."""
+        check_is_fitted(self)
+        return self._path.selection(self.time_)[0]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Shares of the features in the decrease of the errors, with `coordinates="best"`."""
+        check_is_fitted(self)
+        return self._path.selection(self.time_)[1]
 
     def bias_variance(
         self,

@@ -17,7 +17,9 @@ where m = floor(t / lambda). Both weights are t (lambda m) at mu = 0, and both s
 mu w_t = 1 - R_t.
 """
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +86,8 @@ class BoostingPath(ABC):
 
     eigenvalues: np.ndarray
     total: float
+    last_time: float = math.inf  # the end of the path, where there is one
+    default_rounds: int | None = None  # how many are compared by default; None: other times
 
     def __init__(self, sample: Sample, start: Start):
         self.at_mean, self.learning_rate = start
@@ -110,6 +114,14 @@ class BoostingPath(ABC):
     @abstractmethod
     def loo_error(self, times: np.ndarray) -> np.ndarray:
         """The mean squared deleted residual at each time."""
+
+    def held_out_error(self, times: np.ndarray, splits: Sequence[Any]) -> np.ndarray | None:
+        """The cross-validated error at each time; None where the folds have to be refitted."""
+        return None
+
+    def selection(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """The feature of each round, and the shares of the features in the decrease of errors."""
+        raise AttributeError("Features are selected with coordinates='best' only.")
 
     @abstractmethod
     def predictor(self, times: np.ndarray) -> Any:
@@ -189,6 +201,10 @@ class SpectralPath(BoostingPath):
     @property
     def X(self) -> np.ndarray:
         return self._kept_sample().X
+
+    @property
+    def weight(self) -> np.ndarray:
+        return self._kept_sample().weight
 
     def _kept_sample(self) -> Sample:
         if self._sample is None:

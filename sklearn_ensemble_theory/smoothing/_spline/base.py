@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, feature_ranges
 from sklearn_ensemble_theory.smoothing._spline.basis import (
@@ -38,6 +39,8 @@ __all__ = [
     "average_form",
     "chunks",
     "fit_splines",
+    "scaled_rows",
+    "simultaneous_diagonal",
 ]
 
 PILOT_DF = 5.0
@@ -74,7 +77,7 @@ class AdditiveDesign:
         total: Any = None
         for rows in chunks(len(X)):
             D = self.matrix(X[rows])
-            part = D.T @ _scaled(D, w[rows])
+            part = D.T @ scaled_rows(D, w[rows])
             total = part if total is None else total + part
         return total.toarray()
 
@@ -84,6 +87,14 @@ class AdditiveDesign:
         for rows in chunks(len(X)):
             total = total + self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
         return total
+
+    def terms(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """The part of each feature: shape (len(X), n_features, coefficients.shape[1])."""
+        parts = [
+            self.feature(j).evaluate(X[:, [j]], coefficients[columns])
+            for j, columns in enumerate(self.slices)
+        ]
+        return np.stack(parts, axis=1)
 
     def evaluate(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """D(X) @ coefficients, in chunks of rows."""
@@ -98,7 +109,8 @@ def chunks(n_rows: int) -> list[slice]:
     return [slice(i, min(i + CHUNK, n_rows)) for i in range(0, n_rows, CHUNK)]
 
 
-def _scaled(D: sp.csr_matrix, w: np.ndarray) -> sp.csr_matrix:
+def scaled_rows(D: sp.csr_matrix, w: np.ndarray) -> sp.csr_matrix:
+    """diag(w) D."""
     scaled = D.copy()
     scaled.data = scaled.data * np.repeat(w, np.diff(D.indptr))
     return scaled
@@ -107,8 +119,15 @@ def _scaled(D: sp.csr_matrix, w: np.ndarray) -> sp.csr_matrix:
 class AdditivePredictor:
     """constant + design(x) @ coefficients, with one column for each time."""
 
+    is_centred = True  # each feature's functions have mean zero over the training rows
+
     def __init__(self, design: AdditiveDesign, coefficients: np.ndarray, constants: np.ndarray):
         self.design, self.coefficients, self.constants = design, coefficients, constants
+
+    @property
+    def constant(self) -> float:
+        """At the first time."""
+        return float(self.constants[0])
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return self.design.evaluate(X, self.coefficients) + self.constants
@@ -223,7 +242,8 @@ def penalised_form(
     """Diagonalise the data and the penalty; with Y, choose the penalty if `spec` gives none."""
     feature_ranges(X)
     p = X.shape[1]
-    factors = [feature_factors(X[:, j], w, spec, spec.knots(p)) for j in range(p)]
+    with one_blas_thread():  # many small decompositions
+        factors = [feature_factors(X[:, j], w, spec, spec.knots(p)) for j in range(p)]
     penalties = [spec.on_unit_interval(f) for f in factors]
     form = single_form(factors[0], penalties[0]) if p == 1 else joint_form(factors, penalties, X, w)
     moments = None if Y is None else form.project(X, w, Y)
@@ -306,16 +326,28 @@ def joint_form(
     roughness = np.concatenate([form.roughness[k] for form, k in zip(singles, keep)])
     if not T.shape[1]:
         return CentredForm(design, T, roughness, roughness)
-    G = T.T @ design.gram(X, w) @ T
+    with threads_for_size(len(T)):
+        G = T.T @ design.gram(X, w) @ T
+        turn, gamma = simultaneous_diagonal(G, roughness)
+    return CentredForm(design, T @ turn, gamma, 1.0 - gamma)
+
+
+def simultaneous_diagonal(G: np.ndarray, roughness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """V with V'(G + R)V = I and V'GV = diag(gamma), for R = diag(roughness); and gamma.
+
+    Functions without length and without roughness are left out.
+    """
     total = G + np.diag(roughness)
-    scale = 1.0 / np.sqrt(total.diagonal())
+    if not np.any(total):
+        return np.zeros((len(G), 0)), np.zeros(0)
+    diagonal = total.diagonal()
+    scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
     eigenvalues, vectors = scipy.linalg.eigh(total * scale * scale[:, None], check_finite=False)
     # Features that are copies of each other share an unpenalised line: it is counted once.
     live = eigenvalues > 1e-11 * eigenvalues[-1]
     half = scale[:, None] * vectors[:, live] / np.sqrt(eigenvalues[live])
     gamma, turn = scipy.linalg.eigh(half.T @ G @ half, check_finite=False)
-    gamma = np.clip(gamma, 0.0, 1.0)
-    return CentredForm(design, T @ (half @ turn), gamma, 1.0 - gamma)
+    return half @ turn, np.clip(gamma, 0.0, 1.0)
 
 
 def average_form(forms: Sequence[CentredForm], X: np.ndarray, w: np.ndarray) -> SpectralForm:
@@ -328,10 +360,14 @@ def average_form(forms: Sequence[CentredForm], X: np.ndarray, w: np.ndarray) -> 
     blocks = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
     gram = design.gram(X, w)
     columns = design.slices
-    C = np.block(
-        [[a.T @ gram[i, j] @ b for b, j in zip(blocks, columns)] for a, i in zip(blocks, columns)]
-    )
-    mu, V = scipy.linalg.eigh((C + C.T) / 2, check_finite=False, overwrite_a=True)
+    with threads_for_size(len(gram)):
+        C = np.block(
+            [
+                [a.T @ gram[i, j] @ b for b, j in zip(blocks, columns)]
+                for a, i in zip(blocks, columns)
+            ]
+        )
+        mu, V = scipy.linalg.eigh((C + C.T) / 2, check_finite=False, overwrite_a=True)
     ends = np.cumsum([0, *(b.shape[1] for b in blocks)])
     T = np.vstack([b @ V[s:e] for b, s, e in zip(blocks, ends[:-1], ends[1:])])
     return SpectralForm(design, T, np.clip(mu, 0.0, 1.0))

@@ -24,6 +24,7 @@ __all__ = [
     "Factors",
     "SplineBasis",
     "demmler_reinsch",
+    "factor_for_df",
     "penalty_for_df",
     "place_knots",
 ]
@@ -194,8 +195,10 @@ def demmler_reinsch(
         assert target_df is not None
         scale = (np.sum(data_root**2) + 1e-300) / np.sum(D**2)
         factors = _stacked(basis, data_root, D, scale)
+        # Not an infinite penalty, at which the polynomials would be inaccurate.
+        reached = min(max(target_df, basis.order + 0.1), len(basis.knots) - 0.5)
         for _ in range(3):
-            theta = penalty_for_df(factors, min(target_df, len(basis.knots) - 0.5))
+            theta = penalty_for_df(factors, reached)
             if not 0 < theta < math.inf:
                 break
             done = abs(math.log(theta / factors.theta)) < 2.0
@@ -244,19 +247,27 @@ def penalty_for_df(factors: Factors, df: float) -> float:
     At least the order r (a polynomial, infinite penalty), at most the number of distinct values
     (an interpolation, no penalty).
     """
-    r, most = factors.basis.order, np.count_nonzero(factors.gamma)
-    if df <= r + 1e-9:
+    return factor_for_df(factors.gamma, factors.roughness, df) * factors.theta
+
+
+def factor_for_df(gamma: np.ndarray, roughness: np.ndarray, df: float) -> float:
+    """The factor kappa at which gamma / (gamma + kappa * roughness) sums to `df`.
+
+    Infinity for less than the functions without roughness, 0 for all functions.
+    """
+    free, most = np.count_nonzero((roughness == 0) & (gamma > 0)), np.count_nonzero(gamma)
+    if df <= free + 1e-9:
         return math.inf
     if df >= most - 1e-9:
         return 0.0
-    live = (factors.gamma > 0) & (factors.roughness > 0)
-    odds = np.log(factors.roughness[live]) - np.log(factors.gamma[live])
+    live = (gamma > 0) & (roughness > 0)
+    odds = np.log(roughness[live]) - np.log(gamma[live])
 
     def excess(log_kappa):
-        return r + (1.0 / (1.0 + np.exp(np.minimum(log_kappa + odds, 700.0)))).sum() - df
+        return free + (1.0 / (1.0 + np.exp(np.minimum(log_kappa + odds, 700.0)))).sum() - df
 
     low, high = -odds.max() - 50.0, -odds.min() + 50.0
     if excess(low) <= 0:
         return 0.0
     log_kappa = brentq(excess, low, high, xtol=1e-13, rtol=1e-14)
-    return float(np.exp(min(log_kappa, 700.0))) * factors.theta
+    return float(np.exp(min(log_kappa, 700.0)))

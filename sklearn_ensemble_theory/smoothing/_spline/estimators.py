@@ -12,6 +12,10 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, fit_splines, spectral_form
+from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
+    FeatureSmoothers,
+    feature_smoothers,
+)
 
 __all__ = ["SmoothingSplineRegressor"]
 
@@ -178,6 +182,25 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         out = self._design.evaluate(X, self._coefficients) + self.intercept_
         return out[:, 0] if self._is_1d else out
 
+    def predict_terms(self, X: ArrayLike) -> np.ndarray:
+        """Return the f_j of each feature; the prediction is `intercept_` plus their sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+            The terms, one column for each feature. Each has a weighted mean of zero over the
+            training rows.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        out = self._design.terms(X, self._coefficients)
+        return out[:, :, 0] if self._is_1d else out
+
     def smoother_matrix(self, X: ArrayLike | None = None) -> np.ndarray:
         """Return the matrix that maps the training targets to predictions.
 
@@ -235,3 +258,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     ) -> SpectralForm:
         """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
         return spectral_form(X, weight, self._penalty_spec(), one_feature_each)
+
+    def _feature_smoothers(self, X: np.ndarray, weight: np.ndarray) -> FeatureSmoothers:
+        """Each feature's own spline; see `smoothing._smoothers`."""
+        return feature_smoothers(X, weight, self._penalty_spec())

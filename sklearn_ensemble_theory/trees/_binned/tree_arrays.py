@@ -1,12 +1,11 @@
 """The nodes of a grown tree as arrays, and the scikit-learn tree made of them."""
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.tree import DecisionTreeRegressor
 
+from sklearn_ensemble_theory._compat import make_tree, tree_state
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 
 __all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
@@ -15,13 +14,6 @@ __all__ = ["LEAF", "NO_FEATURE", "FittedArrays", "GrownTree", "TreeArrays"]
 LEAF, NO_FEATURE = -1, -2
 # In trees of more nodes than this, rows go down together, level by level.
 MOST_MASKS = 64
-
-
-@cache
-def _layout() -> tuple[Any, np.dtype]:
-    """The class of scikit-learn's trees, and the type of their nodes in this release."""
-    tree = DecisionTreeRegressor(max_depth=1).fit([[0.0], [1.0]], [0.0, 1.0]).tree_
-    return type(tree), tree.__getstate__()["nodes"].dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +108,7 @@ class TreeArrays:
         return node
 
     def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
-        """The same tree as scikit-learn's `Tree`, through its pickling protocol. O(m).
+        """The same tree as scikit-learn's `Tree`. O(m).
 
         Parameters
         ----------
@@ -124,29 +116,17 @@ class TreeArrays:
         n_classes : int, default=1
             1 for regression.
         """
-        kind, nodes_type = _layout()
-        nodes = np.zeros(len(self), dtype=nodes_type)
-        for name, values in [
-            ("left_child", self.left),
-            ("right_child", self.right),
-            ("feature", self.feature),
-            ("threshold", self.threshold),
-            ("impurity", self.impurity),
-            ("n_node_samples", self.n_rows),
-            ("weighted_n_node_samples", self.weight),
-            ("missing_go_to_left", self.missing_left),
-        ]:
-            nodes[name] = values
-        tree = kind(n_features, np.array([n_classes], dtype=np.intp), 1)
-        tree.__setstate__(
-            {
-                "max_depth": self.depth,
-                "node_count": len(self),
-                "nodes": nodes,
-                "values": np.ascontiguousarray(self.value[:, None, :], dtype=np.float64),
-            }
-        )
-        return tree
+        fields = {
+            "left_child": self.left,
+            "right_child": self.right,
+            "feature": self.feature,
+            "threshold": self.threshold,
+            "impurity": self.impurity,
+            "n_node_samples": self.n_rows,
+            "weighted_n_node_samples": self.weight,
+            "missing_go_to_left": self.missing_left,
+        }
+        return make_tree(fields, self.value[:, None, :], self.depth, n_features, n_classes)
 
 
 class FittedArrays(TreeArrays):
@@ -157,7 +137,7 @@ class FittedArrays(TreeArrays):
     @classmethod
     def of(cls, tree: Any) -> "FittedArrays":
         """The nodes of scikit-learn's `Tree`."""
-        state = tree.__getstate__()
+        state = tree_state(tree)
         nodes = state["nodes"]
         return cls(
             left=nodes["left_child"],

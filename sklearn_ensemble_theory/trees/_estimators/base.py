@@ -14,6 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._conversion.fitted_trees import fitted_tree
+from sklearn_ensemble_theory._conversion.to_sklearn import ToSklearnMixin, shared_parameters
+from sklearn_ensemble_theory._trees import check_counts
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
@@ -37,7 +40,7 @@ class TreeShape(NamedTuple):
     n_classes: int  # 0 for regression
 
 
-class BaseBinnedTree:
+class BaseBinnedTree(ToSklearnMixin):
     """Growth on binned columns for subclasses of scikit-learn's trees, which predict as those do.
 
     The nodes are kept as arrays until `tree_` is asked for.
@@ -73,6 +76,17 @@ class BaseBinnedTree:
     def __sklearn_is_fitted__(self) -> bool:
         return "_grown" in self.__dict__
 
+    def _unfitted_counterpart(self) -> Any:
+        return self._sklearn_class(**shared_parameters(self))
+
+    def _counterpart(self) -> Any:
+        classes = getattr(self, "classes_", None)
+        n_classes = 1 if classes is None else len(classes)
+        tree = self._nodes().sklearn_tree(self.n_features_in_, n_classes)
+        found = fitted_tree(self._unfitted_counterpart(), tree, classes)
+        found.max_features_ = self.max_features_
+        return found
+
     def _support_missing_values(self, X: Any) -> bool:
         # scikit-learn 1.6 refuses missing values in `predict` of trees with `monotonic_cst`.
         return True
@@ -101,7 +115,7 @@ class BaseBinnedTree:
         else:
             classes, n_classes = None, 0
             target = np.asarray(y, dtype=np.float64)
-            _check_regression_target(target, self.criterion)
+            check_counts(self, target)
         by_class = None
         if getattr(self, "class_weight", None) is not None:
             by_class = compute_sample_weight(self.class_weight, y)
@@ -274,12 +288,3 @@ def _checked_constraints(monotonic_cst: Any, p: int, n_classes: int) -> np.ndarr
             f"y has {n_classes} classes."
         )
     return given.astype(np.int8) if given.any() else None
-
-
-def _check_regression_target(y: np.ndarray, criterion: str) -> None:
-    if criterion != "poisson":
-        return
-    if y.min() < 0:
-        raise ValueError("y has negative values, which criterion='poisson' does not allow.")
-    if y.max() <= 0:
-        raise ValueError("y is 0 everywhere, which criterion='poisson' does not allow.")

@@ -5,7 +5,12 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import is_classifier
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
@@ -17,9 +22,13 @@ from sklearn_ensemble_theory.trees._estimators.estimators import (
 __all__ = ["BinnedMembers", "binned_equivalent"]
 
 # The classes that have an equivalent, and the names of its criteria.
+REGRESSION = (BinnedTreeRegressor, ("squared_error", "poisson"))
+CLASSIFICATION = (BinnedTreeClassifier, ("gini", "log_loss", "entropy"))
 EQUIVALENTS: dict[type, tuple[Any, tuple[str, ...]]] = {
-    DecisionTreeRegressor: (BinnedTreeRegressor, ("squared_error", "poisson")),
-    DecisionTreeClassifier: (BinnedTreeClassifier, ("gini", "log_loss", "entropy")),
+    DecisionTreeRegressor: REGRESSION,
+    ExtraTreeRegressor: REGRESSION,
+    DecisionTreeClassifier: CLASSIFICATION,
+    ExtraTreeClassifier: CLASSIFICATION,
 }
 
 
@@ -88,20 +97,21 @@ def _classes_and_codes(y):
     return classes.astype(y.dtype), codes
 
 
-def binned_equivalent(tree: Any, max_bins: int) -> Any:
+def binned_equivalent(tree: Any, max_bins: int, random_cuts: bool = False) -> Any:
     """The binned tree with the parameters of one of scikit-learn's decision trees.
 
     Parameters
     ----------
     tree : estimator
     max_bins : int
+    random_cuts : bool, default=False
+        Whether random cuts may be replaced by ones that are uniform over bins, not over values.
 
     Returns
     -------
     binned : BinnedTreeRegressor, BinnedTreeClassifier or None
         None for any other estimator, subclasses included, and for parameters that a binned tree
-        does not have or that mean something else in it (random cuts are uniform over bins, not over
-        values).
+        does not have or that mean something else in it (random cuts, unless `random_cuts`).
     """
     if type(tree) not in EQUIVALENTS:
         return None
@@ -109,6 +119,6 @@ def binned_equivalent(tree: Any, max_bins: int) -> Any:
     parameters = tree.get_params(deep=False)
     if not isinstance(parameters["criterion"], str) or parameters["criterion"] not in criteria:
         return None
-    if parameters["splitter"] != "best":
+    if parameters["splitter"] != "best" and not random_cuts:
         return None
     return kind(max_bins=max_bins, **parameters)

@@ -205,6 +205,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
     # inherit it.
     _reads_single_precision = True
+    _sklearn_class = DecisionTreeRegressor
     _node_arrays = BaseBinnedTree._nodes
 
     def _prepare_members(
@@ -406,6 +407,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         return self
 
     _reads_single_precision = True
+    _sklearn_class = DecisionTreeClassifier
     _node_arrays = BaseBinnedTree._nodes
 
     def _prepare_members(

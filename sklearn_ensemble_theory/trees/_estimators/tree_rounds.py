@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs
+from sklearn_ensemble_theory._numerics.row_draws import drawn_rows
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
@@ -45,6 +46,8 @@ class BinnedTreeRounds:
     is_exact = has_scale = False
     # `best` takes targets of shape (n, K) itself.
     takes_columns = True
+    # The rows that the last round was fitted to, where they are drawn.
+    rows: np.ndarray | None = None
 
     def __init__(
         self, estimator: Any, X: np.ndarray, weight: np.ndarray | None, task: LeastSquaresTask
@@ -94,7 +97,7 @@ class BinnedTreeRounds:
         """
         rows = None
         if self.n_drawn < self.n:
-            rows = np.sort(self.random_state.permutation(self.n)[: self.n_drawn])
+            rows = self.rows = drawn_rows(self.random_state, self.n, self.n_drawn)
         columns = [target] if target.ndim == 1 else target.T
         weights = [self.weight] * len(columns)
         if self.task.reweighted:

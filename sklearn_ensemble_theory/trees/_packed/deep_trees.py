@@ -109,6 +109,23 @@ class DeepTrees:
             self._add(X, out, t, t + step)
             yield out
 
+    def leaves(self, X: np.ndarray, out: np.ndarray) -> None:
+        """The place of the leaf of each row in each tree, among the nodes of all trees.
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+        out : C-contiguous int64 array of shape (n, T)
+            Output.
+        """
+        from sklearn_ensemble_theory._hot_loops.predict_loops import deep_leaves
+
+        chunk = max(1, CHUNK_SIZE // X.shape[1])
+        for start in range(0, len(X), chunk):
+            rows = slice(start, start + chunk)
+            part = np.ascontiguousarray(X[rows], dtype=np.float32)
+            deep_leaves(part, self.nodes, self.cuts, self.starts, self.shift, out[rows])
+
     def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
         from sklearn_ensemble_theory._hot_loops import predict_loops
 

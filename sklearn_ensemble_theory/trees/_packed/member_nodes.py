@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._compat import tree_state
 from sklearn_ensemble_theory._trees import is_tree
 
 __all__ = ["member_nodes", "single_precision_cuts"]
@@ -16,7 +17,7 @@ class FittedTreeNodes:
     is_built = True
 
     def __init__(self, tree: Any) -> None:
-        state = tree.__getstate__()
+        state = tree_state(tree)
         self.nodes, self.values = state["nodes"], state["values"]
         self.depth = state["max_depth"]
 

@@ -7,6 +7,7 @@ routes, and any split of the rows over threads, give the same sums to the last b
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from functools import partial
 from threading import Lock
 from typing import Any, ClassVar, Protocol
@@ -27,7 +28,7 @@ from sklearn_ensemble_theory.trees._packed.deep_trees import (
 from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
 from sklearn_ensemble_theory.trees._packed.shallow_trees import MAX_DEPTH, ShallowTrees
 
-__all__ = ["PackedCache", "TreeSums", "add_in_threads", "packed_trees"]
+__all__ = ["PackedCache", "TreeSums", "add_in_threads", "each_tree", "packed_trees"]
 
 # Laying out a node takes as long as a tenth of the way of a row through a tree; in addition a tree
 # takes as long as so many nodes.
@@ -191,6 +192,13 @@ def _pays(trees: Sequence[Any], n_rows: int | None) -> bool:
     if NODES_A_ROW * n_rows * n_trees < n_nodes + NODES_A_TREE * n_trees:
         return False
     return uses_compiled_loops(n_rows * n_trees)
+
+
+def each_tree(sums: TreeSums) -> TreeSums:
+    """The same trees, of which each adds its values to a column of its own."""
+    apart = copy(sums)
+    apart.width = len(sums)
+    return apart
 
 
 def add_in_threads(

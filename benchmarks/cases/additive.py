@@ -1,0 +1,312 @@
+"""Additive models of boosted stumps, with and without pairs of features, compared with the
+Explainable Boosting Machine of interpret-core, and with LightGBM and XGBoost at depth 1."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from cases import Case, Side, call, fit, held_out_mse, register
+from cases._additive_data import (
+    additive,
+    additive_classes,
+    additive_classes_long_tails,
+    additive_long_tails,
+    friedman1_means,
+    long_tailed_labels,
+    many_squares,
+    pairs_long_tails,
+    real,
+)
+
+# --- sides ------------------------------------------------------------------------------------
+
+
+def ours(name, **given):
+    """A setup of our class, cross-validated, with other parameters than the defaults if given."""
+
+    def setup(data, interactions=0):
+        import sklearn_ensemble_theory
+
+        pairs = {"interactions": interactions} if interactions else {}
+        return getattr(sklearn_ensemble_theory, name)(n_estimators="cv", **pairs, **given)
+
+    return setup
+
+
+def logit_boost(data, n_rounds, learning_rate):
+    from sklearn_ensemble_theory import LogitBoostClassifier
+
+    # Within a stage the second derivatives are a little too large and the rounds a little short.
+    return LogitBoostClassifier(round(1.15 * n_rounds), learning_rate=learning_rate)
+
+
+def compiled_before(setup):
+    """The same setup after a fit to few rows, whose imports and compiled loops need memory too."""
+
+    def after_a_fit(data, **params):
+        call(setup, data, **params).fit(data.X[:500, :20], data.y[:500])
+        return call(setup, data, **params)
+
+    return after_a_fit
+
+
+def ebm(name):
+    """A setup of EBM with its default parameters, except that pairs are asked for by the case."""
+
+    def setup(data, threads, seed, interactions=0):
+        from interpret import glassbox
+
+        cls = getattr(glassbox, name)
+        return cls(interactions=interactions, n_jobs=threads, random_state=seed)
+
+    return setup
+
+
+def ebm_with_default_pairs(name):
+    def setup(data, threads, seed):
+        from interpret import glassbox
+
+        return getattr(glassbox, name)(n_jobs=threads, random_state=seed)
+
+    return setup
+
+
+def lightgbm(data, n_rounds, learning_rate, threads):
+    from lightgbm import LGBMClassifier
+
+    return LGBMClassifier(
+        n_estimators=n_rounds,
+        learning_rate=learning_rate,
+        num_leaves=2,
+        max_depth=1,
+        min_child_samples=1,
+        min_child_weight=0,
+        n_jobs=threads,
+        verbose=-1,
+    )
+
+
+def xgboost(data, n_rounds, learning_rate, threads):
+    from xgboost import XGBClassifier
+
+    return XGBClassifier(
+        n_estimators=n_rounds,
+        learning_rate=learning_rate,
+        tree_method="hist",
+        max_depth=1,
+        min_child_weight=0,
+        reg_lambda=0,
+        n_jobs=threads,
+    )
+
+
+# --- quality ----------------------------------------------------------------------------------
+
+
+def clipped(probability):
+    return np.clip(np.asarray(probability, dtype=float), 1e-15, 1 - 1e-15)
+
+
+def excess_log_loss(model, data):
+    """The mean over the test rows of the divergence of the fitted from the true probability."""
+    true, fitted = clipped(data.y_test), clipped(model.predict_proba(data.X_test)[:, 1])
+    each = true * np.log(true / fitted) + (1 - true) * np.log((1 - true) / (1 - fitted))
+    return float(each.mean())
+
+
+def held_out_log_loss(model, data):
+    fitted = clipped(model.predict_proba(data.X_test)[:, 1])
+    return float(-np.where(data.y_test == 1, np.log(fitted), np.log1p(-fitted)).mean())
+
+
+@dataclass(frozen=True)
+class Task:
+    """The classes of both sides, two kinds of data, and what the models are judged by."""
+
+    ours: str
+    ebm: str
+    data: tuple
+    judged: dict
+    interactions: int = 0
+
+    def register(self, name, title, **fields):
+        """A case with each kind of data."""
+        pairs = f" with {self.interactions} pairs" if self.interactions else ""
+        fields["params"] = {**fields["params"], "interactions": self.interactions}
+        title = f"additive model{pairs}, {title}"
+        register_twice(name, *self.data, title=title, **self.judged, **fields)
+
+
+def register_twice(name, easy, hard, title, **fields):
+    register(Case(name=name, title=title, data=easy, run=fit, **fields))
+    title = f"{title}, long-tailed features"
+    register(Case(name=f"{name}-long-tails", title=title, data=hard, run=fit, **fields))
+
+
+REGRESSION = Task(
+    "L2BoostingRegressor",
+    "ExplainableBoostingRegressor",
+    (additive, additive_long_tails),
+    {"quality": held_out_mse, "metric": "excess MSE"},
+)
+CLASSES = Task(
+    "LogitBoostClassifier",
+    "ExplainableBoostingClassifier",
+    (additive_classes, additive_classes_long_tails),
+    {"quality": excess_log_loss, "metric": "excess log-loss"},
+)
+PAIRS = replace(REGRESSION, data=(friedman1_means, pairs_long_tails), interactions=10)
+
+QUICK = {"n": 500, "n_test": 1_000}
+TEST_ROWS = 50_000
+
+# --- the whole method, compared with EBM ------------------------------------------------------
+
+for name, task, n, times in (
+    ("additive-regression", REGRESSION, 50_000, 12),
+    ("additive-regression-large", REGRESSION, 500_000, 40),
+    ("additive-classes", CLASSES, 20_000, 6),
+    ("additive-classes-large", CLASSES, 200_000, 20),
+    ("additive-pairs", PAIRS, 50_000, 40),
+):
+    task.register(
+        name,
+        f"n = {n:,}, p = 20",
+        params={"n": n, "p": 20, "n_test": TEST_ROWS, "threads": 1},
+        quick=QUICK,
+        sides={"ours": ours(task.ours), "EBM": Side(ebm(task.ebm), warm_up=False)},
+        limit=1 / times,
+        quality_ratio=1.0,
+        runs=1,  # EBM needs a minute or many
+        by_name=name.endswith("-large"),
+    )
+
+# --- one fit with given rounds ----------------------------------------------------------------
+
+for name, n in (("", 100_000), ("-large", 1_000_000)):
+    register_twice(
+        f"logit-boost{name}",
+        many_squares,
+        long_tailed_labels,
+        title=f"LogitBoost with stumps to the log-loss of 10,000 rounds at 0.01, n = {n:,}, p = 20",
+        quality=held_out_log_loss,
+        metric="test log-loss",
+        params={
+            "n": n,
+            "p": 20,
+            "n_test": 100_000,
+            "n_rounds": 10_000,
+            "learning_rate": 0.01,
+            "threads": 1,
+        },
+        quick={**QUICK, "n_rounds": 50},
+        sides={
+            "ours": logit_boost,
+            "LightGBM": Side(lightgbm, warm_up=False),
+            "XGBoost": Side(xgboost, warm_up=False),
+        },
+        limit=1 / 60,
+        quality_margin=0.0005,
+        runs=1,
+        by_name=name == "-large",
+    )
+
+# --- many rows, many features -----------------------------------------------------------------
+
+
+def twice_x(n, p, itemsize=8):
+    """Twice the memory of X, in MiB."""
+    return 2 * n * p * itemsize / 2**20
+
+
+PAIRS.register(
+    "additive-pairs-alone",
+    "n = 1,000,000, p = 20",
+    params={"n": 1_000_000, "p": 20, "n_test": TEST_ROWS, "threads": 1},
+    quick=QUICK,
+    sides={"ours": compiled_before(ours(PAIRS.ours))},
+    seconds_limit=20,
+    memory_limit=twice_x(1_000_000, 20),
+    runs=3,
+)
+
+REGRESSION.register(
+    "additive-huge",
+    "n = 10,000,000, p = 50, X of 2 GB in single precision",
+    params={"n": 10_000_000, "p": 50, "n_test": TEST_ROWS, "dtype": "float32"},
+    quick=QUICK,
+    sides={"ours": Side(compiled_before(ours(REGRESSION.ours)), warm_up=False)},
+    seconds_limit=240,
+    memory_limit=twice_x(10_000_000, 50, 4),
+    runs=1,
+    by_name=True,
+)
+
+for name, task in (("additive-wide", REGRESSION), ("additive-wide-classes", CLASSES)):
+    task.register(
+        name,
+        "n = 500, p = 10,000, X of 40 MB, learning rate 0.1",
+        params={"n": 500, "p": 10_000, "n_test": 2_000, "threads": 1},
+        quick={"n": 100, "p": 200, "n_test": 100},
+        sides={"ours": compiled_before(ours(task.ours, learning_rate=0.1))},
+        seconds_limit=60,
+        memory_limit=1e9 / 2**20,
+        runs=1,
+    )
+
+# --- real data --------------------------------------------------------------------------------
+
+
+def fits(model, splits):
+    """A fitted model for each split."""
+    from sklearn.base import clone
+
+    return [clone(model).fit(split.X, split.y) for split in splits]
+
+
+def mean_of(quality):
+    def mean_over_splits(models, splits):
+        return float(np.mean([quality(model, split) for model, split in zip(models, splits)]))
+
+    return mean_over_splits
+
+
+for name, task, judge, metric in (
+    ("diabetes", REGRESSION, held_out_mse, "test MSE"),
+    ("wine", CLASSES, held_out_log_loss, "test log-loss"),
+    ("breast_cancer", CLASSES, held_out_log_loss, "test log-loss"),
+    ("digits", CLASSES, held_out_log_loss, "test log-loss"),
+):
+    common = {
+        "data": real,
+        "quality": mean_of(judge),
+        "metric": metric,
+        "quick": {"n_splits": 1},
+        "run": fits,
+        "runs": 1,
+    }
+    params = {"name": name, "n_splits": 20, "threads": 1}
+    label = f"additive-{name.replace('_', '-')}"
+    register(
+        Case(
+            name=label,
+            title=f"additive models of 20 random splits of {name}",
+            params=params,
+            sides={"ours": ours(task.ours), "EBM": Side(ebm(task.ebm), warm_up=False)},
+            quality_ratio=1.0,
+            **common,
+        )
+    )
+    register(
+        Case(
+            name=f"{label}-pairs",
+            title=f"with 10 pairs, for EBM with its default of 5 pairs a feature, {name}",
+            params={**params, "interactions": 10},
+            sides={
+                "ours": ours(task.ours),
+                "EBM": Side(ebm_with_default_pairs(task.ebm), warm_up=False),
+            },
+            by_name=True,  # EBM needs a minute a split, and more for many features
+            **common,
+        )
+    )

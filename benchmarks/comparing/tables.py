@@ -1,0 +1,347 @@
+"""A file of the user's as a table: reading it, what each column is, and how it becomes numbers.
+
+The kinds of columns follow the conventions of skrub's TableVectorizer. They are read off the whole
+file, without the target, as a schema; whatever is estimated (categories, encodings, medians,
+scales) is estimated by transformers in the pipeline, on training rows alone.
+"""
+
+import csv
+import io
+import numbers
+import re
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+
+from comparing import UsageError
+from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+
+DELIMITERS = ",;\t|"
+PARQUET = {".parquet", ".pq", ".parq"}
+# Text with more values than this is encoded by the target: one-hot columns would be too many.
+MOST_ONE_HOT = 40
+TARGET_FOLDS = 3
+LOOKS_LIKE_DATE = re.compile(r"\s*\d{1,4}([-/.])\d{1,2}\1\d{1,4}([ T]\d{1,2}:\d{2}.*)?\s*")
+# In this order; the first that all values have.
+DATE_FORMATS = ("%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d")
+TIME_FORMATS = ("", " %H:%M", " %H:%M:%S")
+# Of a date, by the names of pandas.
+PARTS = {"year": "year", "month": "month", "day": "day", "weekday": "day_of_week"}
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read_table(path):
+    """The file as a data frame, by pandas; every error in words."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise UsageError(
+            f"{path}: pandas, which reads files, is missing; python -m pip install pandas brings it"
+        ) from None
+    path = Path(path)
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder, not a file")
+    if not path.exists():
+        raise UsageError(f"{path}: no such file")
+    read = read_parquet if path.suffix.lower() in PARQUET else read_csv
+    try:
+        table = read(pd, path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None
+    names = [str(name).strip() for name in table.columns]
+    for number, name in enumerate(names, start=1):
+        if not name:
+            raise UsageError(f"{path}: column {number} has no name")
+        if names.count(name) > 1:
+            raise UsageError(f"{path}: two columns are called {name!r}")
+    if not len(table):
+        raise UsageError(f"{path}: has no rows below the names of its columns")
+    return table.set_axis(names, axis=1).reset_index(drop=True)
+
+
+def read_parquet(pd, path):
+    try:
+        return pd.read_parquet(path)
+    except ImportError:
+        raise UsageError(
+            f"{path}: pyarrow, which reads Parquet, is missing; python -m pip install pyarrow"
+            " brings it"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: is not a Parquet file ({first_line_of(error)})") from None
+
+
+def read_csv(pd, path):
+    """Comma, semicolon, tabulator or bar, whichever cuts the header line most."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: is not a text file in UTF-8; save it in this encoding") from None
+    if "\0" in text:
+        raise UsageError(f"{path}: is not a text file")
+    first = next((line for line in io.StringIO(text) if line.strip()), None)
+    if first is None:
+        raise UsageError(f"{path}: is empty")
+
+    def cells(delimiter):
+        return next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))
+
+    delimiter = max(DELIMITERS, key=lambda d: len(cells(d)))
+    try:
+        with warnings.catch_warnings():
+            # Rows longer than the header would lose cells.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(
+                io.StringIO(text),
+                sep=delimiter,
+                skipinitialspace=True,
+                index_col=False,
+                na_values=["?"],
+                low_memory=False,
+            )
+    except (pd.errors.ParserError, pd.errors.ParserWarning, ValueError) as error:
+        raise UsageError(f"{path}: is no table ({first_line_of(error)})") from None
+    names = cells(delimiter)
+    if len(names) == table.shape[1]:  # as they are: pandas numbers those that come twice
+        table = table.set_axis(names, axis=1)
+    return table.apply(decimal_comma) if delimiter == ";" else table
+
+
+def first_line_of(error):
+    return (str(error).strip().splitlines() or ["no reason given"])[0]
+
+
+def decimal_comma(column):
+    """Numbers with a decimal comma; any other column as it is."""
+    present = column.dropna()
+    pattern = r"[+-]?\d*,?\d+([eE][+-]?\d+)?"
+    if is_number(column) or not present.astype(str).str.fullmatch(pattern).all():
+        return column
+    return column.astype(object).map(lambda c: float(c.replace(",", ".")), na_action="ignore")
+
+
+# --- columns ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column is, what is done to it, and its cells as the transformers take them.
+
+    `kind` is "number", "date", "time", "few", "many" or "dropped"; "time" is a date with times.
+    """
+
+    name: str
+    kind: str
+    description: str
+    action: str
+    values: object = None
+    note: str = ""
+
+    @property
+    def line(self):
+        """Two or three parts of a printed line."""
+        return self.name, self.description, self.action + (f" ({self.note})" if self.note else "")
+
+
+def is_truth(column):
+    from pandas.api import types
+
+    return types.is_bool_dtype(column) and not isinstance(column.dtype, pandas_category())
+
+
+def is_number(column):
+    """Of a dtype of numbers or of truth values."""
+    from pandas.api import types
+
+    return is_truth(column) or (
+        types.is_numeric_dtype(column) and not types.is_complex_dtype(column)
+    )
+
+
+def pandas_category():
+    from pandas import CategoricalDtype
+
+    return CategoricalDtype
+
+
+def interpret(column):
+    """What a column of a table is, as a `Column`."""
+    name, n = column.name, len(column)
+    missing = int(column.isna().sum())
+    gaps = f", {missing} missing" if missing else ""
+    if missing == n:
+        return Column(name, "dropped", "all missing", "dropped")
+    column = plain(column)
+    dates, note = as_dates(column)
+    if dates is not None:
+        if not missing and dates.nunique() == 1:
+            return Column(name, "dropped", "constant", "dropped")
+        has_times = bool((dates.dropna() != dates.dropna().dt.normalize()).any())
+        parts = [*PARTS, *(["hour"] if has_times else []), "total seconds"]
+        kind = "time" if has_times else "date"
+        return Column(name, kind, f"{kind}{gaps}", ", ".join(parts), dates, note)
+    if is_number(column):
+        return interpret_number(name, column, gaps, missing)
+    text = column.astype(object).map(str, na_action="ignore")
+    text = text.where(text.notna(), np.nan)
+    distinct = text.nunique()
+    if distinct + bool(missing) == 1:
+        return Column(name, "dropped", "constant", "dropped")
+    description = f"text, {distinct} values{gaps}"
+    if distinct == n - missing and distinct > MOST_ONE_HOT:
+        return Column(name, "dropped", description, "dropped", note="an identifier: none repeats")
+    if distinct <= MOST_ONE_HOT:
+        return Column(name, "few", description, "one-hot", text)
+    return Column(name, "many", description, "target encoding", text)
+
+
+def interpret_number(name, column, gaps, missing):
+    kind = "true or false" if is_truth(column) else "number"
+    values = column.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+    if np.isinf(values).any():
+        raise UsageError(f"column {name!r} has infinite values; leave it out (--drop {name!r})")
+    present = values[~np.isnan(values)]
+    if not missing and np.ptp(present) == 0:
+        return Column(name, "dropped", "constant", "dropped")
+    whole = (present == np.round(present)).all()
+    note = ""
+    if whole and not missing and len(present) > MOST_ONE_HOT and (np.diff(present) > 0).all():
+        note = f"perhaps an identifier, then use --drop {name}"
+    return Column(name, "number", kind + gaps, "kept", values, note)
+
+
+def plain(column):
+    """Python objects as numbers or truth values, where all are such; spans of time as seconds."""
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_timedelta64_dtype(column):
+        return column.dt.total_seconds()
+    if not types.is_object_dtype(column):
+        return column
+    present = column.dropna()
+    if all(isinstance(cell, bool | np.bool_) for cell in present):
+        return column.astype("boolean")
+    if all(isinstance(cell, numbers.Number) or hasattr(cell, "as_tuple") for cell in present):
+        return pd.to_numeric(column.map(float, na_action="ignore"))
+    return column
+
+
+def as_dates(column):
+    """The column as dates without a time zone, and a note; (None, "") where it has no dates."""
+    import pandas as pd
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(column):
+        return in_utc(column), ""
+    if is_number(column):
+        return None, ""
+    present = column.dropna()
+    if types.is_object_dtype(column) and all(hasattr(cell, "toordinal") for cell in present):
+        dates = pd.to_datetime(column, errors="coerce", utc=True)
+        return (in_utc(dates), "") if dates.notna().sum() == len(present) else (None, "")
+    texts = present.astype(object).map(str)
+    if not texts.str.fullmatch(LOOKS_LIKE_DATE).all():
+        return None, ""
+    formats = [f + time for f in DATE_FORMATS for time in TIME_FORMATS]
+    fitting = [f for f in ("ISO8601", *formats) if parsed(texts, f) is not None]
+    if not fitting:
+        return None, ""
+    swapped = fitting[0].replace("%m/%d", "%d/%m").replace("%d-%m", "%m-%d")
+    ambiguous = swapped != fitting[0] and swapped in fitting
+    order = "month before day" if fitting[0].startswith("%m") else "day before month"
+    return in_utc(parsed(column, fitting[0])), f"read as {order}" if ambiguous else ""
+
+
+def parsed(texts, date_format):
+    """The dates, or None if one of the texts is not of this format."""
+    import pandas as pd
+
+    found = pd.to_datetime(texts, format=date_format, errors="coerce", utc=True)
+    return found if found.notna().sum() == texts.notna().sum() else None
+
+
+def in_utc(dates):
+    return dates.dt.tz_convert(None) if dates.dt.tz is not None else dates
+
+
+# --- numbers ----------------------------------------------------------------------------------
+
+
+class DateParts(TransformerMixin, BaseEstimator):
+    """Year, month, day, weekday, perhaps the hour, and seconds since 1970 of each column."""
+
+    def __init__(self, hours=False):
+        self.hours = hours
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def transform(self, X):
+        columns = []
+        for _, dates in X.items():
+            parts = [*PARTS.values(), *(["hour"] if self.hours else [])]
+            columns += [getattr(dates.dt, part).to_numpy(dtype=float) for part in parts]
+            seconds = dates.to_numpy().astype("datetime64[us]").astype(float) / 1e6
+            columns.append(np.where(dates.isna(), np.nan, seconds))
+        return np.column_stack(columns)
+
+
+def target_encoder(target_type, seed):
+    """Means of the target by value, for the training rows themselves from other folds of them."""
+    if parse_version("1.9.dev0") > SKLEARN_VERSION:
+        return TargetEncoder(target_type=target_type, cv=TARGET_FOLDS, random_state=seed)
+    folds = KFold if target_type == "continuous" else StratifiedKFold
+    cv = folds(TARGET_FOLDS, shuffle=True, random_state=seed)
+    return TargetEncoder(target_type=target_type, cv=cv)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a file that are learned from, and those that are not."""
+
+    columns: tuple
+
+    def frame(self):
+        """The cells of the columns that are kept."""
+        import pandas as pd
+
+        kept = {c.name: c.values for c in self.columns if c.kind != "dropped"}
+        return pd.DataFrame(kept)
+
+    @property
+    def has_missing_numbers(self):
+        return any(
+            np.isnan(c.values).any() if c.kind == "number" else c.values.isna().any()
+            for c in self.columns
+            if c.kind in ("number", "date", "time")
+        )
+
+    def encoder(self, target_type, seed):
+        """A transformer, not fitted, from the columns of `frame()` to numbers.
+
+        Parameters
+        ----------
+        target_type : {"continuous", "binary", "multiclass"}
+        seed : int
+            Of the folds inside of target encoding.
+        """
+        steps = {
+            "number": "passthrough",
+            "few": OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+            "many": target_encoder(target_type, seed),
+            "date": DateParts(),
+            "time": DateParts(hours=True),
+        }
+        names = {kind: [c.name for c in self.columns if c.kind == kind] for kind in steps}
+        used = [(kind, steps[kind], names[kind]) for kind in steps if names[kind]]
+        return ColumnTransformer(used, sparse_threshold=0)

@@ -1,0 +1,93 @@
+"""The figures of the gallery: every axis has a label, and thumbnails show one panel in large print.
+
+A thumbnail is as wide as 200 pixels. Scaled down to that, a figure of several panels cannot be
+read, so the first panel of a script's first figure is drawn again in a small format.
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.transforms import Bbox
+from sphinx.util import logging
+from sphinx_gallery.scrapers import matplotlib_scraper
+from sphinx_gallery.utils import scale_image
+
+logger = logging.getLogger(__name__)
+PANEL_WIDTH = 3.3  # inches: 10 points are 8 pixels of 200
+MARGIN = 0.06
+drawn = {}  # the script -> the picture of its first panel
+folder = tempfile.TemporaryDirectory()
+
+
+def is_named(axis):
+    """Whether an axis has a label, or ticks that are words."""
+    ticks = [tick.get_text() for tick in axis.get_ticklabels()]
+    words = any(any(map(str.isalpha, text)) for text in ticks if "$" not in text)
+    return bool(axis.get_label_text()) or words
+
+
+def unlabelled(figure):
+    """The axes without a label, unless axes that share them or the figure have one."""
+    for number, panel in enumerate(figure.axes):
+        if not panel.axison or hasattr(panel, "_colorbar"):
+            continue
+        for name in "xy":
+            shared = getattr(panel, f"get_shared_{name}_axes")().get_siblings(panel)
+            of_figure = getattr(figure, f"get_sup{name}label")()
+            if not of_figure and not any(is_named(getattr(a, f"{name}axis")) for a in shared):
+                yield f"{name} axis of panel {number}"
+
+
+def draw_first_panel(figure, path):
+    """Save the first panel of a figure, without legend, so small that its text is legible."""
+    size, panel = figure.get_size_inches(), figure.axes[0]
+    hidden = [*figure.legends, *(a.get_legend() for a in figure.axes), figure._suptitle]
+    hidden = [part for part in hidden if part is not None and part.get_visible()]
+    for part in hidden:
+        part.set_visible(False)
+    for _ in range(2):  # the part that is text grows in relation
+        box = box_of(figure, panel)
+        figure.set_size_inches(figure.get_size_inches() * min(1, PANEL_WIDTH / box.width))
+    if len(figure.axes) == 1:
+        figure.set_size_inches(PANEL_WIDTH, 0.7 * PANEL_WIDTH)
+    figure.savefig(path, dpi=200, bbox_inches=box_of(figure, panel).padded(MARGIN))
+    for part in hidden:
+        part.set_visible(True)
+    figure.set_size_inches(size)
+
+
+def box_of(figure, panel):
+    """The part of a figure that a panel and its labels take, in inches."""
+    figure.canvas.draw()
+    box = panel.get_tightbbox(figure.canvas.get_renderer())
+    return Bbox(box.get_points() / figure.dpi)
+
+
+def scrape(block, block_vars, gallery_conf):
+    """Sphinx-Gallery's scraper, after a look at the figures."""
+    script = block_vars["src_file"]
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        for axis in unlabelled(figure):
+            logger.warning("%s: a figure without a label at the %s", script, axis)
+        if script not in drawn:
+            drawn[script] = Path(folder.name, f"{len(drawn)}.png")
+            draw_first_panel(figure, drawn[script])
+    return matplotlib_scraper(block, block_vars, gallery_conf)
+
+
+def replace_thumbnails(app):
+    """After the gallery has been run."""
+    gallery = app.config.sphinx_gallery_conf["gallery_dirs"]
+    gallery = gallery if isinstance(gallery, str) else gallery[0]
+    for script, picture in drawn.items():
+        source = Path(script)
+        path = Path(app.srcdir, gallery, source.parent.name, "images", "thumb")
+        path = path / f"sphx_glr_{source.stem}_thumb.png"
+        scale_image(picture, path, *app.config.sphinx_gallery_conf["thumbnail_size"])
+
+
+def setup(app):
+    app.connect("builder-inited", replace_thumbnails, priority=900)
+    return {"parallel_read_safe": True}

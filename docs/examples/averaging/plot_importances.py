@@ -1,0 +1,45 @@
+"""
+Importances of features by out-of-bag rows
+==========================================
+
+`feature_importances_` of a forest are the mean decreases of the impurity at the splits, computed
+from the rows that a tree was fitted to. They are positive for any feature, and the larger, the more
+values a feature has. Two importances by out-of-bag rows do not have this bias.
+"""
+
+# %%
+# The diabetes data, with two columns of random numbers: one with a value for each patient, and one
+# with two values.
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_diabetes
+from sklearn.feature_selection import SelectFromModel
+
+from sklearn_ensemble_theory import RandomForestRegressor
+from sklearn_ensemble_theory.inspection import ImportanceDisplay
+
+X, y = load_diabetes(return_X_y=True, as_frame=True)
+rng = np.random.default_rng(0)
+X["random"], X["random, 0 or 1"] = rng.standard_normal(len(y)), rng.integers(0, 2, len(y))
+forest = RandomForestRegressor(300, max_features=4, random_state=0).fit(X, y)
+
+# %%
+# By the fitted rows, the random column is more important than the sex of a patient. In
+# `unbiased_feature_importances_` one factor of each product is computed from out-of-bag rows, and
+# the random columns are near 0, as they are where the out-of-bag values of a column are permuted.
+# The lines are standard errors over the rows.
+permuted = forest.oob_permutation_importances(random_state=0)
+figure, axes = plt.subplots(1, 3, figsize=(11, 4), layout="constrained")
+for axis, importances in zip(
+    axes, ["feature_importances_", "unbiased_feature_importances_", permuted]
+):
+    ImportanceDisplay.from_estimator(forest, importances, ax=axis)
+axes[2].set_xlabel("increase of the squared error")
+plt.show()
+
+# %%
+# Features can be selected by them.
+selector = SelectFromModel(
+    forest, importance_getter="unbiased_feature_importances_", threshold="0.1*mean"
+).fit(X, y)
+print(", ".join(X.columns[selector.get_support()]))

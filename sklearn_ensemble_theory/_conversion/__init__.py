@@ -1,0 +1,1 @@
+"""Fitted models as scikit-learn's own objects."""

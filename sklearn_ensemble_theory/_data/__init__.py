@@ -1,0 +1,1 @@
+"""What estimators get as X, beyond arrays."""

@@ -1,0 +1,176 @@
+"""The training rows in the leaves of an ensemble's trees, and the quantiles of their targets.
+
+For a query x and tree b let L_b(x) be the leaf of x, and v_bi the weight with which row i was
+fitted in tree b. The weight of row i at x is
+
+    w_i(x) = 1/B sum_b v_bi 1{i in L_b(x)} / sum_{j in L_b(x)} v_bj,
+
+and the distribution at x puts w_i(x) on the target of row i [Meinshausen, 2006].
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.trees._packed.deep_trees import DeepTrees, fits_in_words
+from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
+
+__all__ = ["ROUNDING", "LeafFinder", "LeafRows"]
+
+# Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
+ROUNDING = 1e-12
+# Entries of the sparse matrix of weights that are made at once without numba.
+SPARSE_ENTRIES = 2**22
+
+
+class LeafFinder:
+    """The leaves of rows in all trees, as numbers of nodes over the whole ensemble.
+
+    Parameters
+    ----------
+    members : list of T trees
+    features : list of T (int array or None)
+        The columns of X that each was fitted to; None for all of them.
+    """
+
+    def __init__(self, members: Sequence[Any], features: Sequence[np.ndarray | None]) -> None:
+        self.members, self.features = list(members), list(features)
+        trees = member_nodes(members)
+        assert trees is not None
+        self.packed = None
+        if uses_numba() and fits_in_words(trees, features):
+            self.packed = DeepTrees(trees, features, None, 1, None)
+            self.packed.values = np.empty(0)
+        sizes = [len(tree) for tree in trees]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+    @property
+    def is_current(self) -> bool:
+        """Whether its route is still the one to take: numba may have been switched off."""
+        return self.packed is None or uses_numba()
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.starts[-1])
+
+    def leaves(self, X: Any) -> np.ndarray:
+        """The leaves of the rows of X, an int array of shape (m, T)."""
+        leaves = np.empty((X.shape[0], len(self.members)), dtype=np.int64)
+        if self.packed is not None and not sp.issparse(X):
+            self.packed.leaves(X, leaves)
+            return leaves
+        X = X.tocsr().astype(np.float32) if sp.issparse(X) else np.asarray(X, dtype=np.float32)
+        for t, (member, columns) in enumerate(zip(self.members, self.features)):
+            rows = X if columns is None else X[:, columns]
+            leaves[:, t] = member.apply(rows, check_input=False)
+        leaves += self.starts[:-1]
+        return leaves
+
+
+class LeafRows:
+    """The rows of each leaf, in order of their targets' ranks, and their shares.
+
+    Parameters
+    ----------
+    finder : LeafFinder
+    X : {array, sparse matrix} of shape (n, p)
+        The training rows.
+    y : array of shape (n,)
+    draws : list of T tuples (rows, weights)
+        The rows that each tree was fitted to.
+    """
+
+    def __init__(
+        self,
+        finder: LeafFinder,
+        X: Any,
+        y: np.ndarray,
+        draws: Sequence[tuple[np.ndarray, np.ndarray]],
+    ) -> None:
+        self.finder = finder
+        order = np.argsort(y, kind="stable")
+        self.targets = np.asarray(y, dtype=np.float64)[order]
+        rank = np.empty(len(y), dtype=np.int32)
+        rank[order] = np.arange(len(y), dtype=np.int32)
+        n_trees = len(draws)
+        self.first = np.zeros(finder.n_nodes + 1, dtype=np.int64)
+        parts_rank, parts_share = [], []
+        leaves = _in_columns(finder, X)
+        for t, (rows, weights) in enumerate(draws):
+            a, b = finder.starts[t], finder.starts[t + 1]
+            leaf = leaves[t][rows] - a
+            # Rows in the order of their leaves, and in a leaf in that of their ranks.
+            by_leaf = np.argsort((leaf.astype(np.int64) << 32) | rank[rows])
+            totals = np.bincount(leaf, weights=weights, minlength=b - a)
+            self.first[a + 1 : b + 1] = np.bincount(leaf, minlength=b - a)
+            parts_rank.append(rank[rows[by_leaf]])
+            share = weights / (totals[leaf] * n_trees)
+            parts_share.append(share[by_leaf])
+        np.cumsum(self.first, out=self.first)
+        self.rank, self.share = np.concatenate(parts_rank), np.concatenate(parts_share)
+
+    def quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
+        """The smallest targets y with F(y | x) >= level, an array of shape (m, k).
+
+        Sums that fall short of a level by rounding reach it.
+        """
+        levels = np.maximum(levels - ROUNDING, 0.0)
+        order = np.argsort(levels, kind="stable")
+        found = np.empty((X.shape[0], len(levels)))
+        step = max(1, 2**21 // len(self.finder.members))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            leaves = self.finder.leaves(X[rows])
+            found[rows, order] = self._of_leaves(leaves, levels[order])
+        return found
+
+    def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
+        if uses_numba():
+            from sklearn_ensemble_theory._hot_loops._inference.leaf_row_loops import leaf_quantiles
+
+            leaf_quantiles(
+                leaves, self.first, self.rank, self.share, len(self.targets), levels, ranks
+            )
+            return self.targets[ranks]
+        sizes = np.diff(self.first)
+        entries = np.cumsum(sizes[leaves].sum(axis=1))
+        cuts = np.searchsorted(entries, np.arange(SPARSE_ENTRIES, entries[-1], SPARSE_ENTRIES))
+        for rows in np.split(np.arange(len(leaves)), np.unique(cuts[cuts > 0])):
+            ranks[rows] = self._sparse_ranks(leaves[rows], levels)
+        return self.targets[ranks]
+
+    def weights(self, leaves: np.ndarray) -> sp.csr_array:
+        """w_i(x) for the leaves of queries, of shape (m, n); columns in order of the targets."""
+        n, (m, T) = len(self.targets), leaves.shape
+        rows_of_leaf = sp.csr_array(
+            (self.share, self.rank, self.first), shape=(self.finder.n_nodes, n)
+        )
+        ones = np.ones(leaves.size)
+        at = np.arange(0, leaves.size + 1, T)
+        found = sp.csr_array((ones, leaves.ravel(), at), shape=(m, self.finder.n_nodes))
+        found = (found @ rows_of_leaf).tocsr()
+        found.sort_indices()
+        return found
+
+    def _sparse_ranks(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        found = self.weights(leaves)
+        ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
+        for i, (a, b) in enumerate(zip(found.indptr[:-1], found.indptr[1:])):
+            reached = np.cumsum(found.data[a:b])
+            at = np.searchsorted(reached, levels)
+            ranks[i] = found.indices[a + np.minimum(at, b - a - 1)]
+        return ranks
+
+
+def _in_columns(finder: LeafFinder, X: Any) -> np.ndarray:
+    """The leaves of all training rows, (T, n); nodes of one tree fit into 32 bits, all may not."""
+    n, T = X.shape[0], len(finder.members)
+    columns = np.empty((T, n), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
+    step = max(1, 2**21 // T)
+    for start in range(0, n, step):
+        columns[:, start : start + step] = finder.leaves(X[start : start + step]).T
+    return columns

@@ -1,0 +1,212 @@
+"""Rounds of one kind for all models of a fit at once; their number by cross-validation."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklearn_ensemble_theory.boosting._additive._fitting.table_models import Stage
+
+__all__ = ["PhaseResult", "run_phase"]
+
+# Rounds that are run at a time where the number is chosen with patience.
+_ROUNDS_AT_ONCE = 16
+
+
+@dataclass
+class Segment:
+    """The rounds of one stage: its models, and the paths by model and score."""
+
+    stage: Stage
+    paths: list
+    n_rounds: int
+
+
+@dataclass
+class PhaseResult:
+    """The outcome of a phase.
+
+    Attributes
+    ----------
+    models : list of TableModel
+        After `n_rounds` rounds.
+    n_rounds : int
+        The number with the least mean held-out loss, or without cross-validation all.
+    train_path : array of shape (T + 1,)
+    held_path : array of shape (T + 1, n_splits)
+        Mean losses after 0, 1, ..., T rounds.
+    segments : list of Segment
+        The stages of the first `n_rounds` rounds.
+    exhausted : bool
+        Whether the rounds ended because no step lowers the risk.
+    """
+
+    models: list
+    n_rounds: int
+    train_path: np.ndarray
+    held_path: np.ndarray
+    segments: list
+    exhausted: bool
+
+
+def run_phase(
+    risk,
+    models,
+    make_rounds,
+    max_rounds,
+    *,
+    limit=np.inf,
+    longest=np.inf,
+    tolerance=0.0,
+    patience=None,
+    choose=True,
+    by_rows=False,
+    progress=None,
+):
+    """Run rounds of one kind, and go back to the best number of them.
+
+    Parameters
+    ----------
+    risk : SquaredErrorFits or LogisticFits
+    models : list of TableModel
+        That of all rows, then those of the folds.
+    make_rounds : callable
+        Of a `TableState`: an object with `run(n_rounds)`, `path`, `exhausted`, `falls` and
+        `held_changes`.
+    max_rounds : int
+    limit : float, default=inf
+        The largest change of a table in one stage.
+    longest : int, default=inf
+        The largest number of rounds of a stage, where `limit` is finite.
+    tolerance : float, default=0
+        See `LogisticFits.open`.
+    patience : int, default=None
+        The phase ends when the mean held-out loss has had no new minimum for so many rounds.
+    choose : bool, default=True
+        Whether to go back to the best number of rounds.
+    by_rows : bool, default=False
+        Whether the rounds sum residuals of rows and not products of cuts.
+    progress : Progress, default=None
+
+    Returns
+    -------
+    PhaseResult
+    """
+    segments: list[Segment] = []
+    train, held, done, exhausted = [], [], 0, False
+    while not segments or (done < max_rounds and not exhausted):
+        stage = risk.open(models, tolerance, by_rows)
+        rounds = [[make_rounds(state) for state in own] for own in stage.states]
+        most = max_rounds - done if risk.is_quadratic else min(max_rounds - done, longest)
+        count = _run_stage(limit, rounds, int(most), patience, progress)
+        exhausted = all(each.exhausted for each in rounds[0])
+        if not risk.is_quadratic:  # what the end of a stage leaves, the next one may find
+            exhausted = exhausted and count == 0
+        segment = Segment(stage, [[each.path for each in own] for own in rounds], count)
+        segments.append(segment)
+        paths = _losses_of_stage(stage, rounds, count)
+        keep_last = exhausted or done + count >= max_rounds
+        train.append(paths[0] if keep_last else paths[0][:-1])
+        held.append(paths[1] if keep_last else paths[1][:-1])
+        done += count
+        models = _models_after(segment, count)
+        stage.spend()
+        if patience is not None and not keep_last:
+            so_far = np.concatenate(held).mean(axis=1)
+            if len(so_far) - so_far.argmin() > patience:
+                train.append(paths[0][-1:])
+                held.append(paths[1][-1:])
+                break
+    train_path, held_path = np.concatenate(train), np.concatenate(held)
+    if choose and held_path.shape[1]:
+        models, segments = _rewind(segments, int(held_path.mean(axis=1).argmin()))
+    n_rounds = sum(max(len(path.steps) for path in s.paths[0]) for s in segments)
+    return PhaseResult(models, n_rounds, train_path, held_path, segments, exhausted)
+
+
+def _run_stage(limit, rounds, max_rounds, patience, progress):
+    """Rounds of all models until the scores have moved by `limit`; their number."""
+    done, best, best_at = 0, np.inf, 0
+    steady = not np.isfinite(limit)
+    chunk = 1
+    if steady:
+        chunk = max_rounds if patience is None else max(_ROUNDS_AT_ONCE, patience // 4)
+    while done < max_rounds:
+        count = min(chunk, max_rounds - done)
+        for each in rounds[0]:
+            each.run(count, progress) if progress is not None else each.run(count)
+        done += count
+        moved = 0.0 if steady else max(_movement(each) for each in rounds[0])
+        over = moved >= limit or all(each.exhausted for each in rounds[0])
+        if steady and patience is not None:
+            for own in rounds[1:]:
+                for each in own:
+                    each.run(done - each.n_run)
+            total = np.mean(
+                [sum(each.held_changes.sum() for each in own) for own in rounds[1:]] or [0.0]
+            )
+            if total < best:
+                best, best_at = total, done
+            over = over or done - best_at > patience
+        if over:
+            break
+        if not steady:
+            per_round = max(moved / done, 1e-300)
+            chunk = int(np.clip((limit - moved) / per_round, 1, 4 * done))
+    if not steady and all(each.exhausted for each in rounds[0]):
+        done = max(each.n_run for each in rounds[0])
+    for own in rounds[1:]:
+        for each in own:
+            each.run(done - each.n_run)
+    return done
+
+
+def _movement(each):
+    """The largest change of a table in the rounds of a stage so far."""
+    cuts = each.state.cuts
+    tables = cuts.tables(each.path.coefficients(cuts))
+    return max((np.abs(t).max() for t in tables if t is not None), default=0.0)
+
+
+def _losses_of_stage(stage, rounds, count):
+    """Mean losses after 0, ..., count rounds: of the first model, and of each on its fold."""
+    train = stage.train_loss - stage.per_square[0] * _summed(rounds[0], "falls", count)
+    held = np.empty((count + 1, len(rounds) - 1))
+    for fold, own in enumerate(rounds[1:]):
+        changes = _summed(own, "held_changes", count)
+        held[:, fold] = stage.held_losses[fold] + stage.per_square[1 + fold] * changes
+    return np.maximum(train, 0), np.maximum(held, 0)
+
+
+def _summed(own, name, count):
+    """The cumulated changes of all scores; a score whose rounds have ended changes no more."""
+    total = np.zeros(count + 1)
+    for each in own:
+        changes = np.zeros(count)
+        found = getattr(each, name)
+        changes[: len(found)] = found
+        total[1:] += np.cumsum(changes)
+    return total
+
+
+def _models_after(segment, n_rounds):
+    models = []
+    for model, states, paths in zip(segment.stage.models, segment.stage.states, segment.paths):
+        model = model.copy()
+        for score, (state, path) in enumerate(zip(states, paths)):
+            cuts = state.cuts
+            model.add(score, cuts.tables(path.until(n_rounds).coefficients(cuts)))
+        models.append(model)
+    return models
+
+
+def _rewind(segments, n_rounds):
+    """The models after `n_rounds` rounds, and the segments until then."""
+    kept, left = [], n_rounds
+    for segment in segments:
+        count = min(left, segment.n_rounds)
+        paths = [[path.until(count) for path in own] for own in segment.paths]
+        kept.append(Segment(segment.stage, paths, count))
+        left -= count
+        if left == 0:
+            break
+    return _models_after(kept[-1], kept[-1].n_rounds), kept

@@ -1,0 +1,98 @@
+"""The squared error as sums over bins: one pass over the rows."""
+
+import numpy as np
+
+from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+    Stage,
+    TableModel,
+    WorkingResiduals,
+    scores_at,
+)
+from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
+from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
+from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
+from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
+
+__all__ = ["SquaredErrorFits"]
+
+
+class SquaredErrorFits:
+    """The squared error.
+
+    Parameters
+    ----------
+    sums : CutSums or list of CutSums
+        Of the target, or of that of each model.
+    gram : CountedGram or StoredGram
+    n_splits : int
+    max_cuts : int or None
+        Of how many cuts each model keeps the rows of products.
+    rows : BinnedRows, default=None
+    y : array of shape (n,), default=None
+        The rows, where they are at hand.
+    offsets : list of arrays of shape (n,), default=None
+        What was subtracted from y in the sums of each model.
+    """
+
+    n_scores = 1
+    is_quadratic = True
+
+    def __init__(self, sums, gram, n_splits=0, max_cuts=None, rows=None, y=None, offsets=None):
+        self.offsets = offsets
+        held_out = [None, *range(n_splits)]
+        each = sums if isinstance(sums, list) else [sums] * len(held_out)
+        self.cuts = [NormalizedCuts(own, gram, fold) for own, fold in zip(each, held_out)]
+        self.gram, self.max_cuts, self.n_splits = gram, max_cuts, n_splits
+        self.rows, self.y = rows, y
+        weights = [self.cuts[0].weight, *(cuts.held_weight for cuts in self.cuts[1:])]
+        self.per_square = 1.0 / np.array(weights)
+
+    def start(self) -> list[TableModel]:
+        p = len(self.cuts[0].layout.n_bins)
+        return [TableModel(np.array([cuts.mean]), [[None] * p]) for cuts in self.cuts]
+
+    def open(self, models: list, tolerance: float = 0.0, by_rows: bool = False) -> Stage:
+        """The next stage; `tolerance` has no meaning here."""
+        if by_rows:
+            states = [[self._row_state(number, model)] for number, model in enumerate(models)]
+        else:
+            states = [
+                [TableState(cuts, self.max_cuts, model.tables[0])]
+                for cuts, model in zip(self.cuts, models)
+            ]
+        squares = np.array([states[0][0].start_squares, *(s[0].start_held for s in states[1:])])
+        losses = np.maximum(squares, 0) * self.per_square
+        return Stage(states, models, losses[1:], self.per_square, losses[0])
+
+    def _row_state(self, number, model):
+        rows = self.rows
+        residual = self.y - scores_at(model, rows.codes)[:, 0]
+        if self.offsets is not None:
+            residual -= self.offsets[number]
+        fold = rows.held_out[number]
+        is_held = None if fold is None else rows.folds == fold
+        return RowState(self.cuts[number], rows.codes, residual, rows.weight, is_held)
+
+    def working_residuals(self, models: list, pairs=None) -> list[WorkingResiduals]:
+        residuals = [self.y - scores_at(model, self.rows.codes)[:, 0] for model in models]
+        return [WorkingResiduals(self.rows.weight, None, residuals)]
+
+    def given(self, pairs) -> "SquaredErrorFits":
+        """The risk of main effects that are added to pairs."""
+        rows = self.rows
+        offsets = [pairs.scores(rows.codes, k)[:, 0] for k in range(len(rows.held_out))]
+        sums = [
+            cut_sums(
+                rows.codes,
+                rows.layout,
+                self.y - offset,
+                sample_weight=rows.weight,
+                left_weight=self.gram.left_weight,
+                folds=rows.folds,
+                n_folds=rows.n_groups,
+            )
+            for offset in offsets
+        ]
+        return SquaredErrorFits(
+            sums, self.gram, self.n_splits, self.max_cuts, rows, self.y, offsets
+        )

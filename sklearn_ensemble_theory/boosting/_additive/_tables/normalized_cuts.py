@@ -1,0 +1,235 @@
+"""Cuts as columns of length 1, and their products, from sums over the rows.
+
+Least squares on the residuals r by a stump with a given cut is, once r has mean zero, a regression
+on one column, the indicator L of the cut, centred and scaled to length 1:
+
+    z = s (L - a),   a = w'L / w'1,   s = 1 / sqrt(w'1 a (1 - a)).
+
+Where the feature has missing values, a threshold separates the present values only: its column is
+
+    z = s (L - a V),   a = w'L / w'V,   s = 1 / sqrt(w'V a (1 - a)),
+
+which is 0 for missing values, and the cut V alone separates them from the others. The effect of a
+missing value is therefore that of no value. Every z has mean zero over the training rows.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import (
+    CountedGram,
+    StoredGram,
+)
+from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums
+
+__all__ = ["NormalizedCuts"]
+
+# A cut that leaves less than this share of the weight on one side is ignored: its correlations
+# would be rounding errors.
+_MIN_SHARE = 1e-12
+
+
+class NormalizedCuts:
+    """The columns z over one training set, and their products, from the sums over its rows.
+
+    Parameters
+    ----------
+    sums : CutSums
+        By fold.
+    gram : CountedGram or StoredGram
+    fold : int or None
+        The fold held out; None trains on all rows.
+    """
+
+    def __init__(
+        self, sums: CutSums, gram: CountedGram | StoredGram, fold: int | None = None
+    ) -> None:
+        self.gram, self.layout, self.fold = gram, gram.layout, fold
+        train = sums.without(fold)
+        self.valid_cut = self.layout.valid_cut
+        self.weight, left = train.weight, train.left_weight
+        present = self.valid_cut >= 0
+        of_valid = left[self.valid_cut]
+        # The share among the present values, 0 for cuts that also separate the missing ones.
+        self.valid_share = np.where(present, left / np.where(of_valid > 0, of_valid, 1.0), 0.0)
+        total = np.where(present, of_valid, train.weight)
+        right = total - left
+        valid = np.minimum(left, right) > _MIN_SHARE * train.weight
+        product = np.where(valid, left * right, 1.0)
+        self.scale = np.where(valid, np.sqrt(np.where(valid, total, 1.0) / product), 0.0)
+        self.left_weight = np.where(present, 0.0, left)  # w'u, where z = s (u - share)
+        self.raw_left = left
+        self.share = self.left_weight / train.weight
+        self.mean = train.y / train.weight
+        self.correlations = self.scale * (self._columns(train.left_y) - self.share * train.y)
+        self.squares = max(train.yy - train.y * self.mean, 0.0)
+        if fold is not None:
+            held = sums.of_fold(fold)
+            self.held_weight, self.held_raw = held.weight, held.left_weight
+            self.held_left = self._columns(self.held_raw)
+            self.held_correlations = self.scale * (
+                self._columns(held.left_y)
+                - self.share * held.y
+                - self.mean * (self.held_left - self.share * held.weight)
+            )
+            self.held_squares = held.yy - 2 * self.mean * held.y + self.mean**2 * held.weight
+
+    def _columns(self, sums):
+        """Sums with u = L - a V, from those with L."""
+        return sums - self.valid_share * sums[..., self.valid_cut]
+
+    @property
+    def n_cuts(self) -> int:
+        return len(self.scale)
+
+    def forget_products(self) -> None:
+        """Keep only what makes tables of coefficients."""
+        for name in ("gram", "correlations", "held_correlations", "held_left", "held_raw"):
+            vars(self).pop(name, None)
+
+    def start(self) -> np.ndarray:
+        """Products of every z with y - mean: training rows, then held-out ones."""
+        if self.fold is None:
+            return self.correlations.copy()
+        return np.concatenate([self.correlations, self.held_correlations])
+
+    def rows(self, group: int) -> np.ndarray:
+        """Products of the z of a group of cuts with every z: training rows, then held-out ones."""
+        cuts, n_all = self.gram.cuts_of(group), self.n_cuts
+        total = self._columns_of_products(group, None)
+        out = np.empty((len(total), n_all if self.fold is None else 2 * n_all))
+        if self.fold is None:
+            scaled_products(total, None, self._factors(cuts), out)
+        else:
+            held = self._columns_of_products(group, self.fold)
+            scaled_products(total, held, self._factors(cuts), out)
+        return out
+
+    def _factors(self, cuts):
+        """The weights, shares and scales of which the rows of `cuts` are made."""
+        if self.fold is None:
+            return (self.weight, 0.0), self.left_weight, self.scale, None, cuts
+        return (self.weight, self.held_weight), self.left_weight, self.scale, self.held_left, cuts
+
+    def _columns_of_products(self, group, fold):
+        """u'Wu* of the cuts of a group with all cuts, over all rows or those of a fold: (g, P)."""
+        block = self._counted(group, fold)
+        if (self.valid_cut < 0).all():
+            return block
+        cuts = self.gram.cuts_of(group)
+        valid = self.valid_cut[cuts]
+        if (valid >= 0).any():
+            own = int(valid.max())
+            if cuts.start <= own < cuts.stop:
+                of_valid = block[own - cuts.start]
+            else:
+                other = self.gram.group_for(own)
+                of_valid = self._counted(other, fold)[own - self.gram.cuts_of(other).start]
+            block = block - self.valid_share[cuts, None] * of_valid
+        columns = np.flatnonzero(self.valid_cut >= 0)
+        corrected = block.copy()
+        corrected[:, columns] -= self.valid_share[columns] * block[:, self.valid_cut[columns]]
+        return corrected
+
+    def _counted(self, group, fold):
+        return self.gram.total(group) if fold is None else self.gram.block(group)[fold]
+
+    def held_lengths(self) -> np.ndarray:
+        """z'Wz over the held-out rows, for every z: O(P)."""
+        present = self.valid_cut >= 0
+        a = np.where(present, self.valid_share, self.share)
+        total = np.where(present, self.held_raw[self.valid_cut], self.held_weight)
+        return self.scale**2 * (self.held_raw * (1 - 2 * a) + a**2 * total)
+
+    def tables(self, coefficients: np.ndarray) -> list[np.ndarray | None]:
+        """The function sum_k coefficients[k] z_k as one table a feature, of its value in each bin.
+
+        None for a feature whose coefficients are all 0. The mean of each over the training rows
+        is 0.
+        """
+        return [
+            self.table_of(j, coefficients[first:last]) if coefficients[first:last].any() else None
+            for j, (first, last) in enumerate(pairwise(self.layout.offsets))
+        ]
+
+    def table_of(self, j: int, coefficients: np.ndarray) -> np.ndarray:
+        """The table of one feature, from the coefficients of its z."""
+        cuts = self.layout.cuts_of(j)
+        own = coefficients * self.scale[cuts]
+        if self.layout.categorical[j]:
+            table = np.append(own, 0.0)
+        else:
+            # bin b lies left of the cuts b, b + 1, ...
+            table = np.append(np.cumsum(own[::-1])[::-1], 0.0)
+            if self.layout.missing[j]:  # the cuts below V are 0 for missing values
+                table[:-1] -= own[:-1] @ self.valid_share[cuts][:-1]
+        return table - own @ self.share[cuts]
+
+    def coefficients_of(self, tables: Sequence[np.ndarray | None]) -> np.ndarray:
+        """The coefficients of the z of which `tables` are the sum, up to constants."""
+        jumps = np.zeros(self.n_cuts)
+        for j, table in enumerate(tables):
+            if table is None or len(table) < 2:
+                continue
+            cuts = self.layout.cuts_of(j)
+            if self.layout.categorical[j]:
+                jumps[cuts] = table[:-1] - table[-1]
+                continue
+            jumps[cuts] = table[:-1] - table[1:]
+            if self.layout.missing[j]:
+                last = cuts.stop - 1
+                share = self.valid_share[cuts.start : last]
+                jumps[last] = table[-2] + jumps[cuts.start : last] @ share - table[-1]
+        positive = self.scale > 0
+        return np.where(positive, jumps / np.where(positive, self.scale, 1.0), 0.0)
+
+
+def scaled_products(total, held, factors, out):
+    """Products of columns z = s (u - a), from those of the u: see `scale_cut_products`.
+
+    Parameters
+    ----------
+    total : array of shape (g, P)
+        u'Wu* over all rows.
+    held : array of shape (g, P) or None
+        Over the held-out rows, which are no training rows.
+    factors : tuple
+        The weights of the training rows and of the held-out ones; w'u over the training rows, s,
+        and w'u over the held-out rows, each of shape (P,); the cuts of the rows.
+    out : array of shape (g, P) or (g, 2 P)
+        The result.
+    """
+    (weight, held_weight), left, scale, held_left, cuts = factors
+    n_all = len(scale)
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops.table_loops import scale_cut_products
+
+        none = total[:0]
+        scale_cut_products(
+            total,
+            none if held is None else held,
+            np.array([weight, held_weight]),
+            left,
+            scale,
+            left[:0] if held_left is None else held_left,
+            cuts.start,
+            out,
+        )
+        return
+    # Counts make both products below whole numbers: their difference is exact.
+    train = out[:, :n_all]
+    np.copyto(train, total) if held is None else np.subtract(total, held, out=train)
+    train *= weight
+    train -= left[cuts, None] * left
+    train *= scale[cuts, None] / weight
+    train *= scale
+    if held is not None:
+        share, of_held = left / weight, out[:, n_all:]
+        centred = held_left - share * held_weight
+        np.subtract(held, share[cuts, None] * centred, out=of_held)
+        of_held -= held_left[cuts, None] * share
+        of_held *= scale[cuts, None]
+        of_held *= scale

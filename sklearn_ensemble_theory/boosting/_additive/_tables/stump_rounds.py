@@ -1,0 +1,354 @@
+"""L2-boosting by regression stumps on the correlations of cuts, without the rows.
+
+With the columns z of `NormalizedCuts`, boosting with learning rate nu is matching pursuit [Bach,
+§10.3.3]: take the cut with the largest ``|z'Wr|``, and ``r <- r - nu (z'Wr) z``. All that the next
+round needs is ``z'Wr`` for every cut, and that changes by a row of the Gram matrix ``Q = Z'WZ``:
+
+    c <- c - nu c[k] Q[k]
+
+A round costs O(P) for P cuts, independent of the number of rows. The constant need not be fitted
+again: every z has mean zero.
+
+A stump of a categorical feature separates a set of its categories from the others. The best set
+consists of those with the lowest or the highest mean residuals [Fisher 1958; Breiman et al. 1984],
+so that the categories are ordered by these in each round, at a cost of O(K log K). Its column is a
+sum of columns of single categories.
+
+This is the boosting loop of `boosting._core.loop`, written again for speed: a risk, a weak learner
+and a step rule there work on arrays as long as the rows, here a round is two BLAS calls on an array
+as long as the cuts.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.blas import daxpy, idamax
+
+from sklearn_ensemble_theory._progress import Progress
+from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
+
+__all__ = [
+    "CategorySet",
+    "StumpPath",
+    "TableStumps",
+    "falls_of_steps",
+    "held_out_changes",
+    "sides_of_steps",
+]
+
+# If no correlation is above this share of the length of y, the residuals are orthogonal to all
+# stumps up to rounding, and the rounds end.
+_EXHAUSTED = 1e-14
+# Rounds between two reports of the progress.
+_ROUNDS_AT_ONCE = 2**14
+# Rows of products with sets of categories that are kept.
+_MAX_SETS_KEPT = 256
+
+
+class CategorySet(NamedTuple):
+    """A stump of a categorical feature: `cuts` are those of the categories on its left side."""
+
+    feature: int
+    cuts: np.ndarray
+    scale: float
+    share: float
+
+
+class StumpPath(NamedTuple):
+    """The rounds of L2-boosting, T in number.
+
+    Attributes
+    ----------
+    chosen : int32 ndarray of shape (T,)
+        The cut of each round; P + i for the set number i of categories. T is below the number of
+        rounds that was required where the residuals became orthogonal to all z.
+    steps : float64 ndarray of shape (T,)
+        What was added is ``steps[t] * z[chosen[t]]``.
+    held : float64 ndarray of shape (T,)
+        ``z[chosen[t]]'W(y - f)`` over the held-out rows before round t; empty without a fold.
+    sets : list of CategorySet
+    learning_rate : float
+    """
+
+    chosen: np.ndarray
+    steps: np.ndarray
+    held: np.ndarray
+    sets: list
+    learning_rate: float
+
+    def until(self, n_rounds: int) -> "StumpPath":
+        """The first rounds."""
+        return self._replace(
+            chosen=self.chosen[:n_rounds], steps=self.steps[:n_rounds], held=self.held[:n_rounds]
+        )
+
+    def falls_by_feature(self, layout) -> np.ndarray:
+        """The decrease of the squared error in the rounds of each feature, up to a factor."""
+        features = np.searchsorted(layout.offsets, self.chosen, side="right") - 1
+        for number, of_set in enumerate(self.sets):
+            features[self.chosen == layout.n_cuts + number] = of_set.feature
+        factor = 2 / self.learning_rate - 1
+        return factor * np.bincount(features, self.steps**2, minlength=len(layout.n_bins))
+
+    def coefficients(self, cuts) -> np.ndarray:
+        """The sum of all rounds as coefficients of the z of single cuts: (P,)."""
+        n_cuts = cuts.n_cuts
+        sums = np.zeros(n_cuts + len(self.sets))
+        np.add.at(sums, self.chosen, self.steps)
+        coefficients = sums[:n_cuts]
+        for total, of_set in zip(sums[n_cuts:], self.sets):
+            coefficients[of_set.cuts] += total * of_set.scale / cuts.scale[of_set.cuts]
+        return coefficients
+
+
+class TableStumps:
+    """Rounds of boosting by stumps on a `TableState`, which they change.
+
+    Parameters
+    ----------
+    state : TableState
+    learning_rate : float in (0, 1]
+    monotonic : int array of shape (p,), default=None
+        1 or -1 for features with an increasing or decreasing function, 0 for the others.
+    """
+
+    def __init__(self, state: TableState, learning_rate: float, monotonic=None) -> None:
+        self.state, self.learning_rate = state, learning_rate
+        self.rate = (learning_rate / state.preference).tolist()
+        self.floor = learning_rate * _EXHAUSTED * np.sqrt(state.cuts.squares)
+        layout = state.cuts.layout
+        self.signs = None
+        self.categorical = [_BestSet(state, j) for j in np.flatnonzero(layout.categorical)]
+        self.single = np.concatenate(
+            [np.arange(layout.n_cuts)[layout.cuts_of(e.feature)] for e in self.categorical]
+            or [np.empty(0)]
+        ).astype(np.intp)
+        if monotonic is not None and np.any(monotonic):
+            self.signs = np.zeros(state.n_cuts)
+            for j in np.flatnonzero(monotonic):  # z is higher on the left
+                self.signs[layout.thresholds_of(j)] = -monotonic[j]
+        self.sets: list[CategorySet] = []
+        self.number_of_set: dict[bytes, int] = {}
+        self.rows_of_sets: dict[int, np.ndarray] = {}
+        self.parts: list = []
+        self.exhausted = state.n_cuts == 0
+
+    def run(self, n_rounds: int, progress: Progress | None = None) -> None:
+        """At most `n_rounds` more rounds."""
+        plain = not (self.categorical or self.signs is not None or self.state.by_rows)
+        take = self._take_plain if plain else self._take_any
+        done = 0
+        while done < n_rounds and not self.exhausted:
+            ks, bs, ds = take(min(_ROUNDS_AT_ONCE, n_rounds - done))
+            self.parts.append((np.array(ks, dtype=np.int32), np.array(bs), np.array(ds)))
+            done += len(ks)
+            if progress is not None:
+                progress.advance(steps=len(ks))
+        if progress is not None and done < n_rounds:
+            progress.finish("no stump lowers the error any further")
+
+    @property
+    def n_run(self) -> int:
+        return sum(len(part[0]) for part in self.parts)
+
+    @property
+    def falls(self) -> np.ndarray:
+        """By how much each round lowered the sum of squares over the training rows."""
+        return falls_of_steps(self.learning_rate, self.path.steps)
+
+    @property
+    def held_changes(self) -> np.ndarray:
+        """By how much each round changed the sum of squares over the held-out rows."""
+        return held_out_changes(self.state.cuts, self.path)
+
+    @property
+    def path(self) -> StumpPath:
+        """All rounds so far."""
+        empty = (np.empty(0, dtype=np.int32), np.empty(0), np.empty(0))
+        chosen, steps, held = (np.concatenate(part) for part in zip(empty, *self.parts))
+        return StumpPath(chosen, steps, held, self.sets, self.learning_rate)
+
+    def _take_plain(self, count):
+        """Rounds in place, two BLAS calls each.
+
+        The values are never replaced: daxpy adds to them where they are.
+
+        Returns
+        -------
+        ks, bs, ds : lists of T numbers
+            The cut of each round, what was added of its z, and z's product with the held-out
+            residuals.
+        """
+        ks, bs, ds = [], [], []
+        values, views, n_all = self.state.values, self.state.rows.views, self.state.n_cuts
+        rate, floor, item, n_values = self.rate, self.floor, values.item, len(values)
+        with_held = n_values > n_all
+        for _ in range(count):
+            k = idamax(values, n_all)
+            b = rate[k] * item(k)
+            if -floor <= b <= floor:
+                self.exhausted = True
+                break
+            row = views[k]
+            if row is None:
+                row = self.state.rows.load(k, ks)
+            if with_held:
+                ds.append(item(n_all + k))
+            daxpy(row, values, n_values, -b)
+            ks.append(k)
+            bs.append(b)
+        return ks, bs, ds
+
+    def _take_any(self, count):
+        """The same where cuts have a required sign or are sets of categories."""
+        ks, bs, ds = [], [], []
+        state, values, n_all = self.state, self.state.values, self.state.n_cuts
+        with_held, n_values = len(values) > n_all, len(values)
+        signs = self.signs
+        constrained = None if signs is None else np.flatnonzero(signs)
+        for _ in range(count):
+            size = np.abs(values[:n_all])
+            if constrained is not None:
+                size[constrained] = np.maximum(signs[constrained] * values[constrained], 0.0)
+            size[self.single] = 0.0  # of categories; found as sets below
+            k = int(size.argmax())
+            best, found = size[k], None
+            for feature in self.categorical:
+                value, members = feature.best()
+                if abs(value) > best:
+                    best, found = abs(value), (feature, value, members)
+            if found is None:
+                b = self.rate[k] * values[k]
+            else:
+                k = self._set_number(found[0], found[2])
+                b = self.learning_rate * found[1]
+            if -self.floor <= b <= self.floor or not best > 0:
+                self.exhausted = True
+                break
+            if with_held:
+                ds.append(self._held_product(k))
+            if state.by_rows:
+                self._subtract_from_rows(k, b)
+            else:
+                daxpy(self._row(k, ks), values, n_values, -b)
+            ks.append(k)
+            bs.append(b)
+        return ks, bs, ds
+
+    def _row(self, k, ks):
+        n_all = self.state.n_cuts
+        row = self.state.rows.views[k] if k < n_all else self.rows_of_sets.get(k)
+        if row is None and k >= n_all:
+            return self._row_of_set(k)
+        return self.state.rows.load(k, [i for i in ks if i < n_all]) if row is None else row
+
+    def _subtract_from_rows(self, k, b):
+        n_all = self.state.n_cuts
+        if k < n_all:
+            self.state.subtract(np.array([k]), np.array([b]))
+            return
+        of_set = self.sets[k - n_all]
+        step = b * of_set.scale / self.state.cuts.scale[of_set.cuts]
+        self.state.subtract(of_set.cuts, step)
+
+    def _set_number(self, feature, members):
+        key = feature.key(members)
+        if key not in self.number_of_set:
+            self.number_of_set[key] = len(self.sets)
+            self.sets.append(feature.category_set(members))
+        return self.state.n_cuts + self.number_of_set[key]
+
+    def _row_of_set(self, k):
+        of_set = self.sets[k - self.state.n_cuts]
+        first = self.state.cuts.layout.cuts_of(of_set.feature).start
+        rows = self.state.rows.of_feature(of_set.feature)[of_set.cuts - first]
+        row = (of_set.scale / self.state.cuts.scale[of_set.cuts]) @ rows
+        while len(self.rows_of_sets) >= _MAX_SETS_KEPT:
+            self.rows_of_sets.pop(next(iter(self.rows_of_sets)))
+        self.rows_of_sets[k] = row
+        return row
+
+    def _held_product(self, k):
+        n_all = self.state.n_cuts
+        if k < n_all:
+            return float(self.state.values[n_all + k])
+        of_set = self.sets[k - n_all]
+        weights = of_set.scale / self.state.cuts.scale[of_set.cuts]
+        return float(weights @ self.state.values[n_all + of_set.cuts])
+
+
+class _BestSet:
+    """The set of categories of one feature that lowers the squared error most."""
+
+    def __init__(self, state, j):
+        self.state, self.feature = state, j
+        cuts, layout = state.cuts, state.cuts.layout
+        own = layout.cuts_of(j)
+        self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
+        self.scale = cuts.scale[self.cuts]
+        self.preference = state.preference[self.cuts]
+        weight = cuts.raw_left[self.cuts]
+        rest = max(cuts.weight - weight.sum(), 0.0)  # of missing values, and none
+        self.has_rest = rest > 1e-12 * cuts.weight
+        self.weight = np.append(weight, rest) if self.has_rest else weight
+        self.total = self.weight.sum()
+
+    def best(self):
+        """z'Wr of the best set, and its members among the categories, a bool array."""
+        sums = self.state.values[self.cuts] / (self.scale * self.preference)
+        if self.has_rest:
+            sums = np.append(sums, -sums.sum())
+        if len(sums) < 2:
+            return 0.0, None
+        order = np.argsort(sums / self.weight, kind="stable")
+        left = np.cumsum(self.weight[order])[:-1]
+        product = left * (self.total - left)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.cumsum(sums[order])[:-1] * np.sqrt(self.total / product)
+        values = np.where(product > 0, values, 0.0)
+        at = int(np.abs(values).argmax())
+        members = np.zeros(len(sums), dtype=bool)
+        members[order[: at + 1]] = True
+        value = values[at]
+        if (members[-1] and self.has_rest) or (not self.has_rest and members[0]):
+            members, value = ~members, -value  # one name for a set and its complement
+        return value, members[: len(self.cuts)]
+
+    def key(self, members):
+        return int(self.feature).to_bytes(8, "little") + np.packbits(members).tobytes()
+
+    def category_set(self, members):
+        weight = self.weight[: len(self.cuts)][members].sum()
+        scale = np.sqrt(self.total / (weight * (self.total - weight)))
+        return CategorySet(int(self.feature), self.cuts[members], scale, weight / self.total)
+
+
+def falls_of_steps(learning_rate, steps):
+    """By how much each round lowers the sum of squares over the training rows."""
+    return (2 / learning_rate - 1) * steps**2
+
+
+def held_out_changes(cuts, path: StumpPath) -> np.ndarray:
+    """By how much each round changes the sum of squares over the held-out rows."""
+    lengths = cuts.held_lengths()
+    of_sets = [_held_length_of_set(cuts, each) for each in path.sets]
+    lengths = np.concatenate([lengths, of_sets])
+    return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
+
+
+def _held_length_of_set(cuts, of_set):
+    left = cuts.held_raw[of_set.cuts].sum()
+    share = of_set.share
+    return of_set.scale**2 * (left * (1 - 2 * share) + share**2 * cuts.held_weight)
+
+
+def sides_of_steps(cuts, path: StumpPath):
+    """What each round's stump adds on its left and on its right side.
+
+    The values on the right are those of the present values, where the cut separates only these.
+    """
+    scale = np.concatenate([cuts.scale, [each.scale for each in path.sets]])
+    share = np.where(cuts.valid_cut >= 0, cuts.valid_share, cuts.share)
+    share = np.concatenate([share, [each.share for each in path.sets]])
+    jump, share = path.steps * scale[path.chosen], share[path.chosen]
+    return jump * (1 - share), -jump * share

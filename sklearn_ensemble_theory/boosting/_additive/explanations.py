@@ -1,0 +1,162 @@
+"""Exact Shapley values of additive models, from their tables.
+
+The background is the distribution of the training rows: v(S) is the mean prediction for rows whose
+features in S are those of x and whose other features are those of a training row (the
+"interventional" game). The Shapley values of a sum are the sums of those of its terms:
+
+- a main effect f_j adds f_j(x_j) - E f_j(X_j) to feature j, and nothing to the others;
+- a pair f_ab adds to a the mean of its two orders, half of v(a) - v() + v(ab) - v(b), that is of
+  E f_ab(x_a, X_b) - E f_ab(X_a, X_b) + f_ab(x_a, x_b) - E f_ab(X_a, x_b). It is half of the term
+  where the means over each of the two features are 0.
+
+All means are over bins, with the training weights of the bins: no row of the background is needed,
+and the values are exact.
+"""
+
+import copy
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+Tables = list[tuple[Any, np.ndarray]]
+
+
+def shapley_values(estimator: Any, X: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Shapley values of each feature, and the mean prediction of the training rows.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted additive model with `shape_functions_`, `bin_weights_` and `predict_terms`.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
+        In the unit of the terms.
+    base : ndarray of shape () or (n_classes,)
+        ``base + values.sum(axis=1)`` is the prediction of a regressor, and the log-odds or scores
+        of a classifier.
+    """
+    features = [tuple(map(int, f)) for f in estimator.term_features_]
+    own: Tables = []  # of the first feature of each term
+    other: Tables = []  # of the second one; 0 for main effects
+    base = np.asarray(estimator.intercept_, dtype=float).squeeze()
+    for (edges, values), weights in zip(estimator.shape_functions_, estimator.bin_weights_):
+        mean, shares = _pair_shares(
+            np.asarray(values, dtype=float), np.asarray(weights, dtype=float)
+        )
+        base = base + mean
+        own.append((edges, shares[0]))
+        other.append((edges, shares[-1] if len(shares) > 1 else np.zeros_like(shares[0])))
+    terms = _with_tables(estimator, own).predict_terms(X)
+    result = np.zeros((terms.shape[0], estimator.n_features_in_, *terms.shape[2:]))
+    for t, f in enumerate(features):
+        result[:, f[0]] += terms[:, t]
+    pairs = [t for t, f in enumerate(features) if len(f) == 2]
+    if pairs:
+        terms = _with_tables(estimator, other).predict_terms(X)
+        for t in pairs:
+            result[:, features[t][1]] += terms[:, t]
+    return result, base
+
+
+def _pair_shares(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The mean of a term, and a table for each of its features with the Shapley values."""
+    total = weights.sum()
+    extra = values.ndim - weights.ndim  # an axis of classes
+    joint = (weights / total).reshape(weights.shape + (1,) * extra)
+    mean = (joint * values).sum(axis=tuple(range(weights.ndim)))
+    if weights.ndim == 1:
+        return mean, [values - mean]
+    # The marginal weights of each feature: v of a single feature does not see their dependence.
+    of_a, of_b = joint.sum(axis=1, keepdims=True), joint.sum(axis=0, keepdims=True)
+    given_a = (of_b * values).sum(axis=1, keepdims=True)
+    given_b = (of_a * values).sum(axis=0, keepdims=True)
+    both = values - mean
+    difference = given_a - given_b
+    return mean, [0.5 * (both + difference), 0.5 * (both - difference)]
+
+
+def _with_tables(estimator: Any, tables: Tables) -> Any:
+    """The same model with other values in the bins of its terms."""
+    other = copy.copy(estimator)
+    other.shape_functions_ = tables
+    return other
+
+
+def explain_terms(estimator: Any, X: Any) -> Any:
+    """`shapley_values` as a `shap.Explanation`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted additive model.
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+
+    Returns
+    -------
+    explanation : shap.Explanation
+        With `values`, `base_values`, `data`, `feature_names` and, for three or more classes,
+        `output_names`.
+
+    Raises
+    ------
+    ImportError
+        If shap is not installed.
+    """
+    check_is_fitted(estimator)
+    try:
+        from shap import Explanation
+    except ImportError as error:
+        raise ImportError(
+            f"{type(estimator).__name__}.explain requires shap: pip install shap."
+        ) from error
+    values, base = shapley_values(estimator, X)
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = [f"x{j}" for j in range(values.shape[1])]
+    classes = [str(c) for c in estimator.classes_] if values.ndim == 3 else None
+    return Explanation(
+        values,
+        base_values=np.broadcast_to(base, (len(values), *base.shape)).copy(),
+        data=np.asarray(X),
+        feature_names=list(names),
+        output_names=classes,
+    )
+
+
+class TermExplanationMixin:
+    """`explain` for additive models with `shape_functions_`, `bin_weights_`, `predict_terms`."""
+
+    def explain(self, X: ArrayLike) -> Any:
+        """Exact Shapley values of the features, as a `shap.Explanation` for the plots of shap.
+
+        The background is the distribution of the training rows: a feature that is not in a
+        coalition is drawn from it, independently of those that are (the interventional values). A
+        term of one feature gives its value, minus its mean over the training rows, to the feature;
+        a term of a pair is divided between its two features. For classifiers the values are
+        log-odds of the second class, or scores of all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to explain, at a cost of O(p + number of pairs) for each.
+
+        Returns
+        -------
+        explanation : shap.Explanation
+            With `values` of shape (n_samples, n_features), for three or more classes (n_samples,
+            n_features, n_classes), and `base_values`, the mean over the training rows. Their sum
+            over the features and the base value is the prediction, the log-odds or the scores.
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        """
+        return explain_terms(self, X)

@@ -1,0 +1,251 @@
+"""The fit of L2-boosting by stumps: from rows to sums over rows, from sums to the model."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin
+
+from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
+from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
+from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import (
+    MIB,
+    squared_risk,
+)
+from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive._fitting.squared_error_fits import SquaredErrorFits
+from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
+from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import (
+    CountedGram,
+    StoredGram,
+)
+from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums, cut_sums
+from sklearn_ensemble_theory.boosting._additive.base import (
+    BaseAdditive,
+    rows_to_fit,
+    unit_weights,
+)
+from sklearn_ensemble_theory.boosting._core.round_reports import begin_fit
+
+
+@dataclass(frozen=True)
+class _Chunks:
+    """What `partial_fit` keeps of the rows of all its calls."""
+
+    sums: CutSums
+    gram: np.ndarray  # (k, P, P): the sums with two cuts
+    bins: FeatureBins
+    target: TargetScale
+    weight_unit: float
+
+
+class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
+    """`fit` and `partial_fit` of :class:`L2BoostingRegressor`."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Numbers, NaN where they are missing, or a data frame with categorical columns.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
+            out.
+
+        Returns
+        -------
+        self : L2BoostingRegressor
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If `cv` tests on a row more than once, or if the sums over a single cut with
+            all others exceed `max_memory`.
+        """
+        rows = self._checked_rows(X, y, sample_weight, reset=True)
+        end_fit = begin_fit(self, X, y, sample_weight)
+        weight = unit_weights(rows.weight)
+        rows = replace(rows, weight=weight)
+        target = TargetScale.in_powers_of_two(rows.y, weight)
+        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
+        scaled = target(rows.y)
+        bins, jumps = self._bins_of(rows, scaled)
+        layout = bins.layout()
+        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
+        codes = bins.codes(rows.X)
+        binned = BinnedRows(codes, layout, weight, rows.folds, rows.n_splits)
+        risk, sums = squared_risk(binned, scaled, self.max_memory)
+        self._check_folds(sums, rows.n_splits)
+        results = self._fit_models(risk, binned, jumps, monotonic)
+        self._learn(results, sums, bins, rows.columns, target)
+        vars(self).pop("_chunks", None)
+        end_fit()
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        refit: bool = True,
+    ) -> Self:
+        """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
+
+        Only sums are kept, never rows. The bins are `bin_edges`, or quantiles of the first chunk;
+        with `bin_edges` given the model is the one of `fit` on all chunks together. Categories are
+        those of the first chunk; others are treated as missing. With ``n_estimators="cv"`` each
+        chunk is split into folds by itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows of the chunk.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        refit : bool, default=True
+            Whether to update the model. With False the chunk is only added to the sums.
+
+        Returns
+        -------
+        self : L2BoostingRegressor
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the sums over all pairs of cuts exceed `max_memory`: the rows of earlier chunks
+            cannot be counted again.
+
+        Warns
+        -----
+        UserWarning
+            If called after `fit`, which does not store the sums: the model is then fitted to this
+            chunk alone.
+        """
+        known = getattr(self, "_chunks", None)
+        if known is None and self.__sklearn_is_fitted__():
+            warnings.warn(
+                "The rows of an earlier call of fit are not used: fit does not store the sums, so "
+                "partial_fit starts again with this chunk.",
+                UserWarning,
+                stacklevel=3,
+            )
+        rows = self._checked_rows(X, y, sample_weight, reset=known is None)
+        if self._resolved_interactions(rows.X.shape[1]) not in (0, []):
+            raise ValueError(
+                "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
+                "use interactions=0."
+            )
+        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
+        weight, unit = rows.weight, 1.0
+        if known is not None:
+            unit = known.weight_unit
+        elif weight is not None:
+            unit = power_of_two(weight.max())
+        if weight is not None:
+            with np.errstate(over="ignore"):
+                weight = weight / unit
+        rows = replace(rows, weight=weight)
+        if known is None:
+            target = TargetScale.in_powers_of_two(rows.y, weight)
+            bins, _ = self._bins_of(rows, rows.y, keep_missing=True)
+        else:
+            bins, target = known.bins, known.target
+        n_groups = rows.n_splits + 1
+        if known is not None and n_groups != len(known.sums.weight):
+            raise ValueError(
+                "n_estimators and cv must give the same number of folds in every call of "
+                "partial_fit."
+            )
+        layout = bins.layout()
+        self._check_memory_of_chunks(layout.n_cuts, n_groups, rows.n_splits)
+        sums, gram = _sums_and_gram(rows, bins, target, n_groups)
+        if known is not None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums = known.sums + sums
+        if not sums.moderate():
+            raise ValueError("y or sample_weight is too large compared with the first chunk.")
+        if known is not None:
+            gram += known.gram
+        if refit:
+            self._check_folds(sums, rows.n_splits)
+            risk = SquaredErrorFits(sums, StoredGram(gram, layout), rows.n_splits)
+            results = *self._boost(risk, layout, (), monotonic), None
+            self._learn(results, sums, bins, rows.columns, target)
+        else:
+            self._columns = rows.columns
+        self._chunks = _Chunks(sums, gram, bins, target, unit)
+        return self
+
+    def _checked_rows(self, X, y, sample_weight, reset):
+        X, y, columns = self._checked_data(X, y, reset, y_numeric=True)
+        y = y.astype(np.float64, copy=False)
+        weight, kept = rows_to_fit(sample_weight, X)
+        return self._kept_rows(X, y, weight, kept, columns)
+
+    @staticmethod
+    def _check_folds(sums, n_splits):
+        for fold in range(n_splits):
+            if not 0 < sums.weight[fold] < sums.weight.sum():
+                raise ValueError(
+                    f"Split {fold} of cv has no weight in its training set or in its test set."
+                )
+
+    def _check_memory_of_chunks(self, n_cuts, n_groups, n_splits):
+        # so far, of this chunk by feature and in one piece, and as products of columns
+        copies = 3 * n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits)
+        needed = copies * n_cuts**2 * 8 / MIB
+        if needed > self.max_memory:
+            raise ValueError(
+                f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
+                f"over all pairs of the {n_cuts} cuts; use fewer bins."
+            )
+
+    def _learn(self, results, sums, bins, columns, target):
+        """Set everything that is learned from the sums."""
+        layout = bins.layout()
+        smoothing, stumps, _ = results
+        weights = _bin_weights(layout, sums)
+        learned = self._learned(bins, columns, weights, results, target.scale, target.mean)
+        falls = np.zeros(len(layout.n_bins))
+        for result in (smoothing, stumps):
+            for segment in [] if result is None else result.segments:
+                path = segment.paths[0][0]
+                falls += path.falls_by_feature(layout)
+        learned["feature_importances_"] = falls / falls.sum() if falls.any() else falls
+        self._set(learned, results, target.squares_in_units)
+
+
+def _bin_weights(layout, sums):
+    """The weight of all rows in each bin of each feature."""
+    left, total = sums.left_weight.sum(axis=0), sums.weight.sum()
+    weights = []
+    for j in range(len(layout.n_bins)):
+        own = left[layout.cuts_of(j)]
+        if layout.categorical[j]:
+            weights.append(np.append(own, total - own.sum()))
+        else:
+            weights.append(np.diff(np.concatenate([[0.0], own, [total]])))
+    return [np.maximum(weight, 0.0) for weight in weights]
+
+
+def _sums_and_gram(rows, bins, target, n_groups):
+    """The sums over one chunk with one cut or none, and with two cuts."""
+    layout, codes = bins.layout(), bins.codes(rows.X)
+    options = {"sample_weight": rows.weight, "folds": rows.folds}
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = cut_sums(codes, layout, target(rows.y), n_folds=n_groups, **options)
+        counted = CountedGram(codes, layout, sums.left_weight, **options)
+        groups = [counted.whole(j) for j in range(len(layout.n_bins))]
+        gram = np.concatenate([counted.block(group) for group in groups], axis=1)
+    return sums, gram

@@ -1,0 +1,406 @@
+"""Additive logistic regression by boosting."""
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._typing import CVLike
+from sklearn_ensemble_theory.boosting._additive.logit_fit import BaseLogitBoost
+
+__all__ = ["LogitBoostClassifier"]
+
+
+class LogitBoostClassifier(BaseLogitBoost):
+    """Additive logistic regression by boosting stumps, at a cost per round independent of n.
+
+    The log-odds of the second class are an additive model, ``intercept + f_1(x_1) + ... +
+    f_p(x_p)``, with one step function per feature, and functions of pairs of features if
+    `interactions` asks for them. For three or more classes there is one such score for each
+    class, and the probabilities are the softmax of the scores. Missing values, categories and, for
+    two classes, monotonic constraints are supported.
+
+    Each round is a Newton step on the logistic loss: a stump is fitted by weighted least squares to
+    the working residuals, and `learning_rate` times it is added. Gradients and weights are computed
+    again when the scores have moved by `refresh_tol`, and not in every round. The rounds between
+    are those of :class:`L2BoostingRegressor` for weighted rows, on sums over the bins.
+
+    Parameters
+    ----------
+    n_estimators : int or "cv", default=1000
+        Number of rounds. "cv" selects the number from 0 to `max_estimators` with the smallest mean
+        logistic loss over the held-out folds, after smoothing rounds that are selected in the same
+        way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum.
+
+    learning_rate : float, default=0.01
+        Share of each stump that is added, in (0, 1]. The model depends mainly on
+        ``n_estimators * learning_rate``. Smoothing rounds do not depend on it.
+
+    smoothing_rounds : int or "auto", default="auto"
+        Number of rounds before the first stump that add the mean of all stumps of a feature instead
+        of the best one; they fit smooth functions with less variance. "auto" means none where
+        `n_estimators` is a number. With "cv" it is the number from 0 to 2000 with the smallest
+        mean logistic loss over the held-out folds; the search ends after 40 rounds without a new
+        minimum. It is left out if `max_memory` is too small for the sums of all cuts of two
+        features.
+
+    max_bins : int or "auto", default="auto"
+        Maximum number of bins per feature, of about the same weight each. A feature with at most
+        this number of distinct values has a bin for each value. "auto" means 64, and refined bins
+        with ``n_estimators="cv"`` and at least 10,000 rows of two
+        classes: a first fit with 32 bins
+        shows which features matter; these get more bins, at most 240, and thresholds at the jumps
+        that the data show. Ignored if `bin_edges` is given.
+
+    bin_edges : sequence of p sequences of float, default=None
+        The thresholds that stumps may use, increasing, for each feature; an ordered feature with an
+        empty sequence has no thresholds. Those of categorical features are ignored.
+
+    interactions : int, float, "auto" or array-like of pairs, default=0
+        Pairs of features whose functions are added to those of single features: so many, or this
+        multiple of p, of those that are found to interact most [Lou et al. 2013]; "auto" for those
+        whose interaction is significant at the level 0.05, all pairs taken together, and at most
+        0.9 p; or given pairs of numbers or names of features.
+
+    categorical_features : array-like, "from_dtype" or None, default="from_dtype"
+        The features whose values are categories, by a mask, their numbers or their names.
+        "from_dtype" takes the columns of a data frame with a categorical dtype. Stumps separate any
+        set of categories from the others.
+
+    monotonic_cst : array-like of int of shape (p,) or dict, default=None
+        1 for features of which the log-odds may only be an increasing function, -1 for decreasing
+        ones, and 0 without a constraint, for each feature, or by the names of the constrained ones;
+        for two classes only. These features have no smoothing rounds. Functions of pairs are not
+        constrained, nor is what they add to the functions of their features.
+
+    refresh_tol : float, default=0.2
+        Gradients are computed again when a function has moved by this since they were, in log-odds
+        (1.5 times as far in smoothing rounds). The second derivatives are then kept if they have
+        changed by no more than half this share on average. Small values follow the path of exact
+        Newton steps more closely and take longer.
+
+    cv : int, cross-validation generator or iterable, default=5
+        The splits of ``n_estimators="cv"``. An integer specifies the number of stratified folds,
+        not shuffled, as in :class:`~sklearn.model_selection.StratifiedKFold`. Each split has to
+        train on all rows that it does not test on, and no row may be in more than one test set.
+
+    max_estimators : int, default=10000
+        Largest number of rounds that ``n_estimators="cv"`` compares.
+
+    max_memory : float, default=1024
+        Bound on the memory for the sums over pairs of cuts, in MiB. If the sums of all selected
+        cuts exceed it, some of them are computed more than once, which is slower and gives the same
+        model.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 more often. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9), set by `set_callbacks`, see the model at the end of the fit only: the
+        rounds change sums over rows. `staged_predict` computes the predictions after each of them.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+
+    intercept_ : float or ndarray of shape (n_classes,)
+        The mean over the training rows of the log-odds, or of each score.
+
+    term_features_ : list of n_terms tuples
+        The features of each term: ``(0,)``, ..., ``(p - 1,)``, then the pairs ``(a, b)``.
+
+    term_names_ : list of n_terms str
+        The name of each term; "a & b" for a pair.
+
+    term_importances_ : ndarray of shape (n_terms,)
+        Mean absolute value of each term over the training rows and
+        over the classes.
+
+    shape_functions_ : list of n_terms tuples (edges, values)
+        The function of each feature: ``values[b]`` for x in bin b, that is between ``edges[b - 1]``
+        (excluded) and ``edges[b]`` (included). A feature with missing values in the
+        training rows has one more value, the last, for those. For a categorical feature `edges` are
+        the categories, and the last value is that of missing and unknown ones. For a pair, `edges`
+        are those of both features, and `values` a table; its weighted means over both features are
+        0. The weighted mean of every function over the training rows is 0. For three or more
+        classes `values` has a last axis of classes.
+
+    shape_standard_errors_ : list of n_terms ndarrays
+        Standard errors of the `values` of `shape_functions_`, by the jackknife over the folds; only
+        with ``n_estimators="cv"`` and at least two folds.
+
+    bin_edges_ : list of p ndarrays
+        The thresholds of each feature; none of categorical ones.
+
+    bin_weights_ : list of n_terms ndarrays
+        The weight of the training rows in each bin, or in each cell of a pair, up to a common
+        factor.
+
+    categories_ : list of p ndarrays or None
+        The categories of each categorical feature.
+
+    missing_bins_ : ndarray of bool of shape (p,)
+        Whether the feature has a bin for missing values. Where it has none, the term of a missing
+        value is 0.
+
+    n_smoothing_rounds_ : int
+        Number of smoothing rounds.
+
+    n_estimators_ : int
+        Number of rounds after those. It is less than `n_estimators` if no stump lowered the
+        loss any further.
+
+    category_sets_ : list of p lists
+        For each categorical feature the sets of categories that stumps separate from the others,
+        as masks of its categories.
+
+    stump_features_, stump_cuts_ : ndarray of shape (n_estimators_,) or (n_estimators_, n_classes)
+        Each round's feature j and the number of its threshold in ``bin_edges_[j]``. The number
+        ``len(bin_edges_[j])`` is the cut that separates missing values from the others. For a
+        categorical feature it is the number of the set in ``category_sets_[j]``.
+
+    stump_left_, stump_right_ : ndarray of shape (n_estimators_,) or (n_estimators_, n_classes)
+        What each round added at or below the threshold and above it in log-odds; for a
+        set of categories, to those in the set and to all others. Where the feature has a bin for
+        missing values, thresholds add nothing to these.
+
+    train_path_ : ndarray of shape (n_estimators_ + 1,)
+        Mean logistic loss on the training rows after the smoothing rounds and 0, 1, ... others.
+        Between two computations of the gradients it is that of the quadratic approximation.
+
+    cv_path_ : ndarray of shape (max_estimators + 1, n_folds)
+        The same on each held-out fold; only with ``n_estimators="cv"``. Where the search ended
+        earlier the last row is repeated.
+
+    smoothing_path_ : ndarray of shape (n_rounds + 1, n_folds)
+        Mean logistic loss on each held-out fold after 0, 1, ... smoothing rounds, with those that
+        were compared after the best number; only where both were made.
+
+    n_refreshes_ : int
+        How often gradients were computed, before the pairs.
+
+    feature_importances_ : ndarray of shape (p,)
+        The importances of the terms of single features, divided by their sum.
+
+    n_features_in_ : int
+        Number of features seen during `fit`.
+
+    feature_names_in_ : ndarray of shape (p,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    L2BoostingRegressor : The same model for a real target.
+    GradientBoostingClassifier : Any loss and any base learner.
+
+    Notes
+    -----
+    With the probabilities p of the present model, the working residuals are ``(y - p) / (p (1 -
+    p))`` and the weights ``p (1 - p)`` [Friedman, Hastie and Tibshirani 2000]. For K > 2 classes
+    there is a stump for each class in a round, and the second derivatives are multiplied by
+    ``K / (K - 1)``, which gives the steps of the source times ``(K - 1) / K``. The scores of the
+    classes are not forced to have the sum 0.
+
+    The models of the folds have gradients of their own and the second derivatives of the model of
+    all rows, so that products of cuts are counted once for all of them.
+
+    With p features of B bins, P = p B cuts, n rows, k folds and K scores (1 for two classes), the
+    cost is O(n p log n) for the bins, O(n p k K) each time that gradients are computed, O(n p K)
+    for the sums of each selected feature where second derivatives are too, and O(P k K) for each
+    round. Prediction is O(p K) per row. The memory in addition to X is one byte per value for the
+    bins (two for more than 255 bins), O(n k K) for the scores, and for the sums at most
+    ``8 (k + K (1 + 2 k)) P^2`` bytes with "cv" and `max_memory`.
+
+    This is forward stagewise additive modelling [DS-GA 1003, lecture 8] with the logistic loss,
+    each stage by a Newton step. Missing values, categories and pairs are those of
+    :class:`L2BoostingRegressor`.
+
+    References
+    ----------
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". The Annals of Statistics 28.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    Y. Lou, R. Caruana, J. Gehrke and G. Hooker (2013). "Accurate intelligible models with pairwise
+    interactions". KDD.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_ensemble_theory import LogitBoostClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogitBoostClassifier(200, learning_rate=0.1).fit(X, y)
+    >>> model.score(X, y)
+    0.99...
+
+    The log-odds are the intercept plus one term for each feature:
+
+    >>> terms = model.predict_terms(X[:1])
+    >>> log_odds = model.intercept_ + terms.sum(axis=1)
+    >>> bool(abs(log_odds - model.decision_function(X[:1])).max() < 1e-12)
+    True
+    """
+
+    _parameter_constraints: ClassVar = {
+        **BaseLogitBoost._parameter_constraints,
+        "refresh_tol": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        n_estimators: int | Literal["cv"] = 1000,
+        *,
+        learning_rate: float = 0.01,
+        smoothing_rounds: int | Literal["auto"] = "auto",
+        max_bins: int | Literal["auto"] = "auto",
+        bin_edges: ArrayLike | None = None,
+        interactions: int | float | Literal["auto"] | ArrayLike = 0,
+        categorical_features: ArrayLike | Literal["from_dtype"] | None = "from_dtype",
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
+        refresh_tol: float = 0.2,
+        cv: CVLike | None = 5,
+        max_estimators: int = 10_000,
+        max_memory: float = 1024,
+        verbose: bool | int = 0,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.smoothing_rounds = smoothing_rounds
+        self.max_bins = max_bins
+        self.bin_edges = bin_edges
+        self.interactions = interactions
+        self.categorical_features = categorical_features
+        self.monotonic_cst = monotonic_cst
+        self.refresh_tol = refresh_tol
+        self.cv = cv
+        self.max_estimators = max_estimators
+        self.max_memory = max_memory
+        self.verbose = verbose
+
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
+        """Return the log-odds of the second class, or the scores of all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: the log-odds of ``classes_[1]``. More: scores whose softmax are the
+            probabilities. The cost is O(n p).
+        """
+        return self._scores(X)
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        return self._labels(self._scores(X))
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Predict the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return _probabilities(self._scores(X))
+
+    def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
+        """Predict the logarithms of the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; finite also where a probability rounds to 0.
+        """
+        scores = self._scores(X)
+        if scores.ndim == 2:
+            return log_softmax(scores, axis=1)
+        return np.column_stack([log_expit(-scores), log_expit(scores)])
+
+    def staged_decision_function(self, X: ArrayLike) -> Iterator[np.ndarray]:
+        """Return the scores of the models after 1, 2, ... rounds, one after the other.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As by `decision_function`.
+        """
+        check_is_fitted(self)
+        yield from self._scores_after(X, range(1, self.n_estimators_ + 1))
+
+    def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
+        """Predict the classes with the models after 1, 2, ... rounds, one after the other.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        for scores in self.staged_decision_function(X):
+            yield self._labels(scores)
+
+    def staged_predict_proba(self, X: ArrayLike) -> Iterator[np.ndarray]:
+        """Predict the probabilities with the models after 1, 2, ... rounds, one after the other.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        for scores in self.staged_decision_function(X):
+            yield _probabilities(scores)
+
+    def _labels(self, scores):
+        numbers = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return self.classes_[numbers]
+
+
+def _probabilities(scores):
+    if scores.ndim == 2:
+        return softmax(scores, axis=1)
+    return np.column_stack([expit(-scores), expit(scores)])

@@ -1,0 +1,1 @@
+"""Bounds on greedy methods and boosting."""

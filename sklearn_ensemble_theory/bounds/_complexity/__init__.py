@@ -1,0 +1,1 @@
+"""Complexity of classes of predictors, and what it bounds."""

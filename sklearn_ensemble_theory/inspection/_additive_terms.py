@@ -1,0 +1,258 @@
+"""The terms of a fitted additive model, as the displays draw them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+MISSING = {False: "missing", True: "missing or unseen"}  # by whether the feature is categorical
+
+
+@dataclass(frozen=True)
+class TermAxis:
+    """One feature of a term."""
+
+    name: str
+    edges: np.ndarray  # thresholds, increasing, or categories
+    categorical: bool
+    missing: bool  # whether a last bin, after the others, contains missing values
+    limits: tuple[float, float] | None = None  # least and largest value, if known
+
+    @property
+    def n_bins(self) -> int:
+        """Bins without that of missing values."""
+        return len(self.edges) + (not self.categorical)
+
+    @property
+    def missing_label(self) -> str:
+        """What the last bin contains."""
+        return MISSING[self.categorical]
+
+    def bounds(self) -> np.ndarray:
+        """n_bins + 1 bounds of the bins: those of a numeric feature, or -0.5, 0.5, ...
+
+        The first and the last bin of a numeric feature have no bound on one side. They end at the
+        least and the largest value if these are known, and else are as wide as the bin beside them.
+        """
+        if self.categorical:
+            return np.arange(self.n_bins + 1) - 0.5
+        edges = np.asarray(self.edges, dtype=float)
+        if len(edges) == 0:
+            low, high = self.limits or (0.0, 1.0)
+            return np.array([low, high if high > low else low + 1])
+        # A single threshold of 0.5 or 1.5 is one between two codes, such as 0 and 1.
+        single = 0.5 if edges[0] % 1 in (0, 0.5) and abs(edges[0]) < 10 else 0.5 * abs(edges[0])
+        widths = np.diff(edges) if len(edges) > 1 else np.array([single])
+        low, high = edges[0] - widths[0], edges[-1] + widths[-1]
+        if self.limits is not None:
+            low = self.limits[0] if self.limits[0] < edges[0] else low
+            high = self.limits[1] if self.limits[1] > edges[-1] else high
+        return np.concatenate([[low], edges, [high]])
+
+
+@dataclass(frozen=True)
+class TermShape:
+    """One term: its values in all bins of its feature, or cells of its two features."""
+
+    name: str
+    axes: tuple[TermAxis, ...]
+    values: np.ndarray  # bins of each axis (the missing one last), then one column for each curve
+    weights: np.ndarray | None = None  # training weight in each bin; None if unknown
+    errors: np.ndarray | None = None  # standard errors, of the shape of the values
+    importance: float | None = None
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is a function of two features."""
+        return len(self.axes) == 2
+
+
+def check_additive(estimator: Any) -> None:
+    """Refuse what is not a fitted additive model."""
+    if not hasattr(estimator, "predict_terms"):
+        raise TypeError(
+            "estimator must be an additive model, such as L2BoostingRegressor; got "
+            f"{type(estimator).__name__}."
+        )
+    check_is_fitted(estimator)
+
+
+def check_tables(estimator: Any) -> None:
+    """Refuse additive models whose terms are not tables, such as splines."""
+    if not hasattr(estimator, "shape_functions_"):
+        raise TypeError(
+            f"{type(estimator).__name__} does not have shape_functions_; plot its predict_terms "
+            "along each feature."
+        )
+
+
+def names_of_features(estimator: Any) -> list[str]:
+    """The columns of the data frame that the model was fitted to, or x0, x1, ..."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
+
+
+def features_of_terms(estimator: Any) -> list[tuple[int, ...]]:
+    """The features of each term; one term for each feature if the model does not tell."""
+    default = [(j,) for j in range(estimator.n_features_in_)]
+    return [tuple(map(int, t)) for t in getattr(estimator, "term_features_", default)]
+
+
+def names_of_terms(estimator: Any) -> list[str]:
+    """The names of the terms."""
+    return list(getattr(estimator, "term_names_", names_of_features(estimator)))
+
+
+def importances_of_terms(estimator: Any) -> np.ndarray:
+    """Mean absolute contribution of each term over the training rows."""
+    values = getattr(estimator, "term_importances_", None)
+    if values is None:
+        raise TypeError(f"{type(estimator).__name__} does not have term_importances_.")
+    return np.asarray(values, dtype=float)
+
+
+def column_of(X: Any, j: int) -> Any:
+    """Column j of an array, a list of rows or a data frame."""
+    if hasattr(X, "iloc"):
+        return X.iloc[:, j]
+    return (X if hasattr(X, "shape") else np.asarray(X))[:, j]
+
+
+def number_of_class(estimator: Any, target: Any) -> int | None:
+    """The column of the scores of class `target`; None for all, or if there is only one score."""
+    if not is_classifier(estimator):
+        if target is not None:
+            raise ValueError("target is for classifiers; it must be None for a regressor.")
+        return None
+    classes = estimator.classes_
+    if target is None:
+        return None
+    found = np.flatnonzero(np.asarray(classes == target))
+    if len(found) != 1:
+        raise ValueError(f"target must be one of the classes {list(classes)}; got {target!r}.")
+    if len(classes) > 2:
+        return int(found[0])
+    if found[0] == 0:
+        raise ValueError(
+            f"The terms of two classes are log-odds of {classes[1]!r}, which target must be."
+        )
+    return None
+
+
+def scores_of_classes(estimator: Any) -> list[str]:
+    """A label for each score: one of a regressor and of two classes, K of K classes."""
+    if not is_classifier(estimator) or len(estimator.classes_) <= 2:
+        return [""]
+    return [str(c) for c in estimator.classes_]
+
+
+def unit_of_terms(estimator: Any, k: int | None = None) -> str:
+    """What the terms add to, for labels; k is the number of one of several classes."""
+    if not is_classifier(estimator):
+        return "prediction"
+    if len(estimator.classes_) <= 2:
+        return f"log-odds of {estimator.classes_[-1]}"
+    return "score of each class" if k is None else f"score of {estimator.classes_[k]}"
+
+
+def find_term(estimator: Any, term: Any) -> int:
+    """The index of a term given by its index, its name, or the indices or names of a pair."""
+    features, names = features_of_terms(estimator), names_of_terms(estimator)
+    if isinstance(term, str):
+        if term in names:
+            return names.index(term)
+        raise ValueError(f"terms contains {term!r}, which is not the name of a term of the model.")
+    if isinstance(term, Integral):
+        if 0 <= (t := int(term)) < len(names):
+            return t
+        raise ValueError(f"terms contains {term}; the model has the terms 0 to {len(names) - 1}.")
+    try:
+        known = names_of_features(estimator)
+        pair = {known.index(f) if isinstance(f, str) else int(f) for f in term}
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"terms contains {term!r}, which is no index, name or pair of features."
+        ) from None
+    for t, indices in enumerate(features):
+        if set(indices) == pair and len(indices) == len(term):
+            return t
+    raise ValueError(f"terms contains {term!r}, which is not a term of the model.")
+
+
+def check_max_terms(max_terms: Any) -> None:
+    """Refuse what is not a number of terms."""
+    if not isinstance(max_terms, Integral) or int(max_terms) < 1:
+        raise ValueError(f"max_terms must be an integer of at least 1; got {max_terms!r}.")
+
+
+def chosen_terms(
+    estimator: Any, terms: Sequence[Any] | None, max_terms: int, only_main: bool
+) -> list[int]:
+    """The indices of the given terms, or of the most important ones that are not zero."""
+    if terms is not None:
+        if isinstance(terms, str) or not hasattr(terms, "__iter__"):
+            raise TypeError(f"terms must be a list of terms; got {terms!r}.")
+        found = [find_term(estimator, term) for term in terms]
+        if not found:
+            raise ValueError("terms must not be empty.")
+        return found
+    check_max_terms(max_terms)
+    features = features_of_terms(estimator)
+    sizes = getattr(estimator, "term_importances_", None)
+    if sizes is None:
+        sizes = [np.abs(values).max(initial=0.0) for _, values in estimator.shape_functions_]
+    order: list[int] = [int(t) for t in np.argsort(-np.asarray(sizes, dtype=float), kind="stable")]
+    order = [t for t in order if not only_main or len(features[t]) == 1]
+    return [t for t in order if sizes[t] > 0][:max_terms] or order[:1]
+
+
+def shapes_of_terms(
+    estimator: Any, indices: Sequence[int], k: int | None, X: ArrayLike | None
+) -> list[TermShape]:
+    """The terms with these indices; of class k, or with one curve for each class."""
+    features, names = features_of_terms(estimator), names_of_terms(estimator)
+    weights = getattr(estimator, "bin_weights_", None)
+    errors = getattr(estimator, "shape_standard_errors_", None)
+    importances = getattr(estimator, "term_importances_", None)
+    n_scores = len(scores_of_classes(estimator))
+
+    def curves(values: Any) -> np.ndarray:
+        values = np.asarray(values, dtype=float)
+        if n_scores == 1:
+            return values[..., None]
+        return values if k is None else values[..., [k]]
+
+    shapes = []
+    for t in indices:
+        edges, values = estimator.shape_functions_[t]
+        each = (edges,) if len(features[t]) == 1 else edges
+        shapes.append(
+            TermShape(
+                names[t],
+                tuple(_axis(estimator, j, e, X) for j, e in zip(features[t], each)),
+                curves(values),
+                None if weights is None else np.asarray(weights[t], dtype=float),
+                None if errors is None else curves(errors[t]),
+                None if importances is None else float(importances[t]),
+            )
+        )
+    return shapes
+
+
+def _axis(estimator: Any, j: int, edges: ArrayLike, X: Any) -> TermAxis:
+    categories = getattr(estimator, "categories_", None)
+    categorical = categories is not None and categories[j] is not None
+    missing = getattr(estimator, "missing_bins_", None)
+    limits = None
+    if X is not None and not categorical:
+        column = np.asarray(column_of(X, j), dtype=float)
+        column = column[np.isfinite(column)]
+        limits = (float(column.min()), float(column.max())) if len(column) else None
+    name = names_of_features(estimator)[j]
+    has_missing = missing is not None and bool(missing[j])
+    return TermAxis(name, np.asarray(edges), categorical, has_missing, limits)

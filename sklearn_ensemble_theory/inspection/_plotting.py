@@ -1,0 +1,61 @@
+"""What the displays share: matplotlib, imported when it is needed, colours and numbers."""
+
+from typing import Any
+
+import numpy as np
+
+# The palette of Okabe and Ito, which people with any colour blindness can tell apart; black and
+# yellow, which is too light for lines, are left out.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+NEGATIVE, POSITIVE = COLORS[:2]
+DIVERGING = "RdBu_r"  # the same: blue below 0, red above it
+GREY = "0.55"
+
+
+def pyplot(name: str) -> Any:
+    """matplotlib.pyplot, or an ImportError that says what to install for the display `name`."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{name} requires matplotlib: pip install 'sklearn-ensemble-theory[plot]'."
+        ) from error
+    return plt
+
+
+def shortened(text: Any, length: int = 24) -> str:
+    """A label of at most `length` characters."""
+    text = str(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def number(x: float, decimals: int | None = None, signed: bool = False) -> str:
+    """A number with so many decimals, or with three significant digits."""
+    if decimals is None:
+        text = f"{x:.0f}" if 100 <= abs(x) < 1e6 else f"{x:.3g}"
+    else:
+        text = f"{x:.{decimals}f}"
+    text = text.replace("-", "\N{MINUS SIGN}")
+    return f"+{text}" if signed and x >= 0 else text
+
+
+def decimals_of(numbers: np.ndarray) -> int | None:
+    """Decimals that give the largest of them three significant digits; None for extreme scales."""
+    largest = float(np.max(np.abs(numbers), initial=0.0))
+    if not 1e-4 <= largest < 1e6:
+        return None
+    return max(0, 2 - int(np.floor(np.log10(largest))))
+
+
+def few_ticks(ax: Any, axis: str) -> None:
+    """Ticks that do not overlap in a small panel, also where the numbers are long."""
+    ax.locator_params(axis=axis, nbins=5)
+    ax.ticklabel_format(axis=axis, scilimits=(-3, 5), useMathText=True)
+
+
+def as_axes(ax: Any, n_axes: int, name: str) -> np.ndarray:
+    """The axes that a user gave, as an array of `n_axes`."""
+    axes = np.asarray(ax, dtype=object).ravel()
+    if len(axes) != n_axes:
+        raise ValueError(f"{name} must have {n_axes} elements, one a panel; got {len(axes)}.")
+    return axes

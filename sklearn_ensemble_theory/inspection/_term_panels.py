@@ -1,0 +1,245 @@
+"""One panel for one term: steps of a numeric feature, bars of categories, a map of a pair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory.inspection._additive_terms import MISSING, TermAxis, TermShape
+from sklearn_ensemble_theory.inspection._plotting import (
+    COLORS,
+    DIVERGING,
+    GREY,
+    NEGATIVE,
+    POSITIVE,
+    few_ticks,
+    shortened,
+)
+
+STRIP = 0.14  # share of the height, or width, of a panel for the density of the data
+N_CELLS = 40  # of the histogram in the strip
+FEW_LABELS = 12  # categories on an axis of a map that all get a label
+
+
+@dataclass(frozen=True)
+class PanelStyle:
+    """What all panels of a figure share."""
+
+    unit: str
+    labels: Sequence[str]  # one for each curve
+    limits: tuple[float, float] | None  # of the contributions, without the strip; None: its own
+    largest: float | None  # of the colours of pairs; None: its own
+    max_categories: int
+    n_errors: float  # half the width of a band in standard errors
+
+    @property
+    def contribution(self) -> str:
+        """The label of an axis of contributions."""
+        return f"added to the {self.unit}"
+
+
+def range_of(shape: TermShape, n_errors: float) -> tuple[float, float]:
+    """Least and largest contribution that a panel shows: 0, the values, and their bands.
+
+    A band ends with the panel where it is above or below the values by more than half their range:
+    a few values without much data would otherwise flatten all curves.
+    """
+    values = shape.values
+    least, most = min(0.0, float(np.min(values))), max(0.0, float(np.max(values)))
+    if shape.errors is None:
+        return least, most
+    half, extra = n_errors * shape.errors, 0.5 * (most - least)
+    low, high = float(np.min(values - half)), float(np.max(values + half))
+    return max(min(low, least), least - extra), min(max(high, most), most + extra)
+
+
+def _with_strip(limits: tuple[float, float], strip: bool) -> tuple[float, float]:
+    """Limits of an axis, with a margin, and at its beginning space for the density."""
+    low, high = limits
+    span = high - low or 1.0
+    low, high = low - 0.06 * span, high + 0.06 * span
+    return (low - (high - low) * STRIP / (1 - STRIP) if strip else low), high
+
+
+def draw_term(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+    """Draw a term in the form that fits its features."""
+    if shape.is_pair:
+        _draw_map(ax, shape, style)
+    elif shape.axes[0].categorical:
+        _draw_categories(ax, shape, style)
+    else:
+        _draw_steps(ax, shape, style)
+    above = shape.is_pair and shape.axes[0].missing and not shape.axes[0].categorical
+    ax.set_title(shortened(shape.name, 40), pad=14 if above else None)
+
+
+def _draw_steps(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+    axis = shape.axes[0]
+    bounds, n = axis.bounds(), axis.n_bins
+    ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
+    gap = 0.05 * (bounds[-1] - bounds[0])
+    apart = np.array([bounds[-1] + gap, bounds[-1] + 3 * gap])
+    for c, label in enumerate(style.labels):
+        color, values = COLORS[c % len(COLORS)], shape.values[:, c]
+        if shape.errors is not None:
+            half = style.n_errors * shape.errors[:, c]
+            band = {"fill": True, "color": color, "alpha": 0.25, "linewidth": 0, "zorder": 2}
+            ax.stairs((values + half)[:n], bounds, baseline=(values - half)[:n], **band)
+            if axis.missing:
+                ax.stairs((values + half)[n:], apart, baseline=(values - half)[n:], **band)
+        line = {"baseline": None, "color": color, "linewidth": 1.8, "zorder": 3}
+        ax.stairs(values[:n], bounds, label=label or None, **line)
+        if axis.missing:
+            ax.stairs(values[n:], apart, **line)
+    ax.set_xlim(bounds[0], (apart[-1] + 0.5 * gap) if axis.missing else bounds[-1])
+    ax.set_ylim(
+        _with_strip(style.limits or range_of(shape, style.n_errors), shape.weights is not None)
+    )
+    if axis.missing:
+        ax.axvspan(bounds[-1] + 0.5 * gap, apart[-1] + 0.5 * gap, color="0.93", linewidth=0)
+        where = {"transform": ax.get_xaxis_transform(), "rotation": 90, "fontsize": "small"}
+        ax.text(apart.mean(), 0.97, axis.missing_label, ha="center", va="top", color="0.3", **where)
+    if shape.weights is not None:
+        _density_below(ax, bounds, shape.weights, n, apart)
+    few_ticks(ax, "x")
+    ax.set(xlabel=axis.name, ylabel=style.contribution)
+
+
+def _density_below(ax, bounds, weights, n, apart):
+    """A histogram with cells of equal width, in the lowest part of the panel.
+
+    The bins have about equal weights, so their heights would show their widths and not the data.
+    """
+    total = weights.sum()
+    if total <= 0:
+        return
+    cells = np.linspace(bounds[0], bounds[-1], N_CELLS + 1)
+    below = np.interp(cells, bounds, np.concatenate([[0.0], np.cumsum(weights[:n] / total)]))
+    shares = np.diff(below)
+    heights = np.append(shares, weights[n:] / total)
+    heights *= 0.9 * STRIP / max(heights.max(), np.finfo(float).tiny)
+    look = {"fill": True, "color": GREY, "linewidth": 0, "zorder": 1}
+    ax.stairs(heights[:N_CELLS], cells, transform=ax.get_xaxis_transform(), **look)
+    if len(heights) > N_CELLS:
+        ax.stairs(heights[N_CELLS:], apart, transform=ax.get_xaxis_transform(), **look)
+
+
+def shown_categories(shape: TermShape, max_categories: int) -> tuple[np.ndarray, int]:
+    """Bins of a categorical feature by increasing effect, and the number of those left out.
+
+    Those of the largest weights are shown (of the largest effects where weights are unknown). The
+    bin of missing and unseen values comes first, if it has weight or a value other than zero.
+    """
+    n = shape.axes[0].n_bins
+    effect = shape.values.mean(axis=1) if shape.values.shape[1] == 1 else shape.values[:, -1]
+    size = np.abs(shape.values).max(axis=1) if shape.weights is None else shape.weights
+    kept = np.sort(np.argsort(-size[:n], kind="stable")[:max_categories])
+    kept = kept[np.argsort(effect[kept], kind="stable")]
+    others = np.arange(n, len(effect))
+    heavy = others if shape.weights is None else others[shape.weights[others] > 0]
+    others = others[np.isin(others, heavy) | shape.values[others].any(axis=1)]
+    return np.concatenate([others, kept]).astype(int), n - len(kept)
+
+
+def _draw_categories(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+    axis = shape.axes[0]
+    bins, n_left_out = shown_categories(shape, style.max_categories)
+    is_missing = bins >= axis.n_bins
+    place = np.arange(len(bins)) + np.where(is_missing, -0.5, 0.0)
+    values = shape.values[bins]
+    half = None if shape.errors is None else style.n_errors * shape.errors[bins]
+    ax.axvline(0, color=GREY, linewidth=0.8, zorder=1)
+    if len(style.labels) == 1:
+        colors = np.where(values[:, 0] < 0, NEGATIVE, POSITIVE)
+        ax.barh(place, values[:, 0], height=0.7, color=colors, zorder=2)
+        if half is not None:
+            look = {"fmt": "none", "ecolor": "0.2", "elinewidth": 1, "capsize": 2, "zorder": 3}
+            ax.errorbar(values[:, 0], place, xerr=half[:, 0], **look)
+    else:
+        for c, label in enumerate(style.labels):
+            shift = 0.6 * ((c + 0.5) / len(style.labels) - 0.5)
+            color = COLORS[c % len(COLORS)]
+            look = {"fmt": "o", "color": color, "markersize": 4, "elinewidth": 1, "label": label}
+            error = None if half is None else half[:, c]
+            ax.errorbar(values[:, c], place - shift, xerr=error, **look)
+    if is_missing.any():
+        ax.axhspan(-1.2, 0.0, color="0.93", linewidth=0, zorder=0)
+    ax.set_xlim(
+        _with_strip(style.limits or range_of(shape, style.n_errors), shape.weights is not None)
+    )
+    if shape.weights is not None and shape.weights.sum() > 0:
+        shares = shape.weights[bins]
+        widths = 0.9 * STRIP * shares / max(shares.max(), np.finfo(float).tiny)
+        ax.barh(place, widths, height=0.7, color=GREY, transform=ax.get_yaxis_transform(), zorder=1)
+    names = [axis.missing_label if b >= axis.n_bins else str(axis.edges[b]) for b in bins]
+    ax.set_yticks(place, [shortened(name) for name in names])
+    ax.set_ylim(place[0] - 0.6, place[-1] + 0.6)
+    left_out = f" ({n_left_out} rare categories not shown)" if n_left_out else ""
+    ax.set(ylabel=axis.name + left_out, xlabel=style.contribution)
+    ax.tick_params(axis="y", length=0, labelsize="small" if len(bins) > 8 else None)
+
+
+def _cells_along(axis: TermAxis, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the cells along an axis, and the bin of each: -1 for the gap before the missing.
+
+    `weights` are those of the bins. A bin of missing values without weight is left out.
+    """
+    bounds, bins = axis.bounds(), np.arange(axis.n_bins)
+    if not axis.missing or (weights is not None and weights[-1] <= 0):
+        return bounds, bins
+    gap = 0.3 if axis.categorical else 0.03 * (bounds[-1] - bounds[0])
+    width = 1.0 if axis.categorical else 3 * gap
+    ends = bounds[-1] + gap, bounds[-1] + gap + width
+    return np.append(bounds, ends), np.append(bins, [-1, len(bins)])
+
+
+def _draw_map(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+    sides = [None if shape.weights is None else shape.weights.sum(axis=a) for a in (1, 0)]
+    (x, x_bins), (y, y_bins) = (_cells_along(axis, side) for axis, side in zip(shape.axes, sides))
+    values = shape.values[..., 0][np.ix_(x_bins, y_bins)].T
+    gap = (x_bins < 0)[None, :] | (y_bins < 0)[:, None]
+    empty = np.zeros_like(gap)
+    if shape.weights is not None:
+        empty = (shape.weights[np.ix_(x_bins, y_bins)].T <= 0) & ~gap
+    largest = style.largest or float(np.abs(values[~gap]).max(initial=0.0)) or 1.0
+    look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "rasterized": True}
+    mesh = ax.pcolormesh(x, y, np.ma.masked_array(values, gap | empty), **look)
+    if empty.any():
+        blank = np.ma.masked_array(np.ones_like(values), ~empty)
+        ax.pcolormesh(x, y, blank, cmap="Greys", vmin=0, vmax=4, rasterized=True)
+    ax.figure.colorbar(mesh, ax=ax, label=style.contribution)
+    first, second = shape.axes
+    _label_side(ax, "x", first, x, x_bins)
+    _label_side(ax, "y", second, y, y_bins)
+    ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=first.name, ylabel=second.name)
+
+
+def _label_side(ax: Any, side: str, axis: TermAxis, bounds: np.ndarray, bins: np.ndarray) -> None:
+    """Names of categories, and of the cell of missing values, along one side of a map."""
+    middle = float(bounds[-2:].mean())
+    has_missing = bins[-1] >= axis.n_bins
+    if axis.categorical:
+        step = -(-axis.n_bins // FEW_LABELS)
+        places = [float(i) for i in range(0, axis.n_bins, step)]
+        names = [shortened(axis.edges[int(i)], 14) for i in places]
+        if has_missing:
+            places.append(middle)
+            names.append("other")
+        turned = side == "x" and max(map(len, names)) > 3
+        turn = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+        set_ticks = ax.set_xticks if side == "x" else ax.set_yticks
+        set_ticks(places, names, fontsize="small", **turn)
+        return
+    few_ticks(ax, side)
+    if has_missing and side == "x":
+        top = {"xytext": (0, 2), "ha": "center", "va": "bottom"}
+        _note(ax, (middle, 1), ax.get_xaxis_transform(), **top)
+    elif has_missing:
+        right = {"xytext": (2, 0), "ha": "left", "va": "center", "rotation": 90}
+        _note(ax, (1, middle), ax.get_yaxis_transform(), **right)
+
+
+def _note(ax: Any, place: tuple[float, float], transform: Any, **options: Any) -> None:
+    look = {"fontsize": "x-small", "color": "0.3", "textcoords": "offset points"}
+    ax.annotate(MISSING[False], place, xycoords=transform, **look, **options)

@@ -1,0 +1,164 @@
+"""Standard errors of weighted rows, and the jackknife after bootstrap."""
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeRegressor
+
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn_ensemble_theory.averaging._bagging.jackknife import (
+    SquaredInfluences,
+    corrected,
+    covariance_vectors,
+    left_out_vectors,
+)
+from sklearn_ensemble_theory.averaging._sampling.scheme_names import SCHEMES
+
+from .test_resampling import dense_draws
+
+
+@pytest.mark.parametrize("B", [12, 60])  # fewer members than rows, and more
+def test_both_estimates_are_those_of_their_definitions(B):
+    rng = np.random.default_rng(0)
+    n = 25
+    v = rng.poisson(1, (B, n)).astype(float)
+    v[:, 3], v[:, 4] = 0, 1  # a row of no member, and one of all
+    t, shares = rng.standard_normal((B, 3)), rng.dirichlet(np.ones(n))
+    spread = t.var(axis=0)
+    for p in (None, shares):
+        of = np.full(n, 1 / n) if p is None else p
+        covariance = np.array([[np.cov(w, s, ddof=0)[0, 1] for s in t.T] for w in v.T])
+        covariance -= of[:, None] * covariance.sum(axis=0)
+        squares = SquaredInfluences(covariance_vectors(sparse(v), p), n)
+        expected = (covariance**2).sum(axis=0)
+        np.testing.assert_allclose(squares.of(t - t.mean(axis=0)), expected, rtol=1e-10)
+        expected = 2 * (expected - 0.3 * spread)
+        np.testing.assert_allclose(corrected(squares, t, scale=2.0, noise=0.3), expected)
+
+        squares = SquaredInfluences(left_out_vectors(sparse(v), p), n)
+        total = noise = 0.0
+        for i in range(n):
+            outside = v[:, i] == 0
+            if outside.any():
+                difference = t[outside].mean(axis=0) - t.mean(axis=0)
+                total = total + (1 - of[i]) * difference**2
+                noise += (1 - of[i]) * (1 / outside.sum() - 1 / B)
+        assert squares.noise == pytest.approx(noise)
+        np.testing.assert_allclose(corrected(squares, t), total - noise * spread, rtol=1e-10)
+
+
+def sparse(v):
+    import scipy.sparse as sp
+
+    return sp.csr_array(v)
+
+
+def test_noise_of_the_bootstrap_is_the_published_correction():
+    """(e - 1) n / B² times the sum of squares [Wager, Hastie and Efron, 2014]."""
+    v = dense_draws(SCHEMES[True](300, 300), 2_000)
+    noise = SquaredInfluences(left_out_vectors(sparse(v)), 300).noise
+    assert noise == pytest.approx((np.e - 1) * 300 / 2_000, rel=0.02)
+
+
+@pytest.mark.parametrize("method", ["infinitesimal", "jackknife"])
+@pytest.mark.parametrize(
+    ("scheme", "size"), [(True, 40), ("poisson", 40), ("bernoulli", 0.5), ("bayesian", 40)]
+)
+def test_error_of_a_weighted_mean(method, scheme, size):
+    """The mean is linear in the shares p of the weights: Var = sum p_i² (y_i - mean)²."""
+    if method == "jackknife" and scheme == "bayesian":
+        pytest.skip("no rows are left out")
+    rng = np.random.default_rng(1)
+    y, weight = 3 * rng.standard_normal(40), rng.random(40) + 0.2
+    p = weight / weight.sum()
+    resampling = SCHEMES[scheme].of(40, size, 2 * weight if scheme == "bayesian" else weight)
+    v = dense_draws(resampling, 20_000)
+    means = (v @ y / v.sum(axis=1))[:, None]
+    if method == "jackknife":
+        squares, scale = SquaredInfluences(left_out_vectors(sparse(v), p), 40), 1.0
+    else:
+        vectors = covariance_vectors(resampling.influence_draws(sparse(v)), p)
+        squares, scale = SquaredInfluences(vectors, 40), resampling.jackknife_scale
+    expected = np.sum(p**2 * (y - p @ y) ** 2)
+    tolerance = {True: 0.05, "bayesian": 0.05}.get(scheme, 0.12)
+    np.testing.assert_allclose(corrected(squares, means, scale=scale), expected, rtol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
+def test_weighted_errors_against_fresh_data():
+    points = np.linspace(0.1, 0.9, 15)[:, None]
+    rng, means, found = np.random.default_rng(0), [], {"infinitesimal": [], "jackknife": []}
+    spread = []
+    for r in range(40):
+        X = rng.random((80, 1))
+        y = np.sin(6 * X[:, 0]) + 0.5 * rng.standard_normal(80)
+        bag = BaggingRegressor(
+            DecisionTreeRegressor(min_samples_leaf=10), 100, random_state=r, n_jobs=1
+        ).fit(X, y, sample_weight=np.where(X[:, 0] > 0.5, 3.0, 1.0))
+        means.append(bag.predict(points))
+        spread.append(bag.ensemble_std(points) ** 2 / 100)
+        for method, squares in found.items():
+            squares.append(bag.standard_error(points, method=method) ** 2)
+    true = np.var(means, axis=0, ddof=1).mean() - np.mean(spread)
+    assert np.sqrt(np.mean(found["infinitesimal"])) == pytest.approx(np.sqrt(true), rel=0.15)
+    # The jackknife is biased upwards [Efron and Stein, 1981].
+    assert 1 < np.sqrt(np.mean(found["jackknife"]) / true) < 1.5
+
+
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
+def test_errors_do_not_depend_on_the_scale_of_the_weights(regression):
+    X, y = regression
+    weight = np.random.default_rng(0).random(len(y))
+    for method in ("infinitesimal", "jackknife"):
+        errors = [
+            RandomForestRegressor(200, max_depth=3, random_state=0)
+            .fit(X, y, sample_weight=c * weight)
+            .standard_error(X, method=method)
+            for c in (1.0, 1024.0)
+        ]
+        np.testing.assert_allclose(errors[0], errors[1], rtol=1e-9)
+
+
+def test_errors_with_class_weights(classification):
+    X, y = classification
+    forest = RandomForestClassifier(300, max_depth=3, class_weight="balanced", random_state=0)
+    errors = forest.fit(X, y).standard_error(X[:10])
+    assert errors.shape == (10, 3)
+    assert (errors > 0).mean() > 0.9
+    # A row of weight 0 has no influence: leaving it out changes the draws, not what is estimated.
+    weight = np.ones(len(y))
+    weight[:30] = 0
+    bag = BaggingRegressor(DecisionTreeRegressor(max_depth=2), 400, random_state=0)
+    whole = bag.fit(X, y, sample_weight=weight).standard_error(X).mean()
+    part = bag.fit(X[30:], y[30:]).standard_error(X).mean()
+    assert whole == pytest.approx(part, rel=0.15)
+
+
+def test_negative_variances_are_reported_as_zero(regression):
+    X, y = regression
+    forest = RandomForestRegressor(60, max_depth=3, random_state=0).fit(X, y)
+    for method in ("infinitesimal", "jackknife"):
+        variance = forest._jackknife(X, method)[0]
+        assert (variance < 0).any()
+        with pytest.warns(UserWarning, match=r"at \d+ of 120 points"):
+            error = forest.standard_error(X, method=method)
+        np.testing.assert_array_equal(error, np.sqrt(np.maximum(variance, 0)))
+
+
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
+def test_errors_of_methods_and_schemes(regression):
+    X, y = regression
+    weight = np.arange(1.0, len(y) + 1)
+    forest = RandomForestRegressor(20, max_depth=3, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match="method must be one of"):
+        forest.standard_error(X, method="bootstrap")
+    bag = RandomForestRegressor(100, max_depth=3, bootstrap=False, max_samples=0.3, random_state=0)
+    bag.fit(X, y, sample_weight=weight / weight.sum() * len(y))
+    with pytest.raises(ValueError, match='use method="jackknife"'):
+        bag.standard_error(X)
+    assert (bag.standard_error(X, method="jackknife") > 0).any()
+    with pytest.raises(ValueError, match="require rows that are not drawn for every member"):
+        RandomForestRegressor(5, bootstrap="bayesian").fit(X, y).standard_error(X, "jackknife")

@@ -1,0 +1,141 @@
+"""Rounds on tables against rounds over the rows: smoothing, stumps, sets, missing values."""
+
+import numpy as np
+import pytest
+from numpy.polynomial import legendre
+
+from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import squared_risk
+from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
+from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
+from sklearn_ensemble_theory.boosting._additive._tables.smoothing_rounds import SmoothingRounds
+from sklearn_ensemble_theory.boosting._additive._tables.stump_rounds import TableStumps
+
+from .additive_data import RowRounds, mixed_data
+
+
+def states_of(codes, layout, weight, y, folds=None, n_splits=0, max_memory=1024, by_rows=False):
+    rows = BinnedRows(codes, layout, weight, folds, n_splits)
+    risk, _ = squared_risk(rows, y, max_memory)
+    return [own[0] for own in risk.open(risk.start(), by_rows=by_rows).states]
+
+
+def fit_at_rows(rounds, codes):
+    cuts = rounds.state.cuts
+    tables = cuts.tables(rounds.path.coefficients(cuts))
+    return sum(t[codes[:, j]] for j, t in enumerate(tables) if t is not None)
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_all_rounds_are_those_over_the_rows(weighted, by_rows):
+    codes, layout, weight, y, folds = mixed_data()
+    weight = weight if weighted else np.ones(len(y))
+    y = y + 1.5 * (codes[:, 0] > 3) + 1.0 * (codes[:, 1] == 6)
+    jumps = [int(layout.offsets[0]) + 3]
+    states = states_of(codes, layout, weight if weighted else None, y, folds, 3, by_rows=by_rows)
+    for number, state in enumerate(states):
+        train = np.ones(len(y), bool) if number == 0 else folds != number - 1
+        plain = RowRounds(codes, layout, weight, y, train)
+        fitted = y - plain.residual
+        smooth = SmoothingRounds(state, jumps)
+        held, errors = state.start_held, [weight[~train] @ plain.residual[~train] ** 2]
+        square = weight[train] @ plain.residual[train] ** 2
+        assert state.start_squares == pytest.approx(square)
+        taken = []
+        for _ in range(40):
+            smooth.run(1)
+            plain.smooth(jumps=[(0, 3)])
+            errors.append(weight[~train] @ plain.residual[~train] ** 2)
+            own = smooth.path.cuts[-1]
+            taken.append((own.start, own.stop) if isinstance(own, slice) else tuple(own))
+            expected = y - plain.residual
+            got = fitted + fit_at_rows(smooth, codes)
+            np.testing.assert_allclose(got, expected, rtol=0, atol=1e-8)
+        assert len(set(taken)) == 5  # both ordered features, the jump, the missing, the categories
+        if number:
+            path = held + np.concatenate([[0], np.cumsum(smooth.held_changes)])
+            np.testing.assert_allclose(path, errors, rtol=1e-8)
+            held = path[-1]
+        fitted = y - plain.residual
+        stumps, start = TableStumps(state, 0.2), weight[train] @ plain.residual[train] ** 2
+        stumps.run(30)
+        errors, squares = [weight[~train] @ plain.residual[~train] ** 2], [start]
+        for _ in range(30):
+            plain.stump(0.2)
+            errors.append(weight[~train] @ plain.residual[~train] ** 2)
+            squares.append(weight[train] @ plain.residual[train] ** 2)
+        got = fitted + fit_at_rows(stumps, codes)
+        np.testing.assert_allclose(got, y - plain.residual, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(start - np.cumsum(stumps.falls), squares[1:], rtol=1e-9)
+        assert stumps.sets
+        if number:
+            path = held + np.concatenate([[0], np.cumsum(stumps.held_changes)])
+            np.testing.assert_allclose(path, errors, rtol=1e-8)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_eigenvalues_of_a_smoothing_round(degree):
+    """1/(d (d + 1)), for the Legendre polynomials of the ranks [Anderson and Darling 1952]."""
+    n_bins = 400
+    codes = np.asfortranarray(np.arange(n_bins, dtype=np.uint16)[:, None])
+    rank = (2 * np.arange(n_bins) + 1) / n_bins - 1
+    y = legendre.Legendre.basis(degree)(rank)
+    (state,) = states_of(codes, CutLayout([n_bins]), None, y)
+    rounds = SmoothingRounds(state)
+    rounds.run(1)
+    fitted = fit_at_rows(rounds, codes)
+    ratio = fitted @ y / (y @ y)
+    assert ratio == pytest.approx(1 / (degree * (degree + 1)), rel=0.005)
+    assert np.linalg.norm(fitted - ratio * y) < 0.01 * np.linalg.norm(fitted)
+
+
+def test_the_best_set_is_the_best_of_all():
+    rng = np.random.default_rng(0)
+    layout = CutLayout([6], [True], [True])
+    for seed in range(20):
+        codes = np.asfortranarray(rng.integers(0, 6 - seed % 2, (60, 1)).astype(np.uint8))
+        weight, y = rng.exponential(size=60), rng.standard_normal(60)
+        (state,) = states_of(codes, layout, weight, y)
+        rounds = TableStumps(state, 1.0)
+        rounds.run(1)
+        plain = RowRounds(codes, layout, weight, y, np.ones(60, bool))
+        plain.stump(1.0)
+        got = fit_at_rows(rounds, codes) + np.average(y, weights=weight)
+        np.testing.assert_allclose(got, y - plain.residual, atol=1e-11)
+
+
+def test_constrained_features_have_no_smoothing_rounds_and_no_jumps():
+    rng = np.random.default_rng(0)
+    codes = np.asfortranarray(rng.integers(0, 8, (300, 2)).astype(np.uint8))
+    y = -2.0 * (codes[:, 0] > 3) + 0.1 * codes[:, 1]
+    (state,) = states_of(codes, CutLayout([8, 8]), None, y)
+    rounds = SmoothingRounds(state, jumps=[3], monotonic=np.array([1, 0]))
+    rounds.run(20)
+    assert all(own == slice(7, 14) for own in rounds.path.cuts)
+
+
+def test_missing_values_of_a_feature_without_thresholds_are_smoothed():
+    codes = np.asfortranarray((np.arange(40)[:, None] % 4 == 0).astype(np.uint8))
+    y = np.where(codes[:, 0] == 1, 3.0, -1.0)
+    (state,) = states_of(codes, CutLayout([2], [True]), None, y)
+    rounds = SmoothingRounds(state)
+    rounds.run(3)
+    np.testing.assert_allclose(fit_at_rows(rounds, codes) + y.mean(), y, atol=1e-12)
+    assert rounds.n_run == 1
+    assert rounds.exhausted
+
+
+def test_rows_of_products_that_do_not_fit_into_memory_are_computed_again():
+    steps = np.empty(0)
+    codes, layout, weight, y, folds = mixed_data()
+    # 3 groups, products of 4 models: 10 arrays of 18 cuts
+    each = (3 + 1 + 2 * 3) * layout.n_cuts * 8 / 2**20
+    for max_cuts in (layout.n_cuts, 6):
+        states = states_of(codes, layout, weight, y, folds, 3, max_memory=each * (max_cuts + 0.5))
+        rounds = TableStumps(states[2], 0.1)
+        rounds.run(100)
+        if max_cuts == 6:
+            np.testing.assert_allclose(rounds.path.steps, steps, atol=1e-12)
+        steps = rounds.path.steps
+    with pytest.raises(ValueError, match="max_memory"):
+        states_of(codes, layout, weight, y, folds, 3, max_memory=each / 2)

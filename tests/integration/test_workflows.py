@@ -1,0 +1,106 @@
+"""Tools that take any scikit-learn estimator, with estimators of this package as they are."""
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import cross_val_score
+
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    DecisionStumpRegressor,
+    ExtraTreesClassifier,
+    GradientBoostingRegressor,
+    RandomForestRegressor,
+)
+
+from .test_other_tools import tool
+
+
+def rows():
+    return load_diabetes(return_X_y=True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_mapie():
+    """Its split conformal intervals have the half-width of the formula for the held-out rows."""
+    tool("mapie")
+    from mapie.regression import SplitConformalRegressor
+
+    X, y = rows()
+    model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(X[:200], y[:200])
+    conformal = SplitConformalRegressor(model, confidence_level=0.9, prefit=True)
+    conformal.conformalize(X[200:300], y[200:300])
+    mean, intervals = conformal.predict_interval(X[300:])
+    errors = np.sort(np.abs(y[200:300] - model.predict(X[200:300])))
+    half = errors[int(np.ceil(0.9 * 101)) - 1]
+    np.testing.assert_allclose(mean, model.predict(X[300:]))
+    np.testing.assert_allclose(intervals[:, 0, 0], mean - half)
+    np.testing.assert_allclose(intervals[:, 1, 0], mean + half)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_optuna():
+    """The best value is the score of the best parameters."""
+    optuna = tool("optuna")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    X, y = rows()
+
+    def score(learning_rate, max_depth):
+        model = GradientBoostingRegressor(
+            n_estimators=10, learning_rate=learning_rate, max_depth=max_depth, random_state=0
+        )
+        return cross_val_score(model, X, y, cv=3).mean()
+
+    def objective(trial):
+        return score(
+            trial.suggest_float("learning_rate", 0.02, 0.3, log=True),
+            trial.suggest_int("max_depth", 1, 4),
+        )
+
+    sampler = optuna.samplers.TPESampler(seed=0)
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    study.optimize(objective, n_trials=5)
+    assert study.best_value == score(**study.best_params)
+    assert study.best_value == max(trial.value for trial in study.trials)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dask_as_backend_of_joblib():
+    """The models are the same, bit for bit, as those fitted without it."""
+    distributed = tool("distributed")
+    X, y = rows()
+    options = {"n_estimators": 6, "random_state": 0}
+    models = [
+        RandomForestRegressor(**options),
+        BaggingRegressor(DecisionStumpRegressor(), **options),
+    ]
+    expected = [model.fit(X, y).predict(X) for model in models]
+    cluster = {"processes": False, "n_workers": 1, "threads_per_worker": 2}
+    with (
+        distributed.Client(**cluster, dashboard_address=None),
+        joblib.parallel_config(backend="dask"),
+    ):
+        for model, predictions in zip(models, expected):
+            model.set_params(n_jobs=2).fit(X, y)
+            np.testing.assert_array_equal(model.predict(X), predictions)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_skops_file_of_a_converted_model():
+    """It has no type of this package: what skops asks to be trusted is scikit-learn's."""
+    tool("skops")
+    from skops import io
+
+    X, y = rows()
+    for model in (
+        RandomForestRegressor(4, max_bins=32, random_state=0),
+        ExtraTreesClassifier(4, random_state=0),
+    ):
+        model.fit(X, y > 120 if hasattr(model, "predict_proba") else y)
+        content = io.dumps(model.to_sklearn())
+        assert b"sklearn_ensemble_theory" not in content
+        trusted = io.get_untrusted_types(data=content)
+        assert set(trusted) <= {"sklearn.tree._tree.Tree"}
+        loaded = io.loads(content, trusted=trusted)
+        np.testing.assert_allclose(loaded.predict(X), model.predict(X))

@@ -1,0 +1,154 @@
+"""The extensions of the documentation site, in docs/_ext, as far as they need no Sphinx."""
+
+import importlib
+import inspect
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import sklearn_ensemble_theory as package
+
+from .estimators import estimator_classes
+from .test_docs import PUBLIC
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def extensions():
+    """The folder of the extensions on the path."""
+    sys.path.insert(0, str(DOCS / "_ext"))
+    yield
+    sys.path.remove(str(DOCS / "_ext"))
+
+
+def extension(name):
+    return importlib.import_module(name)
+
+
+# The map
+
+
+def ends_of_the_map():
+    module = extension("estimator_map")
+    for ends in module.MAP.values():
+        for _, name, kinds in ends:
+            yield from module.estimators(name, kinds)
+
+
+def test_the_map_has_every_estimator_once():
+    assert sorted(ends_of_the_map()) == sorted(cls.__name__ for cls in estimator_classes())
+
+
+def test_every_node_of_the_map_is_a_link_to_a_page():
+    module = extension("estimator_map")
+    drawing = ElementTree.fromstring(module.drawing())
+    svg = "{http://www.w3.org/2000/svg}"
+    links = [link.get("href") for link in drawing.iter(f"{svg}a")]
+    addresses = [address for address, _ in PUBLIC]
+    pages = {f"generated/{address}.html" for address in addresses}
+    guide = {f"user_guide/{page.stem}.html" for page in (DOCS / "user_guide").glob("*.md")}
+    assert set(links) <= pages | guide
+    for name in ends_of_the_map():
+        assert links.count(module.address(name)) == 1
+        assert f"{{class}}`~{package.__name__}.{name}`" in module.listing()
+    for _, page in module.MAP:
+        assert f"user_guide/{page}.html" in links
+
+
+def test_text_of_the_map_fits_into_its_boxes():
+    module = extension("estimator_map")
+    for (question, _), ends in module.MAP.items():
+        lines = module.lines_of(question, module.QUESTION[1], module.BOLD)
+        assert 20 + 16 * len(lines) <= module.ROW * len(ends)
+        for condition, name, kinds in ends:
+            assert len(module.lines_of(condition, module.CONDITION[1])) <= 2
+            room = module.ESTIMATOR[1] - 20 - (172 if len(kinds) > 1 else 0)
+            assert len(name) * module.LETTER <= room
+
+
+# Links to the source and to other projects
+
+
+@pytest.mark.parametrize(("address", "member"), PUBLIC, ids=[a for a, _ in PUBLIC])
+def test_source_links_lead_to_the_definition(address, member):
+    module = extension("source_links")
+    folder, name = address.rsplit(".", 1)
+    info = {"module": folder, "fullname": name}
+    link = module.linkcode_resolve("py", info)
+    path, first, last = re.fullmatch(r".*/blob/[^/]+/(.*)#L(\d+)-L(\d+)", link).groups()
+    lines = (ROOT / path).read_text(encoding="utf-8").splitlines()[int(first) - 1 : int(last)]
+    keyword = "class" if inspect.isclass(member) else "def"
+    assert any(re.match(rf"{keyword} {name}\b", line) for line in lines)
+    assert inspect.cleandoc(member.__doc__).splitlines()[0] in "\n".join(lines)
+
+
+def test_source_links_of_methods():
+    module = extension("source_links")
+
+    def file_of(name):
+        link = module.linkcode_resolve("py", {"module": package.__name__, "fullname": name})
+        return link and link.split("/blob/")[1].split("/", 1)[1].split("#")[0]
+
+    for name in ["RandomForestRegressor.standard_error", "StackingClassifier.predict_proba"]:
+        method = name.split(".")[1]
+        assert f"def {method}(" in (ROOT / file_of(name)).read_text(encoding="utf-8")
+    assert file_of("RandomForestRegressor.get_params") is None  # scikit-learn's
+    assert file_of("RandomForestRegressor.estimators_") is None  # of fitted models
+
+
+def test_other_projects_names_are_in_the_stored_inventories():
+    """Roles and See Also sections of this package; `stored_inventories.py` adds what is missing."""
+    module = extension("stored_inventories")
+    stored = {name for project in module.PROJECTS for name in module.stored(project)}
+    missing = {name for name in module.written() if name not in stored}
+    assert missing == set()
+    assert set(module.TYPES.values()) <= stored
+
+
+def test_stored_addresses_are_those_of_pages():
+    module = extension("stored_inventories")
+    for project in module.mapping():
+        for name, (kind, page) in module.stored(project).items():
+            assert name.startswith(f"{project}.")
+            assert kind in {"class", "function", "exception", "method", "attribute", "data", "mod"}
+            assert re.fullmatch(r"[\w./]+\.html", page)
+
+
+# Built pages
+
+
+def page_of(tmp_path, body):
+    path = tmp_path / "page.html"
+    path.write_text(f"<html><body>{body}</body></html>", encoding="utf-8")
+    return list(extension("page_checks").faults(path))
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("<h1>a</h1><h3>b</h3>", "headings h1 -> h3"),
+        ("<h1>a</h1><h1>b</h1>", "2 headings of level 1"),
+        ("<h1>a</h1><a href='other.html'>", "broken link other.html"),
+        ("<h1>a</h1><a href='#part'>", "broken link #part"),
+        ("<h1>a</h1><img src='a.png'>", "picture without a text: a.png"),
+        ("<h1>a</h1><script src='https://cdn.example/a.js'></script>", "loads https://cdn"),
+        ("<h1>a</h1><pre>Text(0.5, 1.0, 'b')</pre>", "shows a representation"),
+        ("<h1>a</h1><pre>[&lt;matplotlib.lines.Line2D", "shows a representation"),
+    ],
+)
+def test_faults_of_pages_are_found(tmp_path, body, fault):
+    found = page_of(tmp_path, body)
+    assert len(found) == 1
+    assert found[0].startswith(fault)
+
+
+def test_a_page_without_faults(tmp_path):
+    body = (
+        "<h1 id='a'>a</h1><h2>b</h2><h3>c</h3><h2>d</h2><a href='page.html#a'><img alt='' src='x'>"
+    )
+    assert page_of(tmp_path, body + "<a href='https://example.org/x'>") == []
