@@ -7,11 +7,16 @@ that it is exported. Only what cannot be guessed from the class is listed here.
 import inspect
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import _enforce_estimator_tags_y
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+
+# scikit-learn below 1.9 reads polars by the interchange protocol, which polars 2 no longer has.
+POLARS_IS_READ = parse_version("1.9") <= SKLEARN_VERSION or hasattr(pl.DataFrame, "__dataframe__")
 
 # Parameters that make a fit short; applied where the class has them.
 SHORT = {"n_estimators": 5}

@@ -20,9 +20,9 @@ from sklearn.utils.estimator_checks import check_param_validation, parametrize_w
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._addresses import FOLDERS
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 
 from .estimators import (
+    POLARS_IS_READ,
     estimator_classes,
     expected_failed_checks,
     instances,
@@ -165,8 +165,7 @@ def test_clone_pickle_and_skops(cls, data):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_and_feature_names(cls, data, library):
     X, y_classes, y_real = data
-    seen = parse_version("1.9") <= SKLEARN_VERSION or hasattr(pl.DataFrame, "__dataframe__")
-    if library == "polars" and not seen:
+    if library == "polars" and not POLARS_IS_READ:
         pytest.skip("this scikit-learn does not see the column names of this polars")
     names = ["age", "bmi", "pressure", "sugar"]
     make_frame = {

@@ -15,6 +15,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from sklearn_ensemble_theory import BaggingClassifier, BaggingRegressor, GradientBoostingRegressor
 
+from ..estimators import POLARS_IS_READ
+
 
 def columns():
     rng = np.random.default_rng(0)
@@ -35,7 +37,10 @@ def by_name(final):
     )
 
 
-@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize(
+    "library",
+    [pd, pytest.param(pl, marks=pytest.mark.skipif(not POLARS_IS_READ, reason="polars 2"))],
+)
 def test_a_pipeline_that_selects_columns_by_name(library):
     data, y = columns()
     frame = library.DataFrame(data)
