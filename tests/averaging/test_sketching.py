@@ -239,13 +239,13 @@ def spread_of(S_coefs, X):
 
 
 def test_risk_of_gaussian_sketches_by_simulation():
-    """Exactly over the noise (targets are the unit vectors), 20,000 simulated sketches."""
+    """Exactly over the noise (targets are the unit vectors), 5,000 simulated sketches."""
     n, d, s = 15, 3, 14
     X = problem(n, d)[0]
+    draws = 5_000
     for fit_intercept in (False, True):
-        draws = 20_000 if not fit_intercept else 4_000
         model = SketchedLinearRegression(
-            draws, sketch="gaussian", sketch_size=s, fit_intercept=fit_intercept, random_state=0
+            draws, sketch="gaussian", sketch_size=s, fit_intercept=fit_intercept, random_state=1
         ).fit(X, np.eye(n))
         centred = X - fit_intercept * X.mean(axis=0)
         for m in (1, 2, 5):
@@ -254,7 +254,7 @@ def test_risk_of_gaussian_sketches_by_simulation():
             model.n_estimators = m
             error = np.std(risks) / len(risks) ** 0.5
             assert abs(risks.mean() - model.excess_risk()) < 3 * error
-            assert error < 0.02 * model.excess_risk()
+            assert error < 0.005 * model.excess_risk()
             if not fit_intercept:
                 assert model.excess_risk() == pytest.approx(gaussian_sketch_risk(n, d, s, m))
 
