@@ -78,7 +78,12 @@ for name, values in found.items():
     ratio = np.mean(mean) / np.mean(true)
     right.plot(time, mean, label=f"{name}: {ratio:.2f} of the true value")
 right.plot(time, true, "k--", label="true")
-right.set(xlabel="time", ylim=(0, None), title="Standard error of a line through a series")
+right.set(
+    xlabel="time",
+    ylabel="standard error of the line",
+    ylim=(0, None),
+    title="A line through a series",
+)
 right.legend(loc="lower center")
 plt.show()
 
