@@ -27,15 +27,27 @@ def is_named(axis):
     return bool(axis.get_label_text()) or words
 
 
+def beside(panel, name):
+    """The panels whose label is read for this one too: those of the same row (y) or column (x)."""
+    place = panel.get_subplotspec()
+    span = {"x": "colspan", "y": "rowspan"}[name]
+    for other in panel.figure.axes:
+        where = other.get_subplotspec()
+        together = place and where and place.get_gridspec() is where.get_gridspec()
+        if together and getattr(place, span) == getattr(where, span):
+            yield other
+
+
 def unlabelled(figure):
-    """The axes without a label, unless axes that share them or the figure have one."""
+    """The axes without a label, unless axes that share them, their row or the figure have one."""
     for number, panel in enumerate(figure.axes):
         if not panel.axison or hasattr(panel, "_colorbar"):
             continue
         for name in "xy":
             shared = getattr(panel, f"get_shared_{name}_axes")().get_siblings(panel)
+            near = [*shared, *beside(panel, name)]
             of_figure = getattr(figure, f"get_sup{name}label")()
-            if not of_figure and not any(is_named(getattr(a, f"{name}axis")) for a in shared):
+            if not of_figure and not any(is_named(getattr(a, f"{name}axis")) for a in near):
                 yield f"{name} axis of panel {number}"
 
 
