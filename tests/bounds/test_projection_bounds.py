@@ -60,13 +60,13 @@ def test_equal_points():
 
 
 def test_distortion_over_several_blocks(monkeypatch):
-    from sklearn_ensemble_theory.bounds._averaging import projected_risks
+    from sklearn_ensemble_theory.bounds._averaging import projected_distances
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((50, 8))
     whole = johnson_lindenstrauss_distortion(X, X[:, :4])
-    batches = projected_risks.gen_batches
-    monkeypatch.setattr(projected_risks, "gen_batches", lambda n, size: batches(n, 7))
+    batches = projected_distances.gen_batches
+    monkeypatch.setattr(projected_distances, "gen_batches", lambda n, size: batches(n, 7))
     assert johnson_lindenstrauss_distortion(X, X[:, :4]) == pytest.approx(whole)
 
 
