@@ -87,7 +87,7 @@ def bagged_neighbors_risk_bound(
     check_number("lipschitz", lipschitz, 0)
     check_number("diameter", diameter, 0, open_low=True)
     variance = bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance)
-    return 4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance
+    return float(4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance)
 
 
 def bagged_neighbors_optimal_max_samples(
@@ -239,7 +239,7 @@ def independent_neighbors_risk_bound(
     check_number("diameter", diameter, 0, open_low=True)
     check_number("noise_variance", noise_variance, 0)
     bias = 8 * (lipschitz * diameter) ** 2 * (2 * n_neighbors / n_samples) ** (2 / n_features)
-    return noise_variance / (n_neighbors * n_estimators) + bias
+    return float(noise_variance / (n_neighbors * n_estimators) + bias)
 
 
 def voting_error_bound(error: ArrayLike) -> float | np.ndarray:

@@ -74,10 +74,10 @@ def gaussian_sketch_risk(
     n, d, s = n_samples, n_features, sketch_size
     least_squares = noise_variance * d / n
     if n == d or noise_variance == 0:
-        return least_squares
+        return float(least_squares)
     if s <= d + 1:
         return math.inf
-    return least_squares * (1 + (n - d) / (n_estimators * (s - d - 1)))
+    return float(least_squares * (1 + (n - d) / (n_estimators * (s - d - 1))))
 
 
 def gaussian_sketch_n_estimators(

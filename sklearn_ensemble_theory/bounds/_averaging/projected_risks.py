@@ -75,7 +75,7 @@ def gaussian_projection_bound(
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("trace", trace, 0)
     noise = noise_variance * n_components / n_samples
-    return noise + 2 * trace * squared_norm / (n_samples * (n_components + 1))
+    return float(noise + 2 * trace * squared_norm / (n_samples * (n_components + 1)))
 
 
 def coordinate_projection_bound(
@@ -137,7 +137,7 @@ def coordinate_projection_bound(
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("size", size, 0)
     noise = noise_variance * n_components / n_samples
-    return noise + size * squared_norm / (n_samples * n_components)
+    return float(noise + size * squared_norm / (n_samples * n_components))
 
 
 def random_features_bound(
@@ -197,7 +197,7 @@ def random_features_bound(
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("squared_radius", squared_radius, 0)
     noise = noise_variance * n_components / n_samples
-    return noise + squared_radius * squared_norm / n_components
+    return float(noise + squared_radius * squared_norm / n_components)
 
 
 def _check_risk(

@@ -190,7 +190,7 @@ def bagged_neighbors_variance(
         total = _sum_with_replacement(n, int(size))
     else:
         total = _sum_without_replacement(n, int(size))
-    return noise_variance * total
+    return float(noise_variance * total)
 
 
 def _sum_without_replacement(n: int, s: int) -> float:
@@ -285,11 +285,11 @@ def bagged_neighbors_variance_bound(
     """
     size = _checked_size(n_samples, max_samples, noise_variance, bootstrap)
     if bootstrap == "bernoulli":
-        return noise_variance * size / (2 - size)
+        return float(noise_variance * size / (2 - size))
     if bootstrap:
-        return noise_variance * size / n_samples * size / (2 * size - 1)
+        return float(noise_variance * size / n_samples * size / (2 * size - 1))
     share = size / n_samples
-    return noise_variance * share / (1 + 1 / n_samples - share) ** 2
+    return float(noise_variance * share / (1 + 1 / n_samples - share) ** 2)
 
 
 def _checked_size(
