@@ -132,7 +132,7 @@ def gaussian_sketch_n_estimators(
     check_number("n_features", n_features, 1, n_samples, integral=True)
     check_number("sketch_size", sketch_size, n_features + 2, integral=True)
     check_number("excess", excess, 0, open_low=True)
-    needed = (n_samples - n_features) / (sketch_size - n_features - 1) / excess
+    needed = (n_samples - n_features) / (sketch_size - n_features - 1) / float(excess)
     if needed == math.inf:
         raise ValueError(f"excess is too small, got {excess!r}.")
     # 90 / 9 / 0.1 may be above 100 by rounding only.

@@ -133,7 +133,7 @@ def correlated_average_n_estimators(
     check_number("excess", excess, 0, open_low=True)
     check_number("correlation", correlation, 0, 1)
     check_number("member_variance", member_variance, 0)
-    needed = (1 - correlation) * member_variance / excess
+    needed = (1 - float(correlation)) * float(member_variance) / float(excess)
     if needed == math.inf:
         raise ValueError(f"excess is too small for member_variance={member_variance!r}: {excess!r}")
     # 0.9 / 0.3 is above 3 by rounding only.
@@ -218,10 +218,10 @@ def averaged_ridge_risk(
     n = checked_integers("n_samples", n_samples, 1)
     m = checked_integers("n_estimators", n_estimators, 1)
     variance = checked_numbers("noise_variance", noise_variance, 0)
-    kept = mu / (mu + lam[..., None])
     with np.errstate(over="ignore"):  # to inf
+        kept = mu / (mu + lam[..., None])
         bias = np.sum(((1 - kept) * b) ** 2, axis=-1)
-        return as_result(bias + variance / (n * m) * np.sum(kept**2, axis=-1))
+        return as_result(bias + variance / n / m * np.sum(kept**2, axis=-1))
 
 
 def averaged_ridge_risk_bound(
@@ -307,8 +307,9 @@ def averaged_ridge_risk_bound(
         eigenvalue_decay, source_exponent, eigenvalue_scale, source_norm, noise_variance
     )
     with np.errstate(over="ignore"):  # to inf
-        noise = variance / (n * m) * lam ** (-1 / eigenvalue_decay)
-        return as_result(noise + bias * lam**source_exponent)
+        # A finite power, so that it is 0 for a variance of 0.
+        power = np.minimum(lam ** (-1 / eigenvalue_decay), np.finfo(np.float64).max)
+        return as_result(variance * power / n / m + bias * lam**source_exponent)
 
 
 def averaged_ridge_optimal_penalty(
@@ -361,8 +362,7 @@ def averaged_ridge_optimal_penalty(
 
     Notes
     -----
-    The bound is of the form A lambda^(-1/a) + D lambda^r [Bach, §10.1.1], with the minimum at
-    (A / (a r D))^(1 / (r + 1/a)).
+    The minimum of A lambda^(-1/a) + D lambda^r [Bach, §10.1.1] is (A / (a r D))^(1 / (r + 1/a)).
 
     References
     ----------
@@ -381,8 +381,9 @@ def averaged_ridge_optimal_penalty(
     variance, bias = _power_terms(
         eigenvalue_decay, source_exponent, eigenvalue_scale, source_norm, noise_variance
     )
-    ratio = variance / (n * m) / (eigenvalue_decay * source_exponent * bias)
-    return as_result(ratio ** (1 / (source_exponent + 1 / eigenvalue_decay)))
+    with np.errstate(over="ignore"):  # to inf
+        ratio = variance / (eigenvalue_decay * source_exponent * bias) / n / m
+        return as_result(ratio ** (1 / (source_exponent + 1 / eigenvalue_decay)))
 
 
 def _power_terms(

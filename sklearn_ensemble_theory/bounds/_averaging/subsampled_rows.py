@@ -287,7 +287,7 @@ def bagged_neighbors_variance_bound(
     if bootstrap == "bernoulli":
         return float(noise_variance * size / (2 - size))
     if bootstrap:
-        return float(noise_variance * size / n_samples * size / (2 * size - 1))
+        return float(noise_variance * (size / (2 * size - 1)) * (size / n_samples))
     share = size / n_samples
     return float(noise_variance * share / (1 + 1 / n_samples - share) ** 2)
 
@@ -309,4 +309,4 @@ def _checked_size(
         return float(max_samples)
     high = n_samples if bootstrap in (False, "bernoulli") else math.inf
     check_number("max_samples", max_samples, 1, high, integral=True)
-    return max_samples / n_samples if bootstrap == "bernoulli" else max_samples
+    return float(max_samples / n_samples if bootstrap == "bernoulli" else max_samples)
