@@ -176,8 +176,8 @@ def independent_neighbors_optimal_n_neighbors(
 
     Notes
     -----
-    The bound is that of [Bach, §10.1.1], with the variance divided by m; it is convex in k with the
-    minimum where k^(1 + 2/d) = d sigma^2 (n/2)^(2/d) / (16 m B^2 diam^2). O(1).
+    The bound is that of [Bach, §10.1.1], with the variance divided by m. It decreases up to the k
+    with k^(1 + 2/d) = d sigma^2 (n/2)^(2/d) / (16 m B^2 diam^2) and increases from there. O(1).
 
     References
     ----------

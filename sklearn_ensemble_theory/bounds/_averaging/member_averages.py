@@ -164,7 +164,7 @@ def averaged_ridge_risk(
     coefficients : array-like of shape (n_eigenvalues,)
         b_j = u_j'f / sqrt(n) with the eigenvectors u_j and the means f of the targets, so that
         the sum of the b_j^2 is the mean of the f^2. Where f has a part outside of the eigenvectors,
-        an eigenvalue 0 with the norm of this part as its coefficient completes the risk.
+        an eigenvalue 0 whose coefficient is the root mean square of this part completes the risk.
 
     penalty : float or array-like of float
         lambda, positive; `alpha / n` for the `alpha` of :class:`sklearn.linear_model.Ridge`.

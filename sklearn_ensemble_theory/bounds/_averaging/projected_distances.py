@@ -112,7 +112,7 @@ def johnson_lindenstrauss_tail_bound(
     Returns
     -------
     bound : float or ndarray of float
-        On the probability that the relative error of a squared distance is `eps` or more.
+        On the probability that a squared distance has a relative error of `eps` or more.
 
     Raises
     ------
