@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["as_result", "check_number", "checked_numbers"]
+__all__ = ["as_result", "check_number", "checked_integers", "checked_numbers"]
 
 
 def check_number(
@@ -58,3 +58,13 @@ def as_result(values: ArrayLike) -> Any:
     """A float for numbers, an array for arrays."""
     values = np.asarray(values, dtype=np.float64)
     return values if values.ndim else float(values)
+
+
+def checked_integers(
+    name: str, value: ArrayLike, low: float = -math.inf, high: float = math.inf
+) -> np.ndarray:
+    """Whole numbers as floats; a ValueError unless all are whole and from low to high."""
+    numbers = checked_numbers(name, value, low, high)
+    if not np.all(numbers == np.floor(numbers)):
+        raise ValueError(f"{name} must be an integer or an array of integers, got {value!r}.")
+    return numbers

@@ -1,4 +1,4 @@
-"""Bounds on averaged predictors."""
+"""Bounds on averages and votes of nearest neighbours and of classifiers."""
 
 import math
 from numbers import Integral, Real
@@ -7,72 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._averaging.subsampled_rows import (
+    bagged_neighbors_variance_bound,
+)
 
 __all__ = [
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
-    "bagged_neighbors_variance_bound",
     "bagging_pac_n_estimators",
     "independent_neighbors_risk_bound",
     "voting_error_bound",
 ]
-
-
-def bagged_neighbors_variance_bound(
-    n_samples: int, max_samples: int, noise_variance: float = 1.0
-) -> float:
-    """Bound on the variance of the bagged nearest neighbour without replacement.
-
-    The prediction is a weighted mean of the targets with the weights V_i of
-    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`; noise of variance sigma^2 in
-    the targets gives it the variance sigma^2 sum_i V_i^2, and for s of n rows
-
-        sum_i V_i^2 <= (s/n) / (1 + 1/n - s/n)^2.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number n of training rows.
-
-    max_samples : int
-        Number s of rows drawn for each fit, at most n.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the targets around their mean. With 1 the bound is on sum_i V_i^2.
-
-    Returns
-    -------
-    bound : float
-        The bound, in units of y squared.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    Notes
-    -----
-    [Bach, §10.1.2]; the factor sigma^2 is missing from the overall bound printed there. The bound
-    is loose near s = n, where it is n^2 sigma^2 and the variance is sigma^2.
-
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory import bagged_nearest_neighbors_weights
-    >>> from sklearn_ensemble_theory.bounds import bagged_neighbors_variance_bound
-    >>> round(float((bagged_nearest_neighbors_weights(1000, 50) ** 2).sum()), 4)
-    0.0259
-    >>> round(bagged_neighbors_variance_bound(1000, 50), 4)
-    0.0553
-    """
-    check_number("n_samples", n_samples, 1, integral=True)
-    check_number("max_samples", max_samples, 1, n_samples, integral=True)
-    check_number("noise_variance", noise_variance, 0)
-    share = max_samples / n_samples
-    return noise_variance * share / (1 + 1 / n_samples - share) ** 2
 
 
 def bagged_neighbors_risk_bound(
@@ -142,7 +87,7 @@ def bagged_neighbors_risk_bound(
     check_number("lipschitz", lipschitz, 0)
     check_number("diameter", diameter, 0, open_low=True)
     variance = bagged_neighbors_variance_bound(n_samples, max_samples, noise_variance)
-    return 4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance
+    return float(4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance)
 
 
 def bagged_neighbors_optimal_max_samples(
@@ -294,7 +239,7 @@ def independent_neighbors_risk_bound(
     check_number("diameter", diameter, 0, open_low=True)
     check_number("noise_variance", noise_variance, 0)
     bias = 8 * (lipschitz * diameter) ** 2 * (2 * n_neighbors / n_samples) ** (2 / n_features)
-    return noise_variance / (n_neighbors * n_estimators) + bias
+    return float(noise_variance / (n_neighbors * n_estimators) + bias)
 
 
 def voting_error_bound(error: ArrayLike) -> float | np.ndarray:

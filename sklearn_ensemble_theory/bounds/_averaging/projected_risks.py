@@ -1,174 +1,12 @@
-"""Random projections: the dimension that keeps distances, and bounds on the risk of averages."""
+"""Bounds on the risk of averaged least squares on random projections."""
 
-import math
-from collections.abc import Callable
-from typing import Any
-
-import numpy as np
-import scipy.sparse as sp
-from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_array, check_consistent_length
-
-from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import check_number
 
 __all__ = [
     "coordinate_projection_bound",
     "gaussian_projection_bound",
-    "johnson_lindenstrauss_dimension",
-    "johnson_lindenstrauss_distortion",
     "random_features_bound",
 ]
-
-
-def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: float = 0.05) -> int:
-    """Dimension in which a Gaussian projection keeps all distances between n points.
-
-    For a d x s matrix S of independent standard Gaussian variables and
-
-        s >= (6 / eps^2) log(n^2 / delta),
-
-    all squared distances between the points S'x / sqrt(s) are within the factors 1 - eps and
-    1 + eps of those between the points x, with probability at least 1 - delta.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number n of points.
-
-    eps : float, default=0.1
-        Largest relative error of a squared distance, above 0 and below 1/2.
-
-    delta : float, default=0.05
-        Probability that a distance has a larger error, above 0 and below 1.
-
-    Returns
-    -------
-    n_components : int
-        The dimension s, rounded up. It does not depend on the dimension d of the points.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is outside its range.
-
-    See Also
-    --------
-    johnson_lindenstrauss_distortion : The error of a given projection, measured on data.
-
-    Notes
-    -----
-    [Bach, lemma 10.1]. :func:`sklearn.random_projection.johnson_lindenstrauss_min_dim` has no
-    `delta`: its 4 log(n) / (eps^2/2 - eps^3/3) is the dimension for a probability of about 1/n.
-
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
-
-    Examples
-    --------
-    >>> from sklearn_ensemble_theory.bounds import johnson_lindenstrauss_dimension
-    >>> johnson_lindenstrauss_dimension(1_000, eps=0.25, delta=0.05)
-    1614
-    """
-    check_number("n_samples", n_samples, 1, integral=True)
-    check_number("eps", eps, 0, open_low=True)
-    check_number("delta", delta, 0, open_low=True)
-    if not eps < 0.5:
-        raise ValueError(f"eps must be below 1/2, got {eps!r}.")
-    if not delta < 1:
-        raise ValueError(f"delta must be below 1, got {delta!r}.")
-    return math.ceil(6 / eps**2 * (2 * math.log(n_samples) - math.log(delta)))
-
-
-def johnson_lindenstrauss_distortion(X: MatrixLike, projected: MatrixLike) -> float:
-    """Largest relative error of the squared distances between projected points.
-
-    The largest | ||z_i - z_j||^2 / ||x_i - x_j||^2 - 1 | over all pairs of different points x_i,
-    x_j with the projections z_i, z_j.
-
-    Parameters
-    ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The points.
-
-    projected : {array-like, sparse matrix} of shape (n_samples, n_components)
-        Their projections, in the scale in which distances are to be compared: S'x / sqrt(s) for a
-        matrix S of standard Gaussian variables, or the output of a transformer of
-        :mod:`sklearn.random_projection`.
-
-    Returns
-    -------
-    distortion : float
-        The largest relative error; 0 if there are no two different points. Infinity if equal points
-        have different projections.
-
-    Raises
-    ------
-    ValueError
-        If the two have different numbers of rows, or a value is not finite.
-
-    See Also
-    --------
-    johnson_lindenstrauss_dimension : A dimension that keeps this error small.
-
-    Notes
-    -----
-    O(n^2 (d + s)) operations, by blocks of rows. Distances that are small compared with the norms
-    of the points are computed again from the differences.
-
-    References
-    ----------
-    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn_ensemble_theory.bounds import johnson_lindenstrauss_distortion
-    >>> rng = np.random.default_rng(0)
-    >>> X, S = rng.standard_normal((50, 2_000)), rng.standard_normal((2_000, 500))
-    >>> round(johnson_lindenstrauss_distortion(X, X @ S / np.sqrt(500)), 2)
-    0.21
-    """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    Z = check_array(projected, accept_sparse="csr", dtype=np.float64, input_name="projected")
-    check_consistent_length(X, Z)
-    largest = 0.0
-    rows_of_X, rows_of_Z = _distances_to_later_rows(X), _distances_to_later_rows(Z)
-    for rows in gen_batches(X.shape[0], max(1, (1 << 22) // X.shape[0])):
-        before, after = rows_of_X(rows), rows_of_Z(rows)
-        apart = before > 0
-        if (after[~apart] > 0).any():
-            return math.inf
-        if apart.any():
-            largest = max(largest, float(np.abs(after[apart] / before[apart] - 1).max()))
-    return largest
-
-
-def _distances_to_later_rows(X: Any) -> Callable[[slice], np.ndarray]:
-    """The squared distances of the rows of a batch from all later rows, as one array."""
-    norms = _squared_norms(X)
-
-    def distances(batch: slice) -> np.ndarray:
-        squared = euclidean_distances(X[batch], X[batch.start :], squared=True)
-        sizes = norms[batch][:, None] + norms[None, batch.start :]
-        near = np.argwhere(np.triu(squared < 1e-6 * sizes, 1))
-        size = max(1, (1 << 20) // X.shape[1])
-        for start in range(0, len(near), size):
-            i, j = near[start : start + size].T
-            squared[i, j] = _squared_norms(X[batch.start + i] - X[batch.start + j])
-        i, j = np.triu_indices(squared.shape[0], 1, squared.shape[1])
-        return np.asarray(squared[i, j])
-
-    return distances
-
-
-def _squared_norms(X: Any) -> np.ndarray:
-    """The squared norms of the rows, dense or sparse."""
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def gaussian_projection_bound(
@@ -237,7 +75,7 @@ def gaussian_projection_bound(
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("trace", trace, 0)
     noise = noise_variance * n_components / n_samples
-    return noise + 2 * trace * squared_norm / (n_samples * (n_components + 1))
+    return float(noise + 2 * trace * squared_norm / (n_samples * (n_components + 1)))
 
 
 def coordinate_projection_bound(
@@ -299,7 +137,7 @@ def coordinate_projection_bound(
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("size", size, 0)
     noise = noise_variance * n_components / n_samples
-    return noise + size * squared_norm / (n_samples * n_components)
+    return float(noise + size * squared_norm / (n_samples * n_components))
 
 
 def random_features_bound(
@@ -359,7 +197,7 @@ def random_features_bound(
     _check_risk(n_samples, n_components, squared_norm, noise_variance)
     check_number("squared_radius", squared_radius, 0)
     noise = noise_variance * n_components / n_samples
-    return noise + squared_radius * squared_norm / n_components
+    return float(noise + squared_radius * squared_norm / n_components)
 
 
 def _check_risk(

@@ -1,64 +1,67 @@
-"""Averages over disjoint blocks of the rows and over sketches of them."""
+"""Averages over independent data sets and over disjoint blocks of the rows: number and cost."""
 
 import math
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_integers,
+    checked_numbers,
+)
 from sklearn_ensemble_theory.bounds._averaging.bagged_neighbors import (
     independent_neighbors_risk_bound,
 )
 
 __all__ = [
+    "divide_and_conquer_cost",
     "divide_and_conquer_n_blocks",
-    "gaussian_sketch_risk",
+    "independent_neighbors_optimal_n_neighbors",
     "independent_neighbors_vote_bound",
     "neighbors_vote_n_blocks",
 ]
 
 
-def gaussian_sketch_risk(
-    n_samples: int,
-    n_features: int,
-    sketch_size: int,
-    n_estimators: int = 1,
-    noise_variance: float = 1.0,
-) -> float:
-    """Expected excess risk of averaged least squares on Gaussian sketches, exactly.
+def divide_and_conquer_cost(
+    n_samples: ArrayLike, n_blocks: ArrayLike, exponent: ArrayLike
+) -> float | np.ndarray:
+    """Cost of fits to m blocks of n/m rows, for an estimator of cost n^b: n^b m^(1-b).
 
-    sigma^2 d/n + sigma^2 d (n-d) / (n m (s-d-1)) for y = X w + noise with n fixed rows of rank d,
-    no intercept, and the average of m least-squares fits to S X and S y, where S has s rows of
-    independent normal elements. It is the mean squared error of the predictions of these n rows.
+    It decreases with m if b > 1 and is n for one row in each block. The best number of blocks is
+    therefore the largest one whose average still has the error that is aimed at.
 
     Parameters
     ----------
-    n_samples : int
-        Number n of rows.
+    n_samples : int or array-like of int
+        Number n of rows of all blocks together.
 
-    n_features : int
-        Number d of features, or the rank of X if it is smaller; at most n.
+    n_blocks : int or array-like of int
+        Number m of blocks, from 1 to n.
 
-    sketch_size : int
-        Number s of rows of a sketch, at least d.
-
-    n_estimators : int, default=1
-        Number m of sketches.
-
-    noise_variance : float, default=1.0
-        Variance sigma^2 of the noise.
+    exponent : float or array-like of float
+        Exponent b of the cost of a fit, at least 1; for example 3 for kernel ridge regression by a
+        decomposition of the kernel matrix.
 
     Returns
     -------
-    risk : float
-        In units of y squared; inf for s = d and s = d + 1 if d < n.
+    cost : float or ndarray of float
+        In units of the cost of a fit to one row. One fit to all rows costs n^b. Of m processes that
+        fit one block each, every one takes the m-th part.
 
     Raises
     ------
     ValueError
-        If a parameter is outside its range.
+        If an argument is outside its range.
+
+    See Also
+    --------
+    divide_and_conquer_n_blocks : The largest number of blocks for nearest neighbours.
 
     Notes
     -----
-    [Bach, §10.2.1]. It is at most twice the risk of least squares, sigma^2 d/n, from
-    m = (n-d) / (s-d-1) sketches on.
+    The first answer to [Bach, exercise 10.2].
 
     References
     ----------
@@ -66,22 +69,17 @@ def gaussian_sketch_risk(
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
-    >>> gaussian_sketch_risk(1000, 10, 101, n_estimators=11)
-    0.02
+    >>> from sklearn_ensemble_theory.bounds import divide_and_conquer_cost
+    >>> divide_and_conquer_cost(1000, [1, 10], exponent=3) / 1e9
+    array([1.  , 0.01])
     """
-    check_number("n_samples", n_samples, 1, integral=True)
-    check_number("n_features", n_features, 1, n_samples, integral=True)
-    check_number("sketch_size", sketch_size, n_features, integral=True)
-    check_number("n_estimators", n_estimators, 1, integral=True)
-    check_number("noise_variance", noise_variance, 0)
-    n, d, s = n_samples, n_features, sketch_size
-    least_squares = noise_variance * d / n
-    if n == d or noise_variance == 0:
-        return least_squares
-    if s <= d + 1:
-        return math.inf
-    return least_squares * (1 + (n - d) / (n_estimators * (s - d - 1)))
+    n = checked_integers("n_samples", n_samples, 1)
+    m = checked_integers("n_blocks", n_blocks, 1)
+    b = checked_numbers("exponent", exponent, 1)
+    if np.any(m > n):
+        raise ValueError(f"n_blocks must be at most n_samples={n_samples!r}, got {n_blocks!r}.")
+    with np.errstate(over="ignore"):  # to inf
+        return as_result(m * (n / m) ** b)
 
 
 def divide_and_conquer_n_blocks(n_samples: int, n_features: int) -> int:
@@ -127,6 +125,90 @@ def divide_and_conquer_n_blocks(n_samples: int, n_features: int) -> int:
     check_number("n_samples", n_samples, 1, integral=True)
     check_number("n_features", n_features, 1, integral=True)
     return max(1, math.floor(n_samples ** (2 / (n_features + 2)) * (1 + 1e-12)))
+
+
+def independent_neighbors_optimal_n_neighbors(
+    n_samples: int,
+    n_features: int,
+    n_estimators: int = 1,
+    *,
+    lipschitz: float = 1.0,
+    diameter: float = 1.0,
+    noise_variance: float = 1.0,
+) -> int:
+    """Return the number of neighbours that minimises the bound on averages over m data sets.
+
+    The bound is :func:`~sklearn_ensemble_theory.bounds.independent_neighbors_risk_bound`. The
+    optimal k grows as n^(2/(d+2)) m^(-d/(d+2)), up to rounding. It is one from
+    m = d sigma^2 (n/2)^(2/d) / (16 B^2 diam^2) data sets on, and more of them then no longer reduce
+    the bound at the rate of n m rows.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of rows of each data set.
+
+    n_features : int
+        Dimension d of the inputs, at least 2.
+
+    n_estimators : int, default=1
+        Number m of data sets.
+
+    lipschitz : float, default=1.0
+        Lipschitz constant B of the regression function.
+
+    diameter : float, default=1.0
+        Diameter of the set that the inputs come from.
+
+    noise_variance : float, default=1.0
+        Bound sigma^2 on the variance of y given x.
+
+    Returns
+    -------
+    n_neighbors : int
+        The number k, from 1 to n. With one data set, it is also the largest number of blocks of
+        its rows, with one neighbour in each, that have the smallest bound.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    The bound is that of [Bach, §10.1.1], with the variance divided by m. It decreases up to the k
+    with k^(1 + 2/d) = d sigma^2 (n/2)^(2/d) / (16 m B^2 diam^2) and increases from there. O(1).
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import independent_neighbors_optimal_n_neighbors
+    >>> [independent_neighbors_optimal_n_neighbors(10_000, 2, m) for m in (1, 4, 100)]
+    [25, 13, 3]
+    """
+
+    def bound(k: int) -> float:
+        return independent_neighbors_risk_bound(
+            n_samples,
+            k,
+            n_features,
+            n_estimators,
+            lipschitz=lipschitz,
+            diameter=diameter,
+            noise_variance=noise_variance,
+        )
+
+    bound(1)  # checks the arguments
+    n, d = int(n_samples), n_features
+    slope = 16 * (lipschitz * diameter) ** 2 * n_estimators
+    if slope == 0:
+        return n if noise_variance > 0 else 1
+    best = (d * noise_variance / slope * (n / 2) ** (2 / d)) ** (d / (d + 2))
+    low = math.floor(min(n, max(1.0, best)))
+    return min((low, min(n, low + 1)), key=bound)
 
 
 def independent_neighbors_vote_bound(
@@ -266,26 +348,11 @@ def neighbors_vote_n_blocks(
     >>> neighbors_vote_n_blocks(10_000, 2), neighbors_vote_n_blocks(1_000_000, 2)
     (18, 177)
     """
-    check_number("n_samples", n_samples, 1, integral=True)
-    check_number("n_features", n_features, 2, integral=True)
     check_number("n_classes", n_classes, 2, integral=True)
-    check_number("lipschitz", lipschitz, 0)
-    check_number("diameter", diameter, 0, open_low=True)
-    n, d = n_samples, n_features
-
-    def bound(total: int) -> float:
-        return independent_neighbors_risk_bound(
-            n,
-            total,
-            d,
-            lipschitz=lipschitz,
-            diameter=diameter,
-            noise_variance=1 - 1 / n_classes,
-        )
-
-    if lipschitz == 0:
-        return n
-    slope = (1 - 1 / n_classes) * d / (16 * (lipschitz * diameter) ** 2)
-    best = (slope * (n / 2) ** (2 / d)) ** (d / (d + 2))
-    low = min(n, max(1, math.floor(best)))
-    return min((low, min(n, low + 1)), key=bound)
+    return independent_neighbors_optimal_n_neighbors(
+        n_samples,
+        n_features,
+        lipschitz=lipschitz,
+        diameter=diameter,
+        noise_variance=1 - 1 / n_classes,
+    )
