@@ -57,7 +57,7 @@ def empirical_rademacher_complexity(
     Returns
     -------
     complexity : float
-        The complexity, in units of the functions. It is never negative.
+        The complexity, in units of the functions. It is at least 0, up to the error of a simulation.
 
     std : float
         The standard error, if `return_std` is True.
@@ -367,7 +367,6 @@ def _expected_supremum(
             bits = rng.randint(0, 2, (stop - start, n))
         values.append(supremum(2.0 * bits - 1.0))
     found = np.concatenate(values)
-    # The supremum of one function is negative as often as positive; that of a class is not.
     mean = float(found.mean())
     std = 0.0 if exact else float(found.std(ddof=1) / np.sqrt(n_rows))
     return (mean, std) if return_std else mean
