@@ -89,6 +89,7 @@ from sklearn_ensemble_theory.bounds._complexity.simple_classes import (
     interval_behaviours,
     orthant_behaviours,
     stump_behaviours,
+    stump_vc_dimension,
     vote_behaviours,
 )
 from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
@@ -181,6 +182,7 @@ __all__ = [
     "smooth_boosting_n_rounds",
     "stump_behaviours",
     "stump_rademacher_complexity",
+    "stump_vc_dimension",
     "sub_gaussian_maximum_bound",
     "sub_gaussian_sum_parameter",
     "sub_gaussian_tail",

@@ -94,6 +94,27 @@ def test_stumps():
     assert bounds.vc_dimension(plane) == 3
 
 
+def test_vc_dimension_of_stumps():
+    """Attained by orders of the points in which every subset is first or last; 4 and 5 points."""
+    orders = {
+        1: ["12"],
+        2: ["123", "213"],
+        3: ["1234", "3124", "4132"],
+        5: ["12534", "31452", "14235", "15324", "23145"],
+    }
+    for p, orders_of_features in orders.items():
+        X = np.array([np.argsort(list(order)) for order in orders_of_features]).T
+        found = bounds.vc_dimension(bounds.stump_behaviours(X))
+        assert found == len(X) == bounds.stump_vc_dimension(p)
+    assert bounds.stump_vc_dimension(4) == 4
+    # Random points shatter no more.
+    rng = np.random.default_rng(0)
+    for p in (1, 2, 3):
+        for _ in range(30):
+            found = bounds.vc_dimension(bounds.stump_behaviours(rng.standard_normal((7, p))))
+            assert found <= bounds.stump_vc_dimension(p)
+
+
 @pytest.mark.parametrize("p", [1, 2, 3])
 def test_orthants(p):
     rng = np.random.default_rng(p)
@@ -160,6 +181,22 @@ def test_explicit_constant_of_the_votes():
             bound = bounds.voting_vc_dimension_bound([d] * T)
             assert bound <= 2 * d * T * math.log2(3 * T)
             assert bound >= d * T
+
+
+def test_bounds_of_votes_and_of_finite_classes_by_hand():
+    """Phi_1(N) = N + 1: (N + 1)^2 >= 2^N up to N = 5, where it is 36 >= 32."""
+    assert (
+        bounds.voting_vc_dimension_bound([1, 1])
+        == 5
+        == max(N for N in range(1, 50) if (N + 1) ** 2 >= 2**N)
+    )
+    expected = 2 * math.sqrt(2 * (2 * math.log(201) + math.log(2 / 0.1)) / 100)
+    found = bounds.voting_generalization_bound(100, [1, 1], 0.1)
+    assert found == pytest.approx(expected, rel=1e-10)
+    found = bounds.finite_class_bound(200, 3.0, math.exp(-6), loss_bound=5.0)
+    assert found == pytest.approx(1.5, rel=1e-12)
+    found = bounds.cross_validation_oracle_bound(4, 200, 4 * math.exp(-9))
+    assert found == pytest.approx(0.3, rel=1e-12)
 
 
 # Sauer and Shelah
@@ -312,6 +349,7 @@ def test_the_two_sample_sizes():
         ("interval_behaviours", ([[1.0]],), "x"),
         ("interval_behaviours", ([],), "x"),
         ("stump_behaviours", ([[np.nan]],), "X"),
+        ("stump_vc_dimension", (0,), "n_features"),
         ("orthant_behaviours", ([[np.inf]],), "X"),
         ("halfspace_behaviours", ([[np.inf]],), "X"),
         ("vote_behaviours", ([[[0.0]]],), "members"),

@@ -203,6 +203,12 @@ def test_distance_features_hold():
             14, D, 0.0, math.log(900), lipschitz=lipschitz
         )
         assert found <= finite
+        both = sigma(distances)
+        found = bounds.empirical_rademacher_complexity(np.vstack([both, -both]))
+        bound = bounds.distance_features_rademacher_bound(
+            14, D, 0.0, math.log(900), lipschitz=lipschitz, value_bound=np.abs(both).max()
+        )
+        assert found <= bound
     # Covers of the square by squares of side h have radius h / sqrt(2).
     h = 1 / np.arange(1, 30)
     covers = bounds.distance_features_rademacher_bound(14, D, h / math.sqrt(2), -2 * np.log(h))
@@ -229,6 +235,10 @@ def test_distance_features_by_hand():
     assert found == pytest.approx(1.5, rel=1e-12)
     found = bounds.distance_features_rademacher_bound(8, 2.0, 0.25, 0.0, lipschitz=3.0)
     assert found == pytest.approx(0.75, rel=1e-12)
+    # Both signs of a constant B: the complexity is B E |mean of the signs|, of order B / sqrt(n).
+    found = bounds.distance_features_rademacher_bound(8, 0.0, 0.0, 0.0, value_bound=5.0)
+    assert found == pytest.approx(5 * math.sqrt(math.log(2)) / 2, rel=1e-12)
+    assert bounds.empirical_rademacher_complexity(5 * np.outer([1, -1], np.ones(8))) <= found
 
 
 # The histogram class
@@ -287,5 +297,7 @@ def test_keyword_arguments_out_of_range_are_named():
             bounds.rademacher_excess_risk_bound(0.1, 10, **{keyword: -1.0})
     with pytest.raises(ValueError, match="loss_bound"):
         bounds.uniform_deviation_bound(0.1, 10, loss_bound=-1.0)
+    with pytest.raises(ValueError, match="value_bound"):
+        bounds.distance_features_rademacher_bound(10, 1.0, 1.0, 1.0, value_bound=-1.0)
     with pytest.raises(ValueError, match="lipschitz"):
         bounds.distance_features_rademacher_bound(10, 1.0, 1.0, 1.0, lipschitz=-1.0)

@@ -52,7 +52,7 @@ def n_behaviours(behaviours: ArrayLike) -> int:
     >>> n_behaviours(interval_behaviours([1, 2, 3, 4, 5]))
     16
     """
-    return len(distinct(checked_behaviours(behaviours)))
+    return len(distinct(checked_rows("behaviours", behaviours)))
 
 
 def shattering_coefficient(behaviours: ArrayLike, n_points: int) -> int:
@@ -98,7 +98,7 @@ def shattering_coefficient(behaviours: ArrayLike, n_points: int) -> int:
     >>> shattering_coefficient(interval_behaviours([1, 2, 3, 4, 5]), 3)
     7
     """
-    rows = distinct(checked_behaviours(behaviours))
+    rows = distinct(checked_rows("behaviours", behaviours))
     check_number("n_points", n_points, 0, rows.shape[1], integral=True)
     choices = itertools.combinations(range(rows.shape[1]), n_points)
     return max(len(distinct(rows[:, list(chosen)])) for chosen in choices)
@@ -146,7 +146,7 @@ def vc_dimension(behaviours: ArrayLike) -> int:
     >>> vc_dimension(stump_behaviours([[1.0], [2.0], [3.0], [4.0]]))
     2
     """
-    rows = checked_behaviours(behaviours)
+    rows = checked_rows("behaviours", behaviours)
     if len(np.unique(rows)) > 2:
         raise ValueError("behaviours must have at most two different values.")
     bits = distinct((rows == rows.max()).astype(np.int64))
@@ -167,9 +167,9 @@ def vc_dimension(behaviours: ArrayLike) -> int:
     return size
 
 
-def checked_behaviours(behaviours: ArrayLike) -> np.ndarray:
-    """The behaviours as a finite array of floats with two dimensions."""
-    return np.asarray(check_array(behaviours, dtype=np.float64, input_name="behaviours"))
+def checked_rows(name: str, rows: ArrayLike) -> np.ndarray:
+    """A finite array of floats with two dimensions."""
+    return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
 
 
 def distinct(rows: np.ndarray) -> np.ndarray:

@@ -286,6 +286,7 @@ def distance_features_rademacher_bound(
     log_covering_number: ArrayLike,
     *,
     lipschitz: ArrayLike = 1.0,
+    value_bound: ArrayLike | None = None,
 ) -> float | np.ndarray:
     """Bound on the Rademacher complexity of functions of the distance to a point.
 
@@ -293,10 +294,11 @@ def distance_features_rademacher_bound(
     and one sigma with Lipschitz constant L on [0, D]. If N of them, the centres, are such that
     every point of the space is within r of a centre, the complexity is at most
 
-        L (r + (D / 2) sqrt(2 log(N) / n)),
+        L r + (L D / 2) sqrt(2 log(N) / n),
 
-    a solution of [Bach, exercise 10.7]. All parameters broadcast; each r gives a bound, and the
-    smallest one can be taken.
+    a solution of [Bach, exercise 10.7]. For the functions sigma(d(x, w)) and -sigma(d(x, w)), if
+    |sigma| <= B, it is at most L r + B sqrt(2 log(2N) / n). All parameters broadcast; each r gives
+    a bound, and the smallest one can be taken.
 
     Parameters
     ----------
@@ -317,6 +319,10 @@ def distance_features_rademacher_bound(
     lipschitz : float or array-like, default=1.0
         Lipschitz constant L, at least 0.
 
+    value_bound : float or array-like, default=None
+        Bound B on the absolute values of sigma, at least 0. If it is given, the bound is that for
+        the functions of both signs, as for weak learners.
+
     Returns
     -------
     bound : float or ndarray
@@ -335,8 +341,8 @@ def distance_features_rademacher_bound(
     -----
     With the centre nearest to w in the place of w the functions change by at most L r. The values
     of the N functions are in an interval of length L D, and its middle can be subtracted from all
-    of them, as signs have mean 0; the rest is [Shah, lemma 12]. For the functions of both signs
-    add log 2 to log(N).
+    of them, as signs have mean 0; the rest is [Shah, lemma 12]. Of functions of both signs the
+    middle cannot be subtracted.
 
     References
     ----------
@@ -360,7 +366,10 @@ def distance_features_rademacher_bound(
     r = checked_numbers("cover_radius", cover_radius, 0)
     log_number = checked_numbers("log_covering_number", log_covering_number, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
-    return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
+    if value_bound is None:
+        return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
+    B = checked_numbers("value_bound", value_bound, 0)
+    return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
 
 
 def _check_ball(n_samples: float, radius: float, feature_bound: float) -> None:

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array
 
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.bounds._arguments import check_number
-from sklearn_ensemble_theory.bounds._complexity.behaviours import checked_behaviours
+from sklearn_ensemble_theory.bounds._complexity.behaviours import checked_rows
 
 __all__ = [
     "empirical_rademacher_complexity",
@@ -57,7 +56,7 @@ def empirical_rademacher_complexity(
     Returns
     -------
     complexity : float
-        The complexity, in units of the functions. It is at least 0, up to the error of a simulation.
+        The complexity, in units of the functions: at least 0, up to the error of a simulation.
 
     std : float
         The standard error, if `return_std` is True.
@@ -91,7 +90,7 @@ def empirical_rademacher_complexity(
     >>> empirical_rademacher_complexity([[-1, -1], [1, 1]])
     0.5
     """
-    rows = checked_behaviours(behaviours)
+    rows = checked_rows("behaviours", behaviours)
     n = rows.shape[1]
 
     def supremum(signs: np.ndarray) -> np.ndarray:
@@ -165,7 +164,7 @@ def stump_rademacher_complexity(
     >>> round(stump_rademacher_complexity([[1.0], [2.0], [3.0], [4.0]]), 4)
     0.75
     """
-    X = _checked_points(X)
+    X = checked_rows("X", X)
     n = len(X)
     order = np.argsort(X, axis=0, kind="stable")
     columns = []
@@ -331,7 +330,7 @@ def _ball_complexity(
     random_state: RandomStateLike,
     return_std: bool,
 ) -> Any:
-    X = _checked_points(X)
+    X = checked_rows("X", X)
     check_number("radius", radius, 0)
     n, p = X.shape
 
@@ -370,7 +369,3 @@ def _expected_supremum(
     mean = float(found.mean())
     std = 0.0 if exact else float(found.std(ddof=1) / np.sqrt(n_rows))
     return (mean, std) if return_std else mean
-
-
-def _checked_points(X: ArrayLike) -> np.ndarray:
-    return np.asarray(check_array(X, dtype=np.float64, input_name="X"))

@@ -1,20 +1,21 @@
 """All behaviours of some classes of classifiers on given points [Shah, §2.5]."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
-from sklearn.utils.validation import check_array
 
-from sklearn_ensemble_theory.bounds._arguments import checked_numbers
-from sklearn_ensemble_theory.bounds._complexity.behaviours import checked_behaviours, distinct
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._complexity.behaviours import checked_rows, distinct
 
 __all__ = [
     "halfspace_behaviours",
     "interval_behaviours",
     "orthant_behaviours",
     "stump_behaviours",
+    "stump_vc_dimension",
     "vote_behaviours",
 ]
 
@@ -97,6 +98,7 @@ def stump_behaviours(X: ArrayLike) -> np.ndarray:
     See Also
     --------
     stump_rademacher_complexity : Their Rademacher complexity, without a list of them.
+    stump_vc_dimension : Their VC dimension.
 
     Notes
     -----
@@ -112,9 +114,59 @@ def stump_behaviours(X: ArrayLike) -> np.ndarray:
     >>> stump_behaviours([[1.0], [2.0], [3.0]]).shape
     (6, 3)
     """
-    X = _checked_points(X)
+    X = checked_rows("X", X)
     above = np.vstack([x > np.append(np.unique(x), -np.inf)[:, None] for x in X.T])
     return _as_signs(np.vstack([above, ~above]))
+
+
+def stump_vc_dimension(n_features: int) -> int:
+    """VC dimension of decision stumps over p features.
+
+    It is the largest N for which (N choose floor(N/2)) is at most 2p [Gey, 2018]: 2, 3, 4, 4, 5 for
+    p = 1 to 5, and about log2(p) for large p. The stumps are those of [Shah, §4.2].
+
+    Parameters
+    ----------
+    n_features : int
+        Number p of features, at least 1.
+
+    Returns
+    -------
+    dimension : int
+        The dimension.
+
+    Raises
+    ------
+    ValueError
+        If `n_features` is not an integer of at least 1.
+
+    See Also
+    --------
+    voting_vc_dimension_bound : A bound for votes of stumps.
+
+    Notes
+    -----
+    It cannot be larger: the stumps of a feature label floor(N/2) of N points 1 and the others -1 in
+    at most two ways, those with the smallest and those with the largest values.
+
+    References
+    ----------
+    S. Gey (2018). "Vapnik-Chervonenkis dimension of axis-parallel cuts". *Communications in
+    Statistics - Theory and Methods*.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import stump_vc_dimension
+    >>> stump_vc_dimension(1), stump_vc_dimension(100), stump_vc_dimension(10_000)
+    (2, 9, 16)
+    """
+    check_number("n_features", n_features, 1, integral=True)
+    dimension = 1
+    while math.comb(dimension + 1, (dimension + 1) // 2) <= 2 * n_features:
+        dimension += 1
+    return dimension
 
 
 def orthant_behaviours(X: ArrayLike) -> np.ndarray:
@@ -153,7 +205,7 @@ def orthant_behaviours(X: ArrayLike) -> np.ndarray:
     >>> vc_dimension(orthant_behaviours([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]]))
     3
     """
-    X = _checked_points(X)
+    X = checked_rows("X", X)
     inside = np.ones((1, len(X)), dtype=bool)
     for x in X.T:
         below = x <= np.append(np.unique(x), -np.inf)[:, None]
@@ -209,7 +261,7 @@ def halfspace_behaviours(X: ArrayLike, *, fit_intercept: bool = True) -> np.ndar
     >>> len(halfspace_behaviours([[0, 0], [0, 1], [1, 0], [1, 1]]))
     14
     """
-    X = _checked_points(X)
+    X = checked_rows("X", X)
     if fit_intercept:
         X = np.column_stack([X, np.ones(len(X))])
     # The length of a row does not matter for the sign.
@@ -279,7 +331,7 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     >>> vc_dimension(stumps), vc_dimension(vote_behaviours([stumps] * 3))
     (2, 4)
     """
-    classes = [checked_behaviours(member) for member in members]
+    classes = [checked_rows("members", member) for member in members]
     if len({rows.shape[1] for rows in classes}) != 1 or any(
         not np.isin(rows, (-1.0, 1.0)).all() for rows in classes
     ):
@@ -292,10 +344,6 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
         rows = distinct(rows)
         sums = distinct((sums[:, None] + weight * rows).reshape(-1, rows.shape[1]))
     return _as_signs(sums > 0)
-
-
-def _checked_points(X: ArrayLike) -> np.ndarray:
-    return np.asarray(check_array(X, dtype=np.float64, input_name="X"))
 
 
 def _as_signs(positive: np.ndarray) -> np.ndarray:
