@@ -41,6 +41,10 @@ def test_complexity_is_its_definition(n):
 def test_complexities_that_are_known():
     """One function, a shattered set, and the constants -1 and 1."""
     assert bounds.empirical_rademacher_complexity([[3.0, -2.0, 1.0]]) == 0
+    for seed in range(10):
+        one = np.random.default_rng(seed).standard_normal((1, 20))
+        assert 0 <= bounds.empirical_rademacher_complexity(one[:, :9]) < 1e-15
+        assert 0 <= bounds.empirical_rademacher_complexity(one, random_state=seed) < 0.01
     assert bounds.empirical_rademacher_complexity(all_signs(6)) == 1
     for n in (1, 2, 9, 16):
         constants = np.array([[-1.0], [1.0]]) * np.ones(n)
@@ -81,6 +85,18 @@ def test_chunks_do_not_change_the_value(monkeypatch):
     assert bounds.stump_rademacher_complexity(points, n_draws=100, random_state=0) == pytest.approx(
         simulated, rel=1e-12
     )
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1.7e308])
+def test_values_of_any_size(scale):
+    """Without warnings and up to rounding; a product that is no float is infinite."""
+    rows = np.array([[1.0, -0.5, 0.2], [0.3, 1.0, -1.0]])
+    rel = 1e-3 if scale < 1e-300 else 1e-12
+    for name in ("empirical", "l1_ball", "l2_ball"):
+        function = getattr(bounds, f"{name}_rademacher_complexity")
+        assert function(rows * scale) == pytest.approx(function(rows) * scale, rel=rel, abs=0)
+    large = bounds.l1_ball_rademacher_complexity(rows * 1e300, 1e300, return_std=True)
+    assert large == (np.inf, np.inf)
 
 
 # Exact suprema over infinite classes

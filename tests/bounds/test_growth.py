@@ -368,9 +368,16 @@ def test_the_two_sample_sizes():
         ("pac_n_samples_upper_bound", (1, 0.1, 2.0), "delta"),
         ("pac_n_samples_lower_bound", (1, 0.1), "vc_dimension"),
         ("pac_n_samples_lower_bound", (2, 0.2), "eps"),
+        ("pac_n_samples_lower_bound", (2, 1e-320), "eps"),
+        ("pac_n_samples_upper_bound", (2, 1e-320, 5e-324), "eps"),
         ("pac_n_samples_lower_bound", (2, 0.1, 0.05), "delta"),
     ],
 )
 def test_arguments_out_of_range_are_named(name, arguments, parameter):
     with pytest.raises(ValueError, match=parameter):
         getattr(bounds, name)(*arguments)
+
+
+def test_members_of_votes_are_a_sequence():
+    with pytest.raises(TypeError, match="members"):
+        bounds.vote_behaviours(3)

@@ -301,3 +301,15 @@ def test_keyword_arguments_out_of_range_are_named():
         bounds.distance_features_rademacher_bound(10, 1.0, 1.0, 1.0, value_bound=-1.0)
     with pytest.raises(ValueError, match="lipschitz"):
         bounds.distance_features_rademacher_bound(10, 1.0, 1.0, 1.0, lipschitz=-1.0)
+
+
+def test_products_that_are_no_floats_are_infinite():
+    for name, arguments in [
+        ("symmetrization_bound", (1e308,)),
+        ("l1_ball_rademacher_bound", (1, 2, 1e200, 1e200)),
+        ("l2_ball_excess_risk_bound", (1, 1e200, 1e200)),
+        ("rademacher_contraction_bound", (1e200, 1e200)),
+        ("finite_behaviours_rademacher_bound", (1, 1e300, 1e300)),
+        ("uniform_deviation_bound", (1e308, 1)),
+    ]:
+        assert getattr(bounds, name)(*arguments) == np.inf

@@ -182,7 +182,8 @@ def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float 
     """
     n = checked_numbers("n_samples", n_samples, 1)
     d = checked_numbers("vc_dimension", vc_dimension, 0)
-    return as_result(np.sqrt(2 * d * np.log1p(n) / n))
+    with np.errstate(over="ignore"):
+        return as_result(np.sqrt(2 * d * np.log1p(n) / n))
 
 
 def vc_excess_risk_bound(
@@ -239,7 +240,8 @@ def vc_excess_risk_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     complexity = vc_rademacher_bound(n, vc_dimension)
-    return as_result(2 * np.asarray(complexity) + np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
+    with np.errstate(over="ignore"):
+        return as_result(2 * np.asarray(complexity) + np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
 
 
 def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05) -> int:
@@ -260,10 +262,10 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
         VC dimension d, at least 1.
 
     eps : float
-        Error, above 0 and below 1.
+        Error, above 0 and at most 1.
 
     delta : float, default=0.05
-        Probability of a larger error, above 0 and below 1.
+        Probability of a larger error, above 0 and at most 1.
 
     Returns
     -------
@@ -300,9 +302,9 @@ def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05
     1124
     """
     _check_pac(vc_dimension, 1, eps, 1.0, delta, 1.0)
-    by_delta = 4 / eps * math.log2(2 / delta)
+    by_delta = 4 / eps * (1 - math.log2(delta))
     by_dimension = 8 * vc_dimension / eps * math.log2(13 / eps)
-    return math.ceil(max(by_delta, by_dimension))
+    return _rounded_up(max(by_delta, by_dimension))
 
 
 def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01) -> int:
@@ -363,7 +365,8 @@ def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01
     (42, 313)
     """
     _check_pac(vc_dimension, 2, eps, 0.125, delta, 0.01)
-    return math.ceil(max(-(1 - eps) / eps * math.log(delta), (vc_dimension - 1) / (32 * eps)))
+    by_delta = -(1 - eps) / eps * math.log(delta)
+    return _rounded_up(max(by_delta, (vc_dimension - 1) / (32 * eps)))
 
 
 def _check_pac(
@@ -372,6 +375,12 @@ def _check_pac(
     check_number("vc_dimension", vc_dimension, least, integral=True)
     check_number("eps", eps, 0, eps_max, open_low=True)
     check_number("delta", delta, 0, delta_max, open_low=True)
+
+
+def _rounded_up(n: float) -> int:
+    if not math.isfinite(n):
+        raise ValueError("eps is too small: the number of rows is no float.")
+    return math.ceil(n)
 
 
 def _as_float(number: int) -> float:

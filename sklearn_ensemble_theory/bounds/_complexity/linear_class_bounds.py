@@ -66,7 +66,8 @@ def l2_ball_rademacher_bound(
     """
     n = checked_numbers("n_samples", n_samples, 1)
     radius = checked_numbers("radius", radius, 0)
-    return as_result(radius * checked_numbers("feature_bound", feature_bound, 0) / np.sqrt(n))
+    with np.errstate(over="ignore"):
+        return as_result(radius * checked_numbers("feature_bound", feature_bound, 0) / np.sqrt(n))
 
 
 def l1_ball_rademacher_bound(
@@ -128,7 +129,8 @@ def l1_ball_rademacher_bound(
     p = checked_numbers("n_features", n_features, 1)
     radius = checked_numbers("radius", radius, 0)
     C = checked_numbers("feature_bound", feature_bound, 0)
-    return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
+    with np.errstate(over="ignore"):
+        return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
 
 
 def l2_ball_excess_risk_bound(
@@ -367,9 +369,11 @@ def distance_features_rademacher_bound(
     log_number = checked_numbers("log_covering_number", log_covering_number, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
     if value_bound is None:
-        return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
+        with np.errstate(over="ignore"):
+            return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
     B = checked_numbers("value_bound", value_bound, 0)
-    return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
+    with np.errstate(over="ignore"):
+        return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
 
 
 def _check_ball(n_samples: float, radius: float, feature_bound: float) -> None:

@@ -1,5 +1,6 @@
 """Empirical Rademacher complexities, exactly or by simulation [Shah, §2.4, §3.5 and §3.6]."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -56,7 +57,7 @@ def empirical_rademacher_complexity(
     Returns
     -------
     complexity : float
-        The complexity, in units of the functions: at least 0, up to the error of a simulation.
+        The complexity, in units of the functions; a simulated mean below 0 is replaced by 0.
 
     std : float
         The standard error, if `return_std` is True.
@@ -91,10 +92,10 @@ def empirical_rademacher_complexity(
     0.5
     """
     rows = checked_rows("behaviours", behaviours)
-    n = rows.shape[1]
+    n, scale = rows.shape[1], _scale(rows)
 
     def supremum(signs: np.ndarray) -> np.ndarray:
-        return np.asarray((signs @ rows.T).max(axis=1) / n)
+        return np.asarray((signs @ (rows / scale).T).max(axis=1) / n * scale)
 
     return _expected_supremum(supremum, n, len(rows), n_draws, random_state, return_std)
 
@@ -332,12 +333,20 @@ def _ball_complexity(
 ) -> Any:
     X = checked_rows("X", X)
     check_number("radius", radius, 0)
-    n, p = X.shape
+    (n, p), scale = X.shape, _scale(X)
 
     def supremum(signs: np.ndarray) -> np.ndarray:
-        return np.asarray(radius / n * np.linalg.norm(signs @ X, dual_norm, axis=1))
+        norms = np.linalg.norm(signs @ (X / scale), dual_norm, axis=1)
+        with np.errstate(over="ignore"):
+            return np.asarray(norms / n * scale * radius)
 
     return _expected_supremum(supremum, n, p, n_draws, random_state, return_std)
+
+
+def _scale(rows: np.ndarray) -> float:
+    """A power of 2 near the largest absolute value: sums of the quotients do not overflow."""
+    largest = float(np.abs(rows).max())
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
 
 
 def _expected_supremum(
@@ -366,6 +375,10 @@ def _expected_supremum(
             bits = rng.randint(0, 2, (stop - start, n))
         values.append(supremum(2.0 * bits - 1.0))
     found = np.concatenate(values)
-    mean = float(found.mean())
-    std = 0.0 if exact else float(found.std(ddof=1) / np.sqrt(n_rows))
+    if np.isinf(found).any():
+        return (np.inf, np.inf) if return_std else np.inf
+    scale = _scale(found)
+    # Rounding, or the draws, may leave a mean below 0.
+    mean = max(0.0, float((found / scale).mean() * scale))
+    std = 0.0 if exact else float((found / scale).std(ddof=1) * scale / np.sqrt(n_rows))
     return (mean, std) if return_std else mean

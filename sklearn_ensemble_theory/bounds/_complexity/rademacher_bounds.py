@@ -51,7 +51,8 @@ def symmetrization_bound(complexity: ArrayLike) -> float | np.ndarray:
     >>> symmetrization_bound(0.1)
     0.2
     """
-    return as_result(2 * checked_numbers("complexity", complexity, 0))
+    with np.errstate(over="ignore"):
+        return as_result(2 * checked_numbers("complexity", complexity, 0))
 
 
 def uniform_deviation_bound(
@@ -123,9 +124,10 @@ def uniform_deviation_bound(
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     times, events = (3, 2) if empirical else (1, 1)
-    return as_result(
-        2 * complexity + times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
-    )
+    with np.errstate(over="ignore"):
+        return as_result(
+            2 * complexity + times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
+        )
 
 
 def rademacher_excess_risk_bound(
@@ -194,7 +196,8 @@ def rademacher_excess_risk_bound(
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
-    return as_result(2 * L * complexity + M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
+    with np.errstate(over="ignore"):
+        return as_result(2 * L * complexity + M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
 
 
 def finite_behaviours_rademacher_bound(
@@ -250,7 +253,8 @@ def finite_behaviours_rademacher_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     log_n_behaviours = checked_numbers("log_n_behaviours", log_n_behaviours, 0)
     B = checked_numbers("value_bound", value_bound, 0)
-    return as_result(B * np.sqrt(2 * log_n_behaviours / n))
+    with np.errstate(over="ignore"):
+        return as_result(B * np.sqrt(2 * log_n_behaviours / n))
 
 
 def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) -> float | np.ndarray:
@@ -293,7 +297,8 @@ def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) ->
     0.2
     """
     complexity = checked_numbers("complexity", complexity, 0)
-    return as_result(complexity * checked_numbers("lipschitz", lipschitz, 0))
+    with np.errstate(over="ignore"):
+        return as_result(complexity * checked_numbers("lipschitz", lipschitz, 0))
 
 
 def rademacher_union_bound(
@@ -347,4 +352,5 @@ def rademacher_union_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     M = checked_numbers("value_bound", value_bound, 0)
     m = complexities.shape[-1]
-    return as_result(complexities.max(axis=-1) + M * np.sqrt(2 * np.log(m) / n))
+    with np.errstate(over="ignore"):
+        return as_result(complexities.max(axis=-1) + M * np.sqrt(2 * np.log(m) / n))

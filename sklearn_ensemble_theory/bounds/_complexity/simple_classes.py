@@ -303,6 +303,9 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
 
     Raises
     ------
+    TypeError
+        If `members` is not a sequence.
+
     ValueError
         If the behaviours are not -1 and 1, on different numbers of points, or the weights are
         negative or of another number.
@@ -331,6 +334,8 @@ def vote_behaviours(members: Sequence[ArrayLike], weights: ArrayLike | None = No
     >>> vc_dimension(stumps), vc_dimension(vote_behaviours([stumps] * 3))
     (2, 4)
     """
+    if not isinstance(members, Sequence | np.ndarray):
+        raise TypeError(f"members must be a sequence of arrays, got {members!r}.")
     classes = [checked_rows("members", member) for member in members]
     if len({rows.shape[1] for rows in classes}) != 1 or any(
         not np.isin(rows, (-1.0, 1.0)).all() for rows in classes

@@ -133,7 +133,8 @@ def hoeffding_deviation(
     """
     n = checked_numbers("n_samples", n_samples, 1)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
-    return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided) / n))
+    with np.errstate(over="ignore"):
+        return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided) / n))
 
 
 def hoeffding_n_samples(
@@ -297,7 +298,8 @@ def mcdiarmid_deviation(
     8.65
     """
     sigma = _half_norm("differences", differences)
-    return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided)))
+    with np.errstate(over="ignore"):
+        return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided)))
 
 
 def azuma_hoeffding_tail(

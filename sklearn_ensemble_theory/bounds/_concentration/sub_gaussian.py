@@ -154,7 +154,7 @@ def sub_gaussian_sum_parameter(sigmas: ArrayLike, weights: ArrayLike = 1.0) -> f
     if not sigmas.ndim or not sigmas.size:
         raise ValueError("sigmas must have a last axis with at least one parameter.")
     with np.errstate(over="ignore"):
-        # The squares of large numbers would overflow.
+        # Without squares, which would overflow for large numbers.
         return as_result(np.hypot.reduce(np.abs(gamma * sigmas), axis=-1))
 
 
@@ -198,4 +198,5 @@ def sub_gaussian_maximum_bound(n_variables: ArrayLike, sigma: ArrayLike) -> floa
     """
     d = checked_numbers("n_variables", n_variables, 1)
     sigma = checked_numbers("sigma", sigma, 0)
-    return as_result(sigma * np.sqrt(2 * np.log(d)))
+    with np.errstate(over="ignore"):
+        return as_result(sigma * np.sqrt(2 * np.log(d)))
