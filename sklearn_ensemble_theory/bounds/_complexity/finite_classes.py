@@ -4,7 +4,7 @@ import math
 
 from sklearn_ensemble_theory.bounds._arguments import check_number
 
-__all__ = ["finite_class_bound"]
+__all__ = ["finite_class_bound", "histogram_class_bound"]
 
 
 def finite_class_bound(
@@ -68,3 +68,69 @@ def finite_class_bound(
     check_number("delta", delta, 0, 1, open_low=True)
     check_number("loss_bound", loss_bound, 0)
     return loss_bound * math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
+
+
+def histogram_class_bound(
+    n_samples: float,
+    n_intervals: int,
+    n_features: int = 2,
+    delta: float = 0.05,
+    *,
+    n_classes: int = 2,
+) -> float:
+    """Bound on the excess error of the histogram classifier.
+
+    A box is divided into m^p cells, m intervals of each of p features, and each cell predicts its
+    most frequent class. This is empirical risk minimisation over K^(m^p) classifiers, so that with
+    probability at least 1 - delta its error exceeds that of the best labels of the cells by at most
+
+        sqrt(2 (m^p log K + log(1/delta)) / n)
+
+    by [Shah, theorem 6], whose example has p = 2 and K = 2 [Shah, §2.2].
+
+    Parameters
+    ----------
+    n_samples : float
+        Number n of independent rows, above 0.
+
+    n_intervals : int
+        Number m of intervals of each feature, at least 1.
+
+    n_features : int, default=2
+        Number p of features, at least 1.
+
+    delta : float, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    n_classes : int, default=2
+        Number K of classes, at least 2.
+
+    Returns
+    -------
+    bound : float
+        The bound; it says nothing where it is 1 or more.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    sklearn_ensemble_theory.HistogramClassifier : The classifier.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import histogram_class_bound
+    >>> round(histogram_class_bound(10_000, 10), 4)
+    0.1203
+    """
+    check_number("n_intervals", n_intervals, 1, integral=True)
+    check_number("n_features", n_features, 1, integral=True)
+    check_number("n_classes", n_classes, 2, integral=True)
+    n_cells = math.prod([n_intervals] * n_features)
+    return finite_class_bound(n_samples, n_cells * math.log(n_classes), delta)

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory.bounds._arguments import check_number
 
 __all__ = [
     "cross_validation_oracle_bound",
+    "log_binomial_sum",
     "voting_generalization_bound",
     "voting_vc_dimension_bound",
 ]
@@ -153,12 +154,15 @@ def _checked_dimensions(vc_dimensions: ArrayLike) -> list[int]:
 
 def _log_growth(dimensions: list[int], n: int) -> float:
     """The logarithm of prod_t Phi_{d_t}(n)."""
-    total = 0.0
-    for d in set(dimensions):
-        i = np.arange(min(d, n) + 1)
-        log_phi = logsumexp(gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1))
-        total += dimensions.count(d) * (n * math.log(2) if d >= n else float(log_phi))
-    return total
+    return sum(dimensions.count(d) * log_binomial_sum(n, d) for d in set(dimensions))
+
+
+def log_binomial_sum(n: int, d: int) -> float:
+    """The logarithm of Phi_d(n) = sum_{i <= d} (n choose i)."""
+    if d >= n:
+        return n * math.log(2)
+    i = np.arange(d + 1)
+    return float(logsumexp(gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1)))
 
 
 def cross_validation_oracle_bound(

@@ -1,0 +1,1 @@
+"""Tails of random variables, sums, maxima and functions of independent variables."""

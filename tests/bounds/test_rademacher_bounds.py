@@ -1,0 +1,315 @@
+"""What Rademacher complexities bound: deviations, excess risks, balls, features of distances."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from sklearn_ensemble_theory import bounds
+
+N, DRAWS, DELTA = 60, 1500, 0.1
+THRESHOLDS = np.linspace(0, 1, 41)
+
+
+@pytest.fixture(scope="module")
+def thresholds():
+    """Losses of 82 classifiers on 1500 data sets of 60 rows, and their risks; 20 % of y are wrong.
+
+    The array of losses is of shape (data sets, rows, classifiers).
+    """
+    rng = np.random.default_rng(0)
+    x = rng.random((DRAWS, N))
+    y = (x > 0.4) ^ (rng.random((DRAWS, N)) < 0.2)
+    wrong = (x[..., None] > THRESHOLDS) ^ y[..., None]
+    losses = np.concatenate([wrong, ~wrong], axis=2).astype(np.float32)
+    risks = 0.2 + 0.6 * np.abs(THRESHOLDS - 0.4)
+    return losses, np.concatenate([risks, 1 - risks])
+
+
+@pytest.fixture(scope="module")
+def simulated(thresholds):
+    """sup {R - empirical R}, the excess risk of the minimiser, and sup of signed sums."""
+    losses, risks = thresholds
+    means = losses.mean(axis=1)
+    largest = (risks - means).max(axis=1)
+    excess = risks[means.argmin(axis=1)] - risks.min()
+    signs = np.random.default_rng(1).choice(np.float32([-1, 1]), (DRAWS, 1, N))
+    suprema = (signs @ losses)[:, 0].max(axis=1) / N
+    return largest, excess, suprema
+
+
+def upper(values):
+    """The mean plus 3 standard errors."""
+    return float(values.mean() + 3 * values.std() / math.sqrt(len(values)))
+
+
+def test_symmetrization_holds(simulated):
+    """[Shah, theorem 10]: E sup (R - empirical R) <= 2 R_n; here it is about R_n."""
+    largest, _, suprema = simulated
+    assert largest.mean() <= bounds.symmetrization_bound(upper(suprema))
+    assert largest.mean() > 0.4 * bounds.symmetrization_bound(upper(suprema))
+
+
+def test_symmetrization_of_one_function():
+    """Both sides are 0; and twice by hand."""
+    assert bounds.symmetrization_bound(bounds.empirical_rademacher_complexity([[1.0, 5.0]])) == 0
+    np.testing.assert_allclose(bounds.symmetrization_bound([0.25, 1.0]), [0.5, 2.0], rtol=1e-12)
+
+
+def test_uniform_deviations_hold(simulated, thresholds):
+    largest, _, suprema = simulated
+    bound = bounds.uniform_deviation_bound(suprema.mean(), N, DELTA)
+    assert (largest <= bound).mean() >= 1 - DELTA
+    # With the empirical complexity of each data set, by 100 draws of the signs.
+    losses, _ = thresholds
+    signs = np.random.default_rng(2).choice(np.float32([-1, 1]), (100, N))
+    complexity = np.array([(signs @ data).max(axis=1).mean() / N for data in losses[:1000]])
+    assert (
+        largest[:1000] <= bounds.uniform_deviation_bound(complexity, N, DELTA, empirical=True)
+    ).mean() >= 1 - DELTA
+
+
+def test_uniform_deviations_by_hand():
+    """One function: Hoeffding's deviation. And 0.2 + 6 sqrt(4 / 32) with log(2/delta) = 4."""
+    found = bounds.uniform_deviation_bound(0.0, 50, 0.02, loss_bound=3.0)
+    assert found == pytest.approx(bounds.hoeffding_deviation(50, 0.02, 0, 3), rel=1e-12)
+    found = bounds.uniform_deviation_bound(
+        0.1, 16, 2 * math.exp(-4), loss_bound=2.0, empirical=True
+    )
+    assert found == pytest.approx(0.2 + 6 * math.sqrt(1 / 8), rel=1e-12)
+
+
+def test_excess_risk_bound_holds(simulated):
+    """[Shah, theorem 11] for the minimiser over the thresholds."""
+    _, excess, suprema = simulated
+    bound = bounds.rademacher_excess_risk_bound(suprema.mean(), N, DELTA)
+    assert bound < 0.75
+    assert (excess <= bound).mean() >= 1 - DELTA
+
+
+def test_excess_risk_bound_by_hand():
+    found = bounds.rademacher_excess_risk_bound(
+        0.1, 16, 2 * math.exp(-2), loss_bound=3.0, lipschitz=5.0
+    )
+    assert found == pytest.approx(1.0 + 3.0 / 2, rel=1e-12)
+    # The sum of the deviations of its proof, each with probability delta / 2.
+    deviation = bounds.uniform_deviation_bound(0.1, 40, 0.05) + bounds.hoeffding_deviation(40, 0.05)
+    found = bounds.rademacher_excess_risk_bound(0.1, 40, 0.1)
+    assert found == pytest.approx(deviation, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic", "exponential"])
+def test_corollary_20_holds_for_finite_sets_of_linear_functions(loss):
+    """1000 data sets of 40 rows; the class is 60 coefficients on the sphere, p = 2."""
+    phi = {
+        "hinge": lambda m: np.maximum(1 - m, 0),
+        "logistic": lambda m: np.logaddexp(0, -m),
+        "exponential": lambda m: np.exp(-m),
+    }[loss]
+    rng = np.random.default_rng(0)
+    angles = np.arange(60) * np.pi / 30
+    beta = np.array([np.cos(angles), np.sin(angles)])
+
+    def sample(size):
+        X = rng.uniform(-1, 1, (size, 2)) / math.sqrt(2)
+        return X, np.where(rng.random(size) < expit(4 * X[:, 0]), 1.0, -1.0)
+
+    X, y = sample(20_000)
+    risks = phi(y[:, None] * (X @ beta)).mean(axis=0)
+    X, y = sample(40_000)
+    means = phi(y[:, None] * (X @ beta)).reshape(1000, 40, 60).mean(axis=1)
+    excess = risks[means.argmin(axis=1)] - risks.min()
+    bound = bounds.l2_ball_excess_risk_bound(40, 1.0, 1.0, DELTA, loss=loss)
+    assert (excess <= bound).mean() >= 1 - DELTA
+    in_l1_ball = bounds.l1_ball_excess_risk_bound(
+        40, 2, math.sqrt(2), 1 / math.sqrt(2), DELTA, loss=loss
+    )
+    assert (excess <= in_l1_ball).mean() >= 1 - DELTA
+
+
+def test_excess_risks_of_balls_by_hand():
+    """The displays for the hinge loss, and the constants of the other losses."""
+    tail = math.sqrt(2 * math.log(2 / 0.05) / 400)
+    found = bounds.l2_ball_excess_risk_bound(400, 2.0, 3.0)
+    assert found == pytest.approx(2 * 6 / 20 + 7 * tail, rel=1e-10)
+    found = bounds.l1_ball_excess_risk_bound(400, 50, 2.0)
+    complexity = 2 * math.sqrt(2 * math.log(100) / 400)
+    assert found == pytest.approx(2 * complexity + 3 * tail, rel=1e-10)
+    found = bounds.l2_ball_excess_risk_bound(400, 1.0, loss="logistic")
+    expected = 2 * expit(1) / 20 + math.log1p(math.e) * tail
+    assert found == pytest.approx(expected, rel=1e-10)
+    found = bounds.l1_ball_excess_risk_bound(400, 50, 1.0, loss="exponential")
+    assert found == pytest.approx(math.e * (complexity + tail), rel=1e-10)
+    assert bounds.l2_ball_excess_risk_bound(10, 1e3, loss="exponential") == math.inf
+
+
+def test_complexities_of_balls_hold_and_are_attained():
+    """[Shah, §3.5 and §3.6] on given points: exact values, and orthogonal points for l2."""
+    rng = np.random.default_rng(0)
+    for n, p in [(1, 1), (5, 3), (12, 40)]:
+        X = rng.uniform(-1, 1, (n, p))
+        C = float(np.linalg.norm(X, axis=1).max())
+        l1 = bounds.l1_ball_rademacher_complexity(X, 2.0)
+        assert l1 <= bounds.l1_ball_rademacher_bound(n, p, 2.0)
+        l2 = bounds.l2_ball_rademacher_complexity(X, 2.0)
+        assert l2 <= bounds.l2_ball_rademacher_bound(n, 2.0, C)
+    attained = bounds.l2_ball_rademacher_complexity(3.0 * np.eye(9), 2.0)
+    assert attained == pytest.approx(bounds.l2_ball_rademacher_bound(9, 2.0, 3.0), rel=1e-12)
+    assert bounds.l1_ball_rademacher_bound(8, math.e**4 / 2, 3.0, 0.5) == pytest.approx(1.5)
+    # For many features of signs the bound of the l1 ball is nearly attained: its rho.
+    X = rng.choice([-1.0, 1.0], (400, 3000))
+    found, error = bounds.l1_ball_rademacher_complexity(
+        X, n_draws=100, random_state=0, return_std=True
+    )
+    bound = bounds.l1_ball_rademacher_bound(400, 3000)
+    assert 0.85 * bound < found < bound - 3 * error
+
+
+def test_l1_against_l2():
+    """[Shah, §3.6]: s of p coefficients count equally, lambda_1 = sqrt(s) and lambda_2 = 1."""
+    n, p = 10**7, 1000
+    l2 = bounds.l2_ball_excess_risk_bound(n, 1.0, math.sqrt(p))
+    few, all_of_them = (bounds.l1_ball_excess_risk_bound(n, p, math.sqrt(s), 1.0) for s in (3, p))
+    assert few < l2 < all_of_them
+    # The complexities cross at s = p / (2 log(2p)), about 66 of 1000.
+    crossing = p / (2 * math.log(2 * p))
+    assert bounds.l1_ball_rademacher_bound(n, p, math.sqrt(crossing)) == pytest.approx(
+        bounds.l2_ball_rademacher_bound(n, 1.0, math.sqrt(p)), rel=1e-10
+    )
+    # The rates: sqrt(s log p / n) against sqrt(p / n).
+    by_s = bounds.l1_ball_rademacher_bound(n, p, np.sqrt([1.0, 4.0]))
+    assert by_s[1] / by_s[0] == pytest.approx(2, rel=1e-12)
+
+
+# Features of distances
+
+
+def test_distance_features_hold():
+    """[Bach, exercise 10.7]: exact complexities of 14 points of the square, 900 centres."""
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0, 1, 30)
+    centres = np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2)
+    r, D = np.geomspace(0.01, 1, 60), math.sqrt(2)
+    X = rng.random((14, 2))
+    distances = np.linalg.norm(X - centres[:, None], axis=2)
+    for sigma, lipschitz in [(lambda d: d, 1.0), (lambda d: np.exp(-3 * d), 3.0), (np.cos, 1.0)]:
+        found = bounds.empirical_rademacher_complexity(sigma(distances))
+        euclidean = bounds.distance_features_rademacher_bound(
+            14, D, r, 2 * np.log1p(2 * D / r), lipschitz=lipschitz
+        )
+        assert found <= euclidean.min()
+        finite = bounds.distance_features_rademacher_bound(
+            14, D, 0.0, math.log(900), lipschitz=lipschitz
+        )
+        assert found <= finite
+        both = sigma(distances)
+        found = bounds.empirical_rademacher_complexity(np.vstack([both, -both]))
+        bound = bounds.distance_features_rademacher_bound(
+            14, D, 0.0, math.log(900), lipschitz=lipschitz, value_bound=np.abs(both).max()
+        )
+        assert found <= bound
+    # Covers of the square by squares of side h have radius h / sqrt(2).
+    h = 1 / np.arange(1, 30)
+    covers = bounds.distance_features_rademacher_bound(14, D, h / math.sqrt(2), -2 * np.log(h))
+    assert bounds.empirical_rademacher_complexity(distances) <= covers.min()
+
+
+def test_distance_features_over_data_sets():
+    """Expected complexities, [Bach, eq. (10.14)]: 1000 data sets of 30 points of the circle."""
+    rng = np.random.default_rng(0)
+    centres = np.arange(200) * np.pi / 100
+    angles = rng.random((1000, 30, 1)) * 2 * np.pi
+    distances = np.pi - np.abs(np.pi - np.abs(angles - centres))
+    signs = rng.choice([-1.0, 1.0], (1000, 1, 30))
+    suprema = (signs @ distances).max(axis=2) / 30
+    k = np.arange(1, 100)
+    bound = bounds.distance_features_rademacher_bound(30, np.pi, np.pi / k, np.log(k))
+    assert suprema.mean() <= bound.min()
+
+
+def test_distance_features_by_hand():
+    """One point; two points at distance 2: 2 sqrt(2 log(2) / n) / 2; and r by itself."""
+    assert bounds.distance_features_rademacher_bound(5, 0.0, 0.0, 0.0) == 0
+    found = bounds.distance_features_rademacher_bound(8, 2.0, 0.0, 1.0, lipschitz=3.0)
+    assert found == pytest.approx(1.5, rel=1e-12)
+    found = bounds.distance_features_rademacher_bound(8, 2.0, 0.25, 0.0, lipschitz=3.0)
+    assert found == pytest.approx(0.75, rel=1e-12)
+    # Both signs of a constant B: the complexity is B E |mean of the signs|, of order B / sqrt(n).
+    found = bounds.distance_features_rademacher_bound(8, 0.0, 0.0, 0.0, value_bound=5.0)
+    assert found == pytest.approx(5 * math.sqrt(math.log(2)) / 2, rel=1e-12)
+    assert bounds.empirical_rademacher_complexity(5 * np.outer([1, -1], np.ones(8))) <= found
+
+
+# The histogram class
+
+
+def test_histogram_class_by_hand_and_by_simulation():
+    """m^p log K instead of log |H|; 2000 data sets of 300 rows in three cells."""
+    found = bounds.histogram_class_bound(900, 3, 2, 0.01, n_classes=4)
+    expected = bounds.finite_class_bound(900, 9 * math.log(4), 0.01)
+    assert found == pytest.approx(expected, rel=1e-12)
+    assert bounds.histogram_class_bound(2.0, 1, 1, 0.5) == pytest.approx(
+        math.sqrt(2 * math.log(2)), rel=1e-12
+    )
+    eta = np.array([0.3, 0.5, 0.55])
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(300, np.ones(3) / 3, 2000)
+    ones = rng.binomial(counts, eta)
+    excess = np.where((2 * ones > counts) != (eta > 0.5), np.abs(2 * eta - 1), 0).mean(axis=1)
+    assert (excess <= bounds.histogram_class_bound(300, 3, 1, DELTA)).mean() >= 1 - DELTA
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "parameter"),
+    [
+        ("symmetrization_bound", (-1.0,), "complexity"),
+        ("uniform_deviation_bound", (0.1, 0), "n_samples"),
+        ("uniform_deviation_bound", (0.1, 10, 0.0), "delta"),
+        ("rademacher_excess_risk_bound", (-0.1, 10), "complexity"),
+        ("rademacher_excess_risk_bound", (0.1, 10, 1.1), "delta"),
+        ("l1_ball_rademacher_bound", (10, 0), "n_features"),
+        ("l1_ball_rademacher_bound", (10, 1, -1.0), "radius"),
+        ("l2_ball_rademacher_bound", (10, 1.0, -1.0), "feature_bound"),
+        ("l1_ball_excess_risk_bound", (10, 1.5, 1.0), "n_features"),
+        ("l2_ball_excess_risk_bound", (0, 1.0), "n_samples"),
+        ("l2_ball_excess_risk_bound", (10, 1.0, 1.0, 0.0), "delta"),
+        ("distance_features_rademacher_bound", (10, -1.0, 1.0, 1.0), "diameter"),
+        ("distance_features_rademacher_bound", (10, 1.0, -1.0, 1.0), "cover_radius"),
+        ("distance_features_rademacher_bound", (10, 1.0, 1.0, -1.0), "log_covering_number"),
+        ("histogram_class_bound", (10, 0), "n_intervals"),
+        ("histogram_class_bound", (10, 2, 0), "n_features"),
+        ("histogram_class_bound", (0, 2), "n_samples"),
+    ],
+)
+def test_arguments_out_of_range_are_named(name, arguments, parameter):
+    with pytest.raises(ValueError, match=parameter):
+        getattr(bounds, name)(*arguments)
+
+
+def test_keyword_arguments_out_of_range_are_named():
+    with pytest.raises(ValueError, match="loss"):
+        bounds.l2_ball_excess_risk_bound(10, 1.0, loss="squared")
+    with pytest.raises(ValueError, match="n_classes"):
+        bounds.histogram_class_bound(10, 2, n_classes=1)
+    for keyword in ("loss_bound", "lipschitz"):
+        with pytest.raises(ValueError, match=keyword):
+            bounds.rademacher_excess_risk_bound(0.1, 10, **{keyword: -1.0})
+    with pytest.raises(ValueError, match="loss_bound"):
+        bounds.uniform_deviation_bound(0.1, 10, loss_bound=-1.0)
+    with pytest.raises(ValueError, match="value_bound"):
+        bounds.distance_features_rademacher_bound(10, 1.0, 1.0, 1.0, value_bound=-1.0)
+    with pytest.raises(ValueError, match="lipschitz"):
+        bounds.distance_features_rademacher_bound(10, 1.0, 1.0, 1.0, lipschitz=-1.0)
+
+
+def test_products_that_are_no_floats_are_infinite():
+    for name, arguments in [
+        ("symmetrization_bound", (1e308,)),
+        ("l1_ball_rademacher_bound", (1, 2, 1e200, 1e200)),
+        ("l2_ball_excess_risk_bound", (1, 1e200, 1e200)),
+        ("rademacher_contraction_bound", (1e200, 1e200)),
+        ("finite_behaviours_rademacher_bound", (1, 1e300, 1e300)),
+        ("uniform_deviation_bound", (1e308, 1)),
+    ]:
+        assert getattr(bounds, name)(*arguments) == np.inf
