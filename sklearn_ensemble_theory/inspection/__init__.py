@@ -1,6 +1,8 @@
-"""Displays of fitted ensembles."""
+"""Displays of fitted ensembles, and of the parts of their errors."""
 
 from sklearn_ensemble_theory.inspection._importance_display import ImportanceDisplay
+from sklearn_ensemble_theory.inspection._rounds.edge_display import EdgeDisplay
+from sklearn_ensemble_theory.inspection._rounds.margin_display import MarginDisplay
 from sklearn_ensemble_theory.inspection._shape_display import ShapeFunctionDisplay
 from sklearn_ensemble_theory.inspection._smoothing_displays import (
     BoostingPathDisplay,
@@ -13,8 +15,10 @@ from sklearn_ensemble_theory.inspection._term_displays import (
 
 __all__ = [
     "BoostingPathDisplay",
+    "EdgeDisplay",
     "ImportanceDisplay",
     "LocalExplanationDisplay",
+    "MarginDisplay",
     "ShapeFunctionDisplay",
     "SmootherSpectrumDisplay",
     "TermImportanceDisplay",
