@@ -68,7 +68,7 @@ class MarginDisplay:
     >>> model = AdaBoostClassifier(n_estimators=50).fit(X, y)
     >>> display = MarginDisplay.from_estimator(model, X, y, rounds=[5, 50])
     >>> {t: round(float(margin.min()), 2) for t, margin in display.margins.items()}
-    {5: -1.0, 50: 0.04}
+    {5: -0.35, 50: 0.07}
     """
 
     def __init__(
@@ -183,6 +183,6 @@ class MarginDisplay:
         else:
             ax.set_xlabel("margin, not normalised")
         if len(self.margins) > 1:
-            ax.legend()
+            ax.legend(loc="upper left")
         self.ax_, self.figure_ = ax, ax.figure
         return self
