@@ -15,8 +15,8 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     LARGEST,
     check_arguments,
     drawn,
+    fitted_clone,
     jackknife_error,
-    seeded_clone,
     seeds_of,
     variance_over_draws,
 )
@@ -91,8 +91,9 @@ def bias_variance_decomposition(
             0-1 loss `noise` is c₁(x) times the probability that y is not the target, and
             `variance` the net variance.
         standard_error : Bunch of float
-            Standard errors of the four over the draws of the training sets, given the test points,
-            by the jackknife. That of `noise` is 0 for the squared loss if it is given.
+            Standard errors of the four over the draws of the training sets, given the test points:
+            by the jackknife for the squared loss, and by resampling the repetitions for the parts
+            of the 0-1 loss. That of `noise` is 0 for the squared loss if it is given.
         pointwise : Bunch of ndarray of shape (n_test,)
             `target`, `main_prediction` (the mean or the most frequent one), `bias`, `variance` and
             `noise` at the test points.
@@ -181,7 +182,7 @@ def bias_variance_decomposition(
         for pair in seeds.tolist()
     )
     repetitions = list(in_order(tasks, n_jobs=n_jobs))
-    return PARTS[loss](repetitions, values, given, y_test)
+    return PARTS[loss](repetitions, values, given, y_test, test_seed)
 
 
 def _at_points(noise: Any, X_test: Any, n_test: int, loss: str) -> np.ndarray | None:
@@ -207,7 +208,7 @@ def _repetition(
 ) -> tuple[np.ndarray, Any]:
     """(predictions, what one training set says of the noise: its mean square, or its labels)."""
     X, y, values = drawn(make_data, seeds[0])
-    predictions = np.asarray(seeded_clone(estimator, seeds[1]).fit(X, y).predict(X_test))
+    predictions = np.asarray(fitted_clone(estimator, X, y, seeds[1]).predict(X_test))
     if loss == "zero_one":
         return predictions, np.unique(y)
     if callable(target):
@@ -221,7 +222,7 @@ def _repetition(
 
 
 def _squared_parts(
-    repetitions: list[Any], target: np.ndarray, noise: np.ndarray | None, y_test: Any
+    repetitions: list[Any], target: np.ndarray, noise: np.ndarray | None, y_test: Any, seed: int
 ) -> Bunch:
     P = np.stack([predictions for predictions, _ in repetitions]).astype(float)
     f = target.astype(float)

@@ -12,9 +12,9 @@ from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.inspection._plotting import COLORS, pyplot
 from sklearn_ensemble_theory.inspection._risks.bias_variance import bias_variance_decomposition
 from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
-    check_range,
     clone_with,
     one_seed,
+    parameter_values,
 )
 from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
 
@@ -244,7 +244,7 @@ class BiasVarianceDisplay:
             If `param_name` is not a parameter of the estimator, `param_range` is empty, and as in
             `bias_variance_decomposition`.
         """
-        values = check_range(estimator, param_name, param_range)
+        values = parameter_values(estimator, param_name, param_range)
         seed = one_seed(random_state)
         results = [
             bias_variance_decomposition(

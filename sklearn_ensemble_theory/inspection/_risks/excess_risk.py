@@ -12,7 +12,7 @@ from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     LARGEST,
     drawn,
-    seeded_clone,
+    fitted_clone,
     stacked_draws,
 )
 
@@ -76,7 +76,7 @@ def excess_risks(
         X, y = stacked_draws(make_data, n_reference, test_seed + 1)
         # For the squared loss the best of the class is the same without noise.
         y = _targets(target, X) if loss == "squared" else y
-        found = [excess(seeded_clone(m, test_seed).fit(X, y)) for m in minimizers]
+        found = [excess(fitted_clone(m, X, y, test_seed)) for m in minimizers]
         approximation = np.array([losses.mean() for losses in found])
         scale = np.sqrt(len(y_test))
         approximation_error = np.array([losses.std() / scale for losses in found])
@@ -118,7 +118,7 @@ def _risks_of_one_draw(
     X, y, _ = drawn(make_data, seeds[0])
 
     def of(models: Sequence[Any]) -> list[float]:
-        return [float(excess(seeded_clone(m, seeds[1]).fit(X, y)).mean()) for m in models]
+        return [float(excess(fitted_clone(m, X, y, seeds[1])).mean()) for m in models]
 
     exact = of(minimizers)
     return np.array([exact, exact if algorithms is None else of(algorithms)])

@@ -13,8 +13,8 @@ from sklearn_ensemble_theory.inspection._plotting import COLORS, pyplot
 from sklearn_ensemble_theory.inspection._risks.excess_risk import RISKS, excess_risks
 from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     check_arguments,
-    check_range,
     clone_with,
+    parameter_values,
     seeds_of,
 )
 from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
@@ -195,7 +195,7 @@ class ExcessRiskDisplay:
             raise TypeError(f"target must be a function of X, got {type(target).__name__}.")
         if loss not in RISKS:
             raise ValueError(f"loss must be one of {sorted(RISKS)}, got {loss!r}.")
-        values = check_range(minimizer, param_name, param_range)
+        values = parameter_values(minimizer, param_name, param_range)
         known = None if approximation is None else np.asarray(approximation, dtype=float)
         if known is not None and (known.shape != (len(values),) or not np.isfinite(known).all()):
             raise ValueError(
@@ -204,7 +204,7 @@ class ExcessRiskDisplay:
             )
         algorithms = None
         if algorithm is not None:
-            check_range(algorithm, param_name, values)
+            parameter_values(algorithm, param_name, values)
             algorithms = [clone_with(algorithm, param_name, value) for value in values]
         parts = excess_risks(
             [clone_with(minimizer, param_name, value) for value in values],

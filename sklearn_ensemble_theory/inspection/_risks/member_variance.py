@@ -14,8 +14,8 @@ from sklearn.utils.parallel import delayed
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     drawn,
+    fitted_clone,
     jackknife_error,
-    seeded_clone,
     variance_over_draws,
 )
 
@@ -116,7 +116,7 @@ def _means_of_one_draw(
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """(numbers b, means of the first b members, mean variance between the members)."""
     X, y, _ = drawn(make_data, seeds[0])
-    predictions = member_predictions_at(seeded_clone(estimator, seeds[1]).fit(X, y), X_test)
+    predictions = member_predictions_at(fitted_clone(estimator, X, y, seeds[1]), X_test)
     numbers = numbers_of_members(len(predictions))
     means = np.cumsum(predictions, axis=0)[numbers - 1] / numbers[:, None]
     return numbers, means, float(predictions.var(axis=0, ddof=1).mean())

@@ -16,9 +16,9 @@ from sklearn_ensemble_theory.inspection._risks.member_variance import (
 )
 from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     check_arguments,
-    check_range,
     clone_with,
     drawn,
+    parameter_values,
     seeds_of,
 )
 from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
@@ -219,7 +219,7 @@ class VarianceDecompositionDisplay:
         """
         check_arguments(make_data, n_repetitions=(n_repetitions, 3))
         check_ensemble(estimator)
-        values = check_range(estimator, param_name, param_range)
+        values = parameter_values(estimator, param_name, param_range)
         test_seed, seeds = seeds_of(n_repetitions, random_state)
         points = drawn(make_data, test_seed)[0] if X_test is None else X_test
         results = [
@@ -276,8 +276,8 @@ class VarianceDecompositionDisplay:
                 (axes[2], "rho", r"correlation of two members, $\rho$"),
             ]:
                 ax.plot(at, [parts[key] for parts in self.results], "o-", color="k")
-                ax.set(title=title)
+                ax.set_ylabel(title)
                 ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
-                set_value_axis(ax, self.values, self.param_name or "")
+                set_value_axis(ax, self.values, self.param_name or "ensemble")
         self.axes_, self.figure_ = axes, axes[0].figure
         return self

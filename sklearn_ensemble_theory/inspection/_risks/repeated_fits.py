@@ -13,16 +13,17 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._typing import RandomStateLike
-from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED, random_state_names
+from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
+from sklearn_ensemble_theory.boosting._core.learners import seeded_clone
 
 __all__ = [
     "check_arguments",
-    "check_range",
     "clone_with",
     "drawn",
+    "fitted_clone",
     "jackknife_error",
     "one_seed",
-    "seeded_clone",
+    "parameter_values",
     "seeds_of",
     "stacked_draws",
     "variance_over_draws",
@@ -43,7 +44,7 @@ def check_arguments(make_data: Any, **counts: tuple[Any, int]) -> None:
             raise ValueError(f"{name} must be an int of at least {least}, got {value!r}.")
 
 
-def check_range(estimator: Any, param_name: str, param_range: Sequence[Any]) -> list[Any]:
+def parameter_values(estimator: Any, param_name: str, param_range: Sequence[Any]) -> list[Any]:
     """The values of a parameter, as a list that is not empty."""
     if param_name not in estimator.get_params():
         raise ValueError(
@@ -99,12 +100,9 @@ def stacked_draws(
     return np.concatenate([X for X, _ in pairs]), np.concatenate([y for _, y in pairs])
 
 
-def seeded_clone(estimator: BaseEstimator, seed: int) -> Any:
-    """A clone whose parameters `random_state` are set."""
-    copy = clone(estimator)
-    rng = np.random.RandomState(seed)
-    names = random_state_names(copy)
-    return copy.set_params(**{name: int(rng.randint(MAX_SEED)) for name in names})
+def fitted_clone(estimator: BaseEstimator, X: Any, y: Any, seed: int) -> Any:
+    """A clone whose parameters `random_state` are set, fitted."""
+    return seeded_clone(estimator, np.random.RandomState(seed)).fit(X, y)
 
 
 def jackknife_error(left_out: np.ndarray) -> float:
