@@ -163,7 +163,7 @@ class MarginDisplay:
         plt = pyplot(type(self).__name__)
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
-        shades = plt.get_cmap("viridis_r")(np.linspace(0.15, 1.0, len(self.margins)))
+        shades = plt.get_cmap("viridis_r")(np.linspace(1.0, 0.15, len(self.margins))[::-1])
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         self.lines_ = {}
         for (t, margins), color in zip(self.margins.items(), shades):
