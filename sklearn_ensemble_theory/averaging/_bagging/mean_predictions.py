@@ -168,6 +168,15 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
         method = self._prediction_method(self.estimator_)
         return self._mean_prediction(self._validate_X(X), method, params)
 
+    def _staged_margin_scores(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """The mean probabilities, or shares of votes, of the first 1, 2, ... members."""
+        check_is_fitted(self)
+        method = self._prediction_method(self.estimator_)
+        total = np.zeros(1)
+        for t, found in enumerate(self._each_prediction(self._validate_X(X), method), 1):
+            total = total + found
+            yield total / t
+
     def predict_log_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Logarithm of the probabilities of `predict_proba`, -inf for 0.
 

@@ -254,17 +254,37 @@ class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
         else:
             own = score[np.arange(len(y)), codes]
             gap = own - np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
-        return np.clip(gap / self._largest_gap(), -1.0, 1.0)
+        return np.clip(gap / self._largest_gaps()[-1], -1.0, 1.0)
 
-    def _largest_gap(self) -> float:
-        """How far the scores of two classes can be apart; for two classes the score itself."""
+    def _largest_gaps(self) -> np.ndarray:
+        """How far the scores of two classes can be apart in each round; of two the score itself."""
         K = self.n_classes_
-        if self.algorithm_ == "discrete":
-            return 2.0 if K == 2 else K / (K - 1)
-        if self.algorithm_ == "mh":
-            return 2.0
-        reach = max(np.dot(self.estimator_weights_, self._reaches), np.finfo(float).tiny)
-        return reach if K == 2 else 2.0 * reach
+        if self.algorithm_ in ("discrete", "mh"):
+            largest = K / (K - 1) if self.algorithm_ == "discrete" else 2.0
+            return np.full(len(self.estimators_), largest)
+        reach = np.cumsum(self.estimator_weights_ * self._reaches)
+        return np.maximum(reach, np.finfo(float).tiny) * (1.0 if K == 2 else 2.0)
+
+    def _staged_margin_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after each round in the scale of `margins`."""
+        for score, gap in zip(self.staged_decision_function(X), self._largest_gaps()):
+            yield score / gap
+
+    def _training_error_bounds(self) -> dict[str, np.ndarray]:
+        """Bounds on the training error after each round, by their names; {} if there are none."""
+        K = self.n_classes_
+        if K == 1 or (K > 2 and self.algorithm_ == "discrete"):
+            return {}
+        # For more than two classes the risk bounds the Hamming loss.
+        factor = 1.0 if K == 2 else np.sqrt(K - 1.0)
+        if self.algorithm_ not in ("discrete", "mh") or self.learning_rate != 1:
+            return {"exponential risk": factor * self.training_error_bounds_}
+        bounds = {"product of 2 sqrt(eps (1 - eps))": factor * self.training_error_bounds_}
+        least = float(self.edges_.min())
+        if least > 0:
+            rounds = np.arange(1, len(self.edges_) + 1)
+            bounds["exp(-2 gamma² T)"] = factor * np.exp(-2.0 * least**2 * rounds)
+        return bounds
 
     @property
     def feature_importances_(self) -> np.ndarray:

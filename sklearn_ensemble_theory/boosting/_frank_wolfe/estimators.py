@@ -1,5 +1,6 @@
 """Frank-Wolfe boosting: the public estimators."""
 
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -413,6 +414,14 @@ class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
             Scores.
         """
         return self._scores(X)
+
+    def _staged_margin_scores(self, X: ArrayLike) -> Iterator[np.ndarray]:
+        """The scores after the last iteration divided by the sum of the coefficients.
+
+        The intercept is the coefficient of one more member, the constant 1.
+        """
+        total = self.variation_norm_ + abs(self.intercept_)
+        yield self.decision_function(X) / max(total, np.finfo(float).tiny)
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of each row.

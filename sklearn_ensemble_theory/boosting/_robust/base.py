@@ -360,6 +360,17 @@ class BaseRobustBoosting(
                 score[:, k] = next(column, score[:, k])
             yield score.copy()
 
+    def _staged_margin_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after each round divided by the sum of the coefficients so far.
+
+        With a column for each class, half of it: two scores then differ by at most 1.
+        """
+        reaches = [votes.reaches() for votes in self._votes]
+        for t, score in enumerate(self.staged_decision_function(X)):
+            # A class whose rounds have ended keeps its last score.
+            reach = np.array([r[min(t, len(r) - 1)] for r in reaches])
+            yield score / reach[0] if len(reach) == 1 else score / (2.0 * reach)
+
     @available_if(_refuse_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Not available, because the scores are not calibrated.

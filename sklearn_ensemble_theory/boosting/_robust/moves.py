@@ -112,6 +112,12 @@ class BinaryVotes:
             self.advance(scores, X, move, step)
             yield scores / t if self.by_mean else scores.copy()
 
+    def reaches(self) -> np.ndarray:
+        """The largest possible decision function after each round, positive."""
+        if self.by_mean:
+            return np.ones(len(self.steps))
+        return np.maximum(np.cumsum(np.abs(self.steps)), np.finfo(float).tiny)
+
     def scores(self, X: Any) -> np.ndarray:
         """The decision function after the last round."""
         scores = np.zeros(X.shape[0])

@@ -1,5 +1,6 @@
 """How the labels and probabilities of classifiers become one prediction."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,15 @@ class ClassVotesMixin:
         """
         check_is_fitted(self)
         return self._average(self._probabilities(X))
+
+    def _staged_margin_scores(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """The mean probabilities, or shares of votes, of all members."""
+        check_is_fitted(self)
+        if self.voting == "soft":
+            yield self.predict_proba(X)
+        else:
+            votes = self._votes(X)
+            yield votes / votes.sum(axis=1, keepdims=True)
 
     def transform(self, X: MatrixLike) -> np.ndarray:
         """Return the labels or probabilities that each member predicts.

@@ -1,0 +1,283 @@
+"""A figure of the variance of bagging and forests by their number of members."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Bunch
+
+from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+from sklearn_ensemble_theory.inspection._plotting import COLORS, as_axes, pyplot
+from sklearn_ensemble_theory.inspection._risks.member_variance import (
+    check_ensemble,
+    variance_by_draws,
+    variance_of_one_fit,
+)
+from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
+    check_arguments,
+    clone_with,
+    drawn,
+    parameter_values,
+    seeds_of,
+)
+from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
+
+__all__ = ["VarianceDecompositionDisplay"]
+
+
+class VarianceDecompositionDisplay:
+    r"""Variance of the mean of B members against B, and what it consists of.
+
+    Over fresh training sets a member has variance sigma², and two members fitted to one training
+    set have correlation rho. The mean of B members has variance
+
+    .. math:: \rho\,\sigma^2 + (1 - \rho)\,\sigma^2 / B
+
+    [Shah, §4.5]. The curve is drawn with the measured variances as points and its limit
+    rho sigma² as a dotted line. For several ensembles, two further panels show sigma² and rho.
+
+    Use `from_estimator`, `from_estimators` or `from_parameter` to create a display; the constructor
+    stores its arguments.
+
+    Parameters
+    ----------
+    results : sequence of Bunch
+        For each ensemble `sigma2` and `rho`, means over the points; `n_members`, `variance` and
+        `standard_error`, the measured variances by number of members; and `largest`, the number of
+        members that were fitted.
+    values : sequence
+        The names of the ensembles, or the values of the parameter.
+    param_name : str, default=None
+        The name of the parameter.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib.axes.Axes of shape (1,) or (3,)
+        The axes, after `plot`.
+    figure_ : matplotlib.figure.Figure
+        The figure, after `plot`.
+
+    See Also
+    --------
+    RandomForestRegressor : Its method `variance_decomposition` returns the numbers at each point.
+    BiasVarianceDisplay : Bias and variance of any estimator.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from sklearn_ensemble_theory import RandomForestRegressor
+    >>> from sklearn_ensemble_theory.inspection import VarianceDecompositionDisplay
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> forests = {
+    ...     p: RandomForestRegressor(200, max_features=p, random_state=0).fit(X[:100], y[:100])
+    ...     for p in (1, 10)
+    ... }
+    >>> display = VarianceDecompositionDisplay.from_estimators(forests, X[100:])
+    >>> [round(parts.rho, 2) for parts in display.results]
+    [0.03, 0.13]
+    """
+
+    def __init__(
+        self, results: Sequence[Bunch], values: Sequence[Any], param_name: str | None = None
+    ) -> None:
+        self.results = results
+        self.values = values
+        self.param_name = param_name
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: MatrixLike, *, axes: Any = None
+    ) -> "VarianceDecompositionDisplay":
+        """Decompose the variance of one fitted ensemble and draw it.
+
+        The estimates use one training set: the infinitesimal jackknife for rho sigma², and the
+        spread of the members for the rest. The measured points replace the second term of the
+        formula by the variance between the means of disjoint groups of B members, up to a quarter
+        of them.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted bagging ensemble or forest, with the method `variance_decomposition`.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points over which variances are averaged.
+        axes : sequence of one matplotlib.axes.Axes, default=None
+            Axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        display : VarianceDecompositionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no `variance_decomposition`.
+        ValueError
+            If it has fewer than 4 members, and as in `variance_decomposition`.
+        """
+        return cls.from_estimators({"": estimator}, X, axes=axes)
+
+    @classmethod
+    def from_estimators(
+        cls, estimators: Mapping[Any, Any], X: MatrixLike, *, axes: Any = None
+    ) -> "VarianceDecompositionDisplay":
+        """Decompose the variances of several fitted ensembles and draw them.
+
+        Parameters
+        ----------
+        estimators : dict
+            Fitted ensembles, by name.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points over which variances are averaged.
+        axes : sequence of matplotlib.axes.Axes, default=None
+            Axes to draw on, three for more than one ensemble; a new figure by default.
+
+        Returns
+        -------
+        display : VarianceDecompositionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If `estimators` is not a dict, or one of them has no `variance_decomposition`.
+        ValueError
+            If there are none, one has fewer than 4 members, and as in `variance_decomposition`.
+        """
+        if not isinstance(estimators, Mapping):
+            raise TypeError(
+                f"estimators must be a dict of estimators, got {type(estimators).__name__}."
+            )
+        if not estimators:
+            raise ValueError("estimators must have at least one estimator.")
+        for estimator in estimators.values():
+            check_ensemble(estimator)
+        results = [variance_of_one_fit(estimator, X) for estimator in estimators.values()]
+        return cls(results, list(estimators)).plot(axes)
+
+    @classmethod
+    def from_parameter(
+        cls,
+        estimator: BaseEstimator,
+        make_data: Callable[..., Any],
+        *,
+        param_name: str = "max_features",
+        param_range: Sequence[Any],
+        X_test: MatrixLike | None = None,
+        n_repetitions: int = 20,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        axes: Any = None,
+    ) -> "VarianceDecompositionDisplay":
+        """Measure the variances over repeated draws of the training set and draw them.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A bagging ensemble or forest; clones are fitted whose `random_state` gets new values.
+        make_data : callable
+            ``make_data(random_state=seed)`` returns a training set ``X, y``.
+        param_name : str, default="max_features"
+            The name of a parameter.
+        param_range : sequence
+            Its values.
+        X_test : array-like of shape (n_test, n_features), default=None
+            Points over which variances are averaged. None for one more draw.
+        n_repetitions : int, default=20
+            Number of training sets, at least 3.
+        n_jobs : int, default=None
+            Number of repetitions in parallel.
+        random_state : int, RandomState instance or None, default=None
+            Seed.
+        axes : sequence of matplotlib.axes.Axes, default=None
+            Axes to draw on, three for more than one value; a new figure by default.
+
+        Returns
+        -------
+        display : VarianceDecompositionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            If the estimator has no `variance_decomposition`, or `make_data` is not a function.
+        ValueError
+            If an argument is outside its domain.
+
+        Notes
+        -----
+        The variance between training sets of the mean of the first B members is unbiased for every
+        B. rho and sigma² follow from that of all members and from the variance within training
+        sets; all values are fitted to the same training sets. An estimated rho can be slightly
+        negative.
+        """
+        check_arguments(make_data, n_repetitions=(n_repetitions, 3))
+        check_ensemble(estimator)
+        values = parameter_values(estimator, param_name, param_range)
+        test_seed, seeds = seeds_of(n_repetitions, random_state)
+        points = drawn(make_data, test_seed)[0] if X_test is None else X_test
+        results = [
+            variance_by_draws(
+                clone_with(estimator, param_name, value), make_data, points, seeds, n_jobs
+            )
+            for value in values
+        ]
+        return cls(results, values, param_name).plot(axes)
+
+    def plot(self, axes: Any = None) -> "VarianceDecompositionDisplay":
+        """Draw the curves with the measured points.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib.axes.Axes, default=None
+            Axes to draw on, three for more than one ensemble; a new figure by default.
+
+        Returns
+        -------
+        self : VarianceDecompositionDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many axes as panels.
+        """
+        plt = pyplot(type(self).__name__)
+        n_panels = 1 if len(self.results) == 1 else 3
+        if axes is None:
+            _, axes = plt.subplots(
+                1, n_panels, figsize=(2.5 + 3.4 * n_panels, 4.0), layout="constrained"
+            )
+        axes = as_axes(axes, n_panels, "axes")
+        name = "" if self.param_name is None else f"{self.param_name} = "
+        colors = COLORS * (1 + len(self.results) // len(COLORS))
+        for parts, value, color in zip(self.results, self.values, colors):
+            B = np.geomspace(1, parts.largest, 200)
+            limit = parts.rho * parts.sigma2
+            label = f"{name}{value}" or r"$\rho\sigma^2 + (1-\rho)\sigma^2/B$"
+            axes[0].plot(B, limit + (parts.sigma2 - limit) / B, color=color, label=label)
+            axes[0].axhline(limit, color=color, linestyle=":", linewidth=1.0)
+            axes[0].errorbar(
+                parts.n_members, parts.variance, parts.standard_error, fmt="o", ms=4, color=color
+            )
+        axes[0].set(xscale="log", xlabel="number of members B", ylabel="variance of the mean")
+        axes[0].set_ylim(bottom=min(0.0, min(parts.rho * parts.sigma2 for parts in self.results)))
+        axes[0].legend()
+        if n_panels == 3:
+            at = places_of(self.values)
+            for ax, key, title in [
+                (axes[1], "sigma2", r"variance of one member, $\sigma^2$"),
+                (axes[2], "rho", r"correlation of two members, $\rho$"),
+            ]:
+                ax.plot(at, [parts[key] for parts in self.results], "o-", color="k")
+                ax.set_ylabel(title)
+                ax.set_ylim(bottom=min(0.0, ax.get_ylim()[0]))
+                set_value_axis(ax, self.values, self.param_name or "ensemble")
+        self.axes_, self.figure_ = axes, axes[0].figure
+        return self

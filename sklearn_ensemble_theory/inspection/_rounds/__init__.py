@@ -1,0 +1,1 @@
+"""Figures of the rounds of a boosted vote: margins and edges."""
