@@ -24,20 +24,37 @@ from sklearn_ensemble_theory.bounds._averaging.projected_risks import (
     johnson_lindenstrauss_distortion,
     random_features_bound,
 )
+from sklearn_ensemble_theory.bounds._boosting.adaboost_rounds import (
+    adaboost_coefficient,
+    adaboost_exponential_risk,
+    adaboost_generalization_bound,
+    adaboost_kappa_bound,
+    adaboost_n_rounds,
+    adaboost_normalizer,
+    adaboost_training_error_bound,
+    adaboost_weights,
+)
 from sklearn_ensemble_theory.bounds._boosting.calibration import (
     is_classification_calibrated,
     surrogate_risk,
 )
-from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
+from sklearn_ensemble_theory.bounds._boosting.constrained_rates import (
+    distance_features_rademacher_bound,
     frank_wolfe_bound,
+    frank_wolfe_n_rounds,
+    frank_wolfe_risk_bound,
+    gradient_descent_bound,
+)
+from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
     greedy_boosting_best_n_rounds,
     greedy_boosting_bound,
     greedy_boosting_gauge_bound,
     greedy_boosting_risk_bound,
-    matching_pursuit_bound,
-    matching_pursuit_kappa,
-    orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
+)
+from sklearn_ensemble_theory.bounds._boosting.interval_stumps import (
+    interval_stump_edge_bound,
+    interval_stump_error,
 )
 from sklearn_ensemble_theory.bounds._boosting.noisy_label_bounds import (
     agnostic_boosting_error_bound,
@@ -45,6 +62,11 @@ from sklearn_ensemble_theory.bounds._boosting.noisy_label_bounds import (
     massart_boosting_n_rounds,
     massart_confidence_threshold,
     smooth_boosting_n_rounds,
+)
+from sklearn_ensemble_theory.bounds._boosting.pursuit_rates import (
+    matching_pursuit_bound,
+    matching_pursuit_kappa,
+    orthogonal_matching_pursuit_bound,
 )
 from sklearn_ensemble_theory.bounds._complexity.finite_classes import finite_class_bound
 from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
@@ -54,6 +76,14 @@ from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
 )
 
 __all__ = [
+    "adaboost_coefficient",
+    "adaboost_exponential_risk",
+    "adaboost_generalization_bound",
+    "adaboost_kappa_bound",
+    "adaboost_n_rounds",
+    "adaboost_normalizer",
+    "adaboost_training_error_bound",
+    "adaboost_weights",
     "agnostic_boosting_error_bound",
     "bagged_neighbors_optimal_max_samples",
     "bagged_neighbors_risk_bound",
@@ -61,17 +91,23 @@ __all__ = [
     "bagging_pac_n_estimators",
     "coordinate_projection_bound",
     "cross_validation_oracle_bound",
+    "distance_features_rademacher_bound",
     "divide_and_conquer_n_blocks",
     "finite_class_bound",
     "frank_wolfe_bound",
+    "frank_wolfe_n_rounds",
+    "frank_wolfe_risk_bound",
     "gaussian_projection_bound",
     "gaussian_sketch_risk",
+    "gradient_descent_bound",
     "greedy_boosting_best_n_rounds",
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
     "independent_neighbors_risk_bound",
     "independent_neighbors_vote_bound",
+    "interval_stump_edge_bound",
+    "interval_stump_error",
     "is_classification_calibrated",
     "jackknife_plus_coverage_bound",
     "johnson_lindenstrauss_dimension",
