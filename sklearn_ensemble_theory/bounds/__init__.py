@@ -74,6 +74,27 @@ from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
     voting_generalization_bound,
     voting_vc_dimension_bound,
 )
+from sklearn_ensemble_theory.bounds._smoothing.expected_errors import (
+    l2_boosting_new_point_error,
+    l2_boosting_squared_bias,
+    l2_boosting_test_variance,
+    l2_boosting_training_variance,
+)
+from sklearn_ensemble_theory.bounds._smoothing.random_rounds import (
+    stochastic_boosting_covariance,
+    stochastic_boosting_limit_covariance,
+    stochastic_boosting_mean,
+)
+from sklearn_ensemble_theory.bounds._smoothing.small_learning_rates import (
+    vanishing_learning_rate_residual_bound,
+    vanishing_learning_rate_weight_bound,
+)
+from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
+    l2_boosting_decay_rate,
+    l2_boosting_residual_filter,
+    l2_boosting_training_error_bound,
+    l2_boosting_weight_filter,
+)
 
 __all__ = [
     "adaboost_coefficient",
@@ -112,6 +133,14 @@ __all__ = [
     "jackknife_plus_coverage_bound",
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_distortion",
+    "l2_boosting_decay_rate",
+    "l2_boosting_new_point_error",
+    "l2_boosting_residual_filter",
+    "l2_boosting_squared_bias",
+    "l2_boosting_test_variance",
+    "l2_boosting_training_error_bound",
+    "l2_boosting_training_variance",
+    "l2_boosting_weight_filter",
     "massart_boosting_error_bound",
     "massart_boosting_n_rounds",
     "massart_confidence_threshold",
@@ -122,7 +151,12 @@ __all__ = [
     "quadratic_boosting_bound",
     "random_features_bound",
     "smooth_boosting_n_rounds",
+    "stochastic_boosting_covariance",
+    "stochastic_boosting_limit_covariance",
+    "stochastic_boosting_mean",
     "surrogate_risk",
+    "vanishing_learning_rate_residual_bound",
+    "vanishing_learning_rate_weight_bound",
     "voting_error_bound",
     "voting_generalization_bound",
     "voting_vc_dimension_bound",
