@@ -122,6 +122,30 @@ def test_fluctuations_are_of_order_the_root_of_the_rate():
         np.testing.assert_allclose(square, rate * V, rtol=6 * rate + 0.05)
 
 
+def test_paths_converge_uniformly_in_time():
+    """[Dombry and Esstafa, theorem 3.6]: the largest distance on [0, 2] is of order root lambda.
+
+    Convergence in the Skorokhod space to a continuous deterministic path is uniform convergence on
+    bounded intervals, in probability.
+    """
+    matrices, y = learners()
+    average, n, rng = matrices.mean(axis=0), len(y), np.random.default_rng(3)
+    sizes = []
+    for rate in (0.04, 0.01, 0.0025):
+        F = np.full((1000, len(average)), y.mean())
+        largest = np.zeros(1000)
+        for m in range(1, round(2 / rate) + 1):
+            fits = np.einsum("lpj,rj->lrp", matrices, y - F[:, :n])
+            F += rate * fits[rng.integers(4, size=1000), np.arange(1000)]
+            if m % 4 == 0:
+                E = scipy.linalg.expm(-m * rate * average[:n])
+                w = np.linalg.solve(average[:n], (y - y.mean()) - E @ (y - y.mean()))
+                gap = np.abs(F - y.mean() - average @ w).max(axis=1)
+                largest = np.maximum(largest, gap)
+        sizes.append(np.quantile(largest, 0.95))
+    np.testing.assert_allclose(np.divide(sizes[:-1], sizes[1:]), 2, rtol=0.1)
+
+
 @pytest.mark.parametrize(
     ("call", "match"),
     [
