@@ -156,6 +156,9 @@ def test_paths_converge_uniformly_in_time():
         (lambda G, y: bounds.stochastic_boosting_covariance(G, y * np.nan, 0.1, 2), "y must"),
         (lambda G, y: bounds.stochastic_boosting_limit_covariance(G, y, -1.0), "time"),
         (lambda G, y: bounds.stochastic_boosting_limit_covariance(G, [], 1.0), "y must"),
+        (lambda G, y: bounds.stochastic_boosting_mean(-G, y, 1.0, 2000), "unstable"),
+        (lambda G, y: bounds.stochastic_boosting_covariance(-G, y, 1.0, 1000), "unstable"),
+        (lambda G, y: bounds.stochastic_boosting_limit_covariance(-3 * G, y, 400.0), "unstable"),
     ],
 )
 def test_arguments_outside_the_assumptions(call, match):

@@ -337,14 +337,15 @@ def _operators(
             yield (U * values) @ U.T
         return
     # [E, P; 0, I] is an exponential, or a power, of one matrix.
-    block = np.zeros((2 * n, 2 * n))
-    block[:n, :n], block[:n, n:] = -S, np.eye(n)
+    step = np.zeros((2 * n, 2 * n)) if weights else -S
+    if weights:
+        step[:n, :n], step[:n, n:] = -S, np.eye(n)
     for time, m in zip(t, n_rounds(t, learning_rate or 1.0)):
         if learning_rate == 0:
-            both = scipy.linalg.expm(time * block)
+            both = scipy.linalg.expm(time * step)
         else:
-            both = np.linalg.matrix_power(np.eye(2 * n) + learning_rate * block, int(m))
-        yield both[:n, n:] if weights else both[:n, :n]
+            both = np.linalg.matrix_power(np.eye(len(step)) + learning_rate * step, int(m))
+        yield both[:n, n:] if weights else both
 
 
 def _from_mean(init: str) -> bool:

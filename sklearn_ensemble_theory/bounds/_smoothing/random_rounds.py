@@ -42,7 +42,7 @@ def stochastic_boosting_mean(
     Raises
     ------
     ValueError
-        If the shapes do not match, or if a parameter is outside its range.
+        If the shapes do not match, if a parameter is outside its range, or if the moments overflow.
 
     See Also
     --------
@@ -71,9 +71,10 @@ def stochastic_boosting_mean(
     _check_rounds(learning_rate, n_rounds)
     average, n = G.mean(axis=0), len(targets)
     mean = np.full(len(average), targets.mean())
-    for _ in range(n_rounds):
-        mean = mean + learning_rate * (average @ (targets - mean[:n]))
-    return mean
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(n_rounds):
+            mean = mean + learning_rate * (average @ (targets - mean[:n]))
+    return _finite(mean)
 
 
 def stochastic_boosting_covariance(
@@ -107,7 +108,7 @@ def stochastic_boosting_covariance(
     Raises
     ------
     ValueError
-        If the shapes do not match, or if a parameter is outside its range.
+        If the shapes do not match, if a parameter is outside its range, or if the moments overflow.
 
     See Also
     --------
@@ -139,14 +140,15 @@ def stochastic_boosting_covariance(
     _check_rounds(learning_rate, n_rounds)
     average, n = G.mean(axis=0), len(targets)
     mean, C = np.full(len(average), targets.mean()), np.zeros((len(average), len(average)))
-    for _ in range(n_rounds):
-        residuals = targets - mean[:n]
-        moved = average @ C[:n]
-        own = np.mean(G @ C[:n, :n] @ G.transpose(0, 2, 1), axis=0)
-        C = C - learning_rate * (moved + moved.T)
-        C = C + learning_rate**2 * (own + _covariance_of_fits(G, residuals))
-        mean = mean + learning_rate * (average @ residuals)
-    return C
+    with np.errstate(over="ignore", invalid="ignore"):
+        for _ in range(n_rounds):
+            residuals = targets - mean[:n]
+            moved = average @ C[:n]
+            own = np.mean(G @ C[:n, :n] @ G.transpose(0, 2, 1), axis=0)
+            C = C - learning_rate * (moved + moved.T)
+            C = C + learning_rate**2 * (own + _covariance_of_fits(G, residuals))
+            mean = mean + learning_rate * (average @ residuals)
+    return _finite(C)
 
 
 def stochastic_boosting_limit_covariance(
@@ -180,7 +182,7 @@ def stochastic_boosting_limit_covariance(
     Raises
     ------
     ValueError
-        If the shapes do not match, or if a parameter is outside its range.
+        If the shapes do not match, if a parameter is outside its range, or if the moments overflow.
 
     See Also
     --------
@@ -225,8 +227,10 @@ def stochastic_boosting_limit_covariance(
         return np.concatenate([-average[:n] @ residuals, change.ravel()])
 
     first = np.concatenate([start / scale, np.zeros(p * p)])
-    found = solve_ivp(slope, (0.0, time), first, method="DOP853", rtol=1e-10, atol=1e-13)
-    return scale**2 * found.y[n:, -1].reshape(p, p)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = solve_ivp(slope, (0.0, time), first, method="DOP853", rtol=1e-10, atol=1e-13)
+        V = scale * (scale * found.y[n:, -1].reshape(p, p))
+    return _finite(V if found.success else np.full((p, p), np.inf))
 
 
 def _covariance_of_fits(G: np.ndarray, residuals: np.ndarray) -> np.ndarray:
@@ -234,6 +238,12 @@ def _covariance_of_fits(G: np.ndarray, residuals: np.ndarray) -> np.ndarray:
     fits = G @ residuals
     fits = fits - fits.mean(axis=0)
     return fits.T @ fits / len(G)
+
+
+def _finite(moments: np.ndarray) -> np.ndarray:
+    if not np.isfinite(moments).all():
+        raise ValueError("matrices are unstable, and the moments overflow after these rounds.")
+    return moments
 
 
 def _checked_learners(matrices: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
