@@ -74,7 +74,7 @@ def stochastic_boosting_mean(
     with np.errstate(over="ignore", invalid="ignore"):
         for _ in range(n_rounds):
             mean = mean + learning_rate * (average @ (targets - mean[:n]))
-    return _finite(mean)
+    return _checked_moments(mean)
 
 
 def stochastic_boosting_covariance(
@@ -148,7 +148,7 @@ def stochastic_boosting_covariance(
             C = C - learning_rate * (moved + moved.T)
             C = C + learning_rate**2 * (own + _covariance_of_fits(G, residuals))
             mean = mean + learning_rate * (average @ residuals)
-    return _finite(C)
+    return _checked_moments(C)
 
 
 def stochastic_boosting_limit_covariance(
@@ -230,7 +230,7 @@ def stochastic_boosting_limit_covariance(
     with np.errstate(over="ignore", invalid="ignore"):
         found = solve_ivp(slope, (0.0, time), first, method="DOP853", rtol=1e-10, atol=1e-13)
         V = scale * (scale * found.y[n:, -1].reshape(p, p))
-    return _finite(V if found.success else np.full((p, p), np.inf))
+    return _checked_moments(V if found.success else np.full((p, p), np.inf))
 
 
 def _covariance_of_fits(G: np.ndarray, residuals: np.ndarray) -> np.ndarray:
@@ -240,7 +240,7 @@ def _covariance_of_fits(G: np.ndarray, residuals: np.ndarray) -> np.ndarray:
     return fits.T @ fits / len(G)
 
 
-def _finite(moments: np.ndarray) -> np.ndarray:
+def _checked_moments(moments: np.ndarray) -> np.ndarray:
     if not np.isfinite(moments).all():
         raise ValueError("matrices are unstable, and the moments overflow after these rounds.")
     return moments
