@@ -55,20 +55,36 @@ from sklearn_ensemble_theory.bounds._averaging.subsampled_rows import (
     bootstrap_distinct_fraction,
     bootstrap_distinct_fraction_limit,
 )
+from sklearn_ensemble_theory.bounds._boosting.adaboost_rounds import (
+    adaboost_coefficient,
+    adaboost_exponential_risk,
+    adaboost_generalization_bound,
+    adaboost_kappa_bound,
+    adaboost_n_rounds,
+    adaboost_normalizer,
+    adaboost_training_error_bound,
+    adaboost_weights,
+)
 from sklearn_ensemble_theory.bounds._boosting.calibration import (
     is_classification_calibrated,
     surrogate_risk,
 )
-from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
+from sklearn_ensemble_theory.bounds._boosting.constrained_rates import (
     frank_wolfe_bound,
+    frank_wolfe_n_rounds,
+    frank_wolfe_risk_bound,
+    gradient_descent_bound,
+)
+from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
     greedy_boosting_best_n_rounds,
     greedy_boosting_bound,
     greedy_boosting_gauge_bound,
     greedy_boosting_risk_bound,
-    matching_pursuit_bound,
-    matching_pursuit_kappa,
-    orthogonal_matching_pursuit_bound,
     quadratic_boosting_bound,
+)
+from sklearn_ensemble_theory.bounds._boosting.interval_stumps import (
+    interval_stump_edge_bound,
+    interval_stump_error,
 )
 from sklearn_ensemble_theory.bounds._boosting.noisy_label_bounds import (
     agnostic_boosting_error_bound,
@@ -76,6 +92,11 @@ from sklearn_ensemble_theory.bounds._boosting.noisy_label_bounds import (
     massart_boosting_n_rounds,
     massart_confidence_threshold,
     smooth_boosting_n_rounds,
+)
+from sklearn_ensemble_theory.bounds._boosting.pursuit_rates import (
+    matching_pursuit_bound,
+    matching_pursuit_kappa,
+    orthogonal_matching_pursuit_bound,
 )
 from sklearn_ensemble_theory.bounds._complexity.behaviours import (
     n_behaviours,
@@ -146,8 +167,37 @@ from sklearn_ensemble_theory.bounds._concentration.sub_gaussian import (
     sub_gaussian_sum_parameter,
     sub_gaussian_tail,
 )
+from sklearn_ensemble_theory.bounds._smoothing.expected_errors import (
+    l2_boosting_new_point_error,
+    l2_boosting_squared_bias,
+    l2_boosting_test_variance,
+    l2_boosting_training_variance,
+)
+from sklearn_ensemble_theory.bounds._smoothing.random_rounds import (
+    stochastic_boosting_covariance,
+    stochastic_boosting_limit_covariance,
+    stochastic_boosting_mean,
+)
+from sklearn_ensemble_theory.bounds._smoothing.small_learning_rates import (
+    vanishing_learning_rate_residual_bound,
+    vanishing_learning_rate_weight_bound,
+)
+from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
+    l2_boosting_decay_rate,
+    l2_boosting_residual_filter,
+    l2_boosting_training_error_bound,
+    l2_boosting_weight_filter,
+)
 
 __all__ = [
+    "adaboost_coefficient",
+    "adaboost_exponential_risk",
+    "adaboost_generalization_bound",
+    "adaboost_kappa_bound",
+    "adaboost_n_rounds",
+    "adaboost_normalizer",
+    "adaboost_training_error_bound",
+    "adaboost_weights",
     "agnostic_boosting_error_bound",
     "averaged_projection_risk",
     "averaged_ridge_optimal_penalty",
@@ -175,10 +225,13 @@ __all__ = [
     "finite_behaviours_rademacher_bound",
     "finite_class_bound",
     "frank_wolfe_bound",
+    "frank_wolfe_n_rounds",
+    "frank_wolfe_risk_bound",
     "gaussian_projection_bound",
     "gaussian_projection_moments",
     "gaussian_sketch_n_estimators",
     "gaussian_sketch_risk",
+    "gradient_descent_bound",
     "greedy_boosting_best_n_rounds",
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
@@ -193,6 +246,8 @@ __all__ = [
     "independent_neighbors_risk_bound",
     "independent_neighbors_vote_bound",
     "interval_behaviours",
+    "interval_stump_edge_bound",
+    "interval_stump_error",
     "is_classification_calibrated",
     "jackknife_plus_coverage_bound",
     "johnson_lindenstrauss_dimension",
@@ -204,6 +259,14 @@ __all__ = [
     "l2_ball_excess_risk_bound",
     "l2_ball_rademacher_bound",
     "l2_ball_rademacher_complexity",
+    "l2_boosting_decay_rate",
+    "l2_boosting_new_point_error",
+    "l2_boosting_residual_filter",
+    "l2_boosting_squared_bias",
+    "l2_boosting_test_variance",
+    "l2_boosting_training_error_bound",
+    "l2_boosting_training_variance",
+    "l2_boosting_weight_filter",
     "markov_tail",
     "massart_boosting_error_bound",
     "massart_boosting_n_rounds",
@@ -228,6 +291,9 @@ __all__ = [
     "sauer_shelah_bound",
     "shattering_coefficient",
     "smooth_boosting_n_rounds",
+    "stochastic_boosting_covariance",
+    "stochastic_boosting_limit_covariance",
+    "stochastic_boosting_mean",
     "stone_conditions",
     "stone_lemma_constant",
     "stump_behaviours",
@@ -239,6 +305,8 @@ __all__ = [
     "surrogate_risk",
     "symmetrization_bound",
     "uniform_deviation_bound",
+    "vanishing_learning_rate_residual_bound",
+    "vanishing_learning_rate_weight_bound",
     "vc_dimension",
     "vc_excess_risk_bound",
     "vc_rademacher_bound",

@@ -2,6 +2,8 @@
 
 import math
 
+from sklearn_ensemble_theory.bounds._arguments import check_number
+
 __all__ = [
     "agnostic_boosting_error_bound",
     "massart_boosting_error_bound",
@@ -28,6 +30,11 @@ def smooth_boosting_n_rounds(kappa: float, gamma: float) -> float:
     -------
     n_rounds : float
         Boosting ends after fewer rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
 
     Notes
     -----
@@ -88,6 +95,11 @@ def agnostic_boosting_error_bound(
     -------
     bound : float
 
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
     Notes
     -----
     A step of nu times the correlation c lowers the potential, which is 1 at the start and never
@@ -107,6 +119,9 @@ def agnostic_boosting_error_bound(
     >>> agnostic_boosting_error_bound(800, optimum=0.2)
     0.25
     """
+    check_number("n_rounds", n_rounds, 1, integral=True)
+    check_number("optimum", optimum, 0, 1)
+    check_number("slack", slack, 0)
     _check_inside("gamma", gamma, 0.0, 1.0, closed=True)
     _check_inside("learning_rate", learning_rate, 0.0, 2.0)
     c = 1.0 / math.sqrt(learning_rate * (1 - learning_rate / 2) * n_rounds)
@@ -130,6 +145,11 @@ def massart_confidence_threshold(noise_rate: float, alpha: float) -> float:
     Returns
     -------
     threshold : float
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
 
     Notes
     -----
@@ -178,6 +198,11 @@ def massart_boosting_error_bound(
     bound : float
         On the share of rows whose label, noise included, is not predicted.
 
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
     Notes
     -----
     Misclassified rows that are not confident have the measure 1, so their share is at most kappa.
@@ -198,6 +223,8 @@ def massart_boosting_error_bound(
     0.2165
     """
     s = massart_confidence_threshold(noise_rate, alpha)
+    check_number("kappa", kappa, 0, 1)
+    check_number("tol", tol, 0)
     return 1.0 / (1.0 + math.exp(s)) + kappa + tol / (1.0 + math.exp(-s))
 
 
@@ -223,6 +250,11 @@ def massart_boosting_n_rounds(
     Returns
     -------
     n_rounds : float
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
 
     Notes
     -----

@@ -24,9 +24,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 
+from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
+    n_rounds,
+    phi_1,
+    residual_filter,
+    weight_filter,
+)
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import AdditivePredictor, chunks
 
@@ -316,51 +321,6 @@ class SpectralPath(BoostingPath):
             bias += (gap**2).sum(axis=0)
             variance += (U**2 @ spread).sum(axis=0)
         return bias / len(X_new), variance / len(X_new) + constant**2 / self.total_weight
-
-
-def n_rounds(times: ArrayLike, learning_rate: float) -> np.ndarray:
-    """floor(t / lambda) as integers, for t and lambda written in decimals: 0.3 / 0.1 is 3."""
-    ratio = np.asarray(times, dtype=np.float64) / learning_rate
-    return np.floor(ratio * (1.0 + 4e-16) + 1e-12 * np.minimum(ratio, 1.0)).astype(np.int64)
-
-
-def phi_1(z: ArrayLike) -> np.ndarray:
-    """(exp(z) - 1) / z, and 1 at z = 0."""
-    z = np.asarray(z)
-    return np.divide(np.expm1(z), z, out=np.ones_like(z), where=z != 0)
-
-
-def residual_filter(mu: np.ndarray, times: ArrayLike, learning_rate: float = 0.0) -> np.ndarray:
-    """exp(-t mu) or (1 - lambda mu)^m: shape (len(mu), len(times))."""
-    mu, times = np.asarray(mu)[:, None], np.asarray(times, dtype=np.float64)[None, :]
-    with np.errstate(over="ignore", under="ignore"):
-        if learning_rate == 0:
-            return np.exp(-mu * times)
-        return (1.0 - learning_rate * mu) ** n_rounds(times, learning_rate).astype(np.float64)
-
-
-def weight_filter(mu: np.ndarray, times: ArrayLike, learning_rate: float = 0.0) -> np.ndarray:
-    """(1 - residual_filter) / mu without cancellation: shape (len(mu), len(times))."""
-    mu, times = np.asarray(mu)[:, None], np.asarray(times, dtype=np.float64)[None, :]
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if learning_rate == 0:
-            return times * phi_1(-mu * times)
-        m = n_rounds(times, learning_rate).astype(np.float64)
-        step = learning_rate * mu
-        small = np.abs(step) < 0.5
-        # m log(1 - lambda mu), and powers where the logarithm is inaccurate or does not exist.
-        near = -np.expm1(m * _log1p(-np.where(small, step, 0.0)))
-        far = 1.0 - (1.0 - step) ** m
-        numerator = np.where(small, near, far)
-        return np.divide(numerator, mu, out=m * learning_rate + 0 * numerator, where=mu != 0)
-
-
-def _log1p(z: np.ndarray) -> np.ndarray:
-    """log(1 + z); for complex z NumPy's log1p rounds 1 + z first."""
-    if not np.iscomplexobj(z):
-        return np.log1p(z)
-    x, y = z.real, z.imag
-    return 0.5 * np.log1p(x * (2.0 + x) + y * y) + 1j * np.arctan2(y, 1.0 + x)
 
 
 def stability(

@@ -1,0 +1,1 @@
+"""Formulas of linear L2-boosting, from the matrix of the learner."""
