@@ -28,6 +28,7 @@ from sklearn_ensemble_theory.bounds._boosting.calibration import (
     is_classification_calibrated,
     surrogate_risk,
 )
+from sklearn_ensemble_theory.bounds._boosting.gauges import gauge, polar_gauge
 from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
     frank_wolfe_bound,
     greedy_boosting_best_n_rounds,
@@ -64,6 +65,7 @@ __all__ = [
     "divide_and_conquer_n_blocks",
     "finite_class_bound",
     "frank_wolfe_bound",
+    "gauge",
     "gaussian_projection_bound",
     "gaussian_sketch_risk",
     "greedy_boosting_best_n_rounds",
@@ -83,6 +85,7 @@ __all__ = [
     "matching_pursuit_kappa",
     "neighbors_vote_n_blocks",
     "orthogonal_matching_pursuit_bound",
+    "polar_gauge",
     "quadratic_boosting_bound",
     "random_features_bound",
     "smooth_boosting_n_rounds",

@@ -15,6 +15,7 @@ from sklearn_ensemble_theory.erm._stumps.estimators import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
+from sklearn_ensemble_theory.erm._stumps.stump_outputs import stump_dictionary
 
 __all__ = [
     "BallConstrainedClassifier",
@@ -27,4 +28,5 @@ __all__ = [
     "project_l1_ball",
     "project_l2_ball",
     "project_simplex",
+    "stump_dictionary",
 ]
