@@ -53,6 +53,11 @@ from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
     voting_generalization_bound,
     voting_vc_dimension_bound,
 )
+from sklearn_ensemble_theory.bounds._complexity.weighted_votes import (
+    held_out_voting_error_bound,
+    stump_generalization_bound,
+    weighted_voting_generalization_bound,
+)
 
 __all__ = [
     "agnostic_boosting_error_bound",
@@ -72,6 +77,7 @@ __all__ = [
     "greedy_boosting_bound",
     "greedy_boosting_gauge_bound",
     "greedy_boosting_risk_bound",
+    "held_out_voting_error_bound",
     "independent_neighbors_risk_bound",
     "independent_neighbors_vote_bound",
     "is_classification_calibrated",
@@ -89,8 +95,10 @@ __all__ = [
     "quadratic_boosting_bound",
     "random_features_bound",
     "smooth_boosting_n_rounds",
+    "stump_generalization_bound",
     "surrogate_risk",
     "voting_error_bound",
     "voting_generalization_bound",
     "voting_vc_dimension_bound",
+    "weighted_voting_generalization_bound",
 ]

@@ -1,10 +1,15 @@
-"""All decision stumps on given rows, as a matrix of their outputs."""
+"""All decision stumps on given rows: their outputs, their number, and the bound that follows."""
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_array
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-__all__ = ["stump_dictionary"]
+from sklearn_ensemble_theory.bounds import stump_generalization_bound
+
+__all__ = ["StumpBoundMixin", "stump_dictionary"]
 
 
 def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
@@ -86,3 +91,51 @@ def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
         features=np.concatenate(features)[first],
         thresholds=np.concatenate(thresholds)[first],
     )
+
+
+class StumpBoundMixin:
+    """What follows for a classifier from the number of stumps that differ on given rows."""
+
+    classes_: np.ndarray
+    n_features_in_: int
+
+    def vc_error_bound(self, X: ArrayLike, y: ArrayLike, delta: float = 0.05) -> float:
+        """Bound on the error on new rows by the training error and the number of stumps.
+
+        With probability at least 1 - delta over the rows, if these are independent and have the
+        distribution of new rows. The bound holds for all stumps at once, so that the stump may
+        have been fitted to the rows, with any weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        delta : float, default=0.05
+            Probability of failure, above 0 and at most 1.
+
+        Returns
+        -------
+        bound : float
+            The share of errors on the rows plus
+            :func:`~sklearn_ensemble_theory.bounds.stump_generalization_bound`. It says nothing
+            where it is 1 or more.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, for which the stumps are not counted, or delta is
+            outside its range.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError("vc_error_bound needs two classes.")
+        wrong = self.predict(X) != column_or_1d(y)
+        bound = stump_generalization_bound(len(wrong), self.n_features_in_, delta=delta)
+        return float(wrong.mean()) + bound
+
+    @staticmethod
+    def _log_n_atoms(n_samples: int, n_features: int) -> float:
+        """Logarithm of a bound on the number of different outputs on the rows, up to their sign."""
+        return math.log(n_features * (n_samples - 1) + 1)
