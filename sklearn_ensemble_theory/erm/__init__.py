@@ -6,6 +6,7 @@ from sklearn_ensemble_theory.erm._ball.projections import (
     project_l2_ball,
     project_simplex,
 )
+from sklearn_ensemble_theory.erm._columns.estimators import BestColumnRegressor
 from sklearn_ensemble_theory.erm._histogram.estimators import (
     HistogramClassifier,
     HistogramRegressor,
@@ -19,6 +20,7 @@ from sklearn_ensemble_theory.erm._stumps.stump_outputs import stump_dictionary
 
 __all__ = [
     "BallConstrainedClassifier",
+    "BestColumnRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "HistogramClassifier",
