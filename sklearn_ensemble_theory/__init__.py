@@ -41,6 +41,7 @@ from sklearn_ensemble_theory.combining import (
 )
 from sklearn_ensemble_theory.erm import (
     BallConstrainedClassifier,
+    BestColumnRegressor,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     HistogramClassifier,
@@ -63,6 +64,7 @@ __all__ = [
     "BaggingClassifier",
     "BaggingRegressor",
     "BallConstrainedClassifier",
+    "BestColumnRegressor",
     "BinnedTreeClassifier",
     "BinnedTreeRegressor",
     "DecisionStumpClassifier",

@@ -128,6 +128,7 @@ def test_pipeline_grid_search_and_cross_validation(cls, data):
             ("cv", [2, 3]),
             ("weights", [[1, 2], [2, 1]]),
             ("radius", [0.5, 1.0]),
+            ("fit_intercept", [False, True]),
         ]
         if name in estimator.get_params(deep=False)
     )

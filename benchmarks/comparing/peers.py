@@ -226,6 +226,11 @@ ENTRIES = {
     "HistogramRegressor": Entry(
         {"n_bins": ["rate", 3]}, peer=of(tree.DecisionTreeRegressor), peer_grid=LEAF_SIZES
     ),
+    "BestColumnRegressor": Entry(
+        {"criterion": ["squared_error", "inner_product"]},
+        peer=of(linear_model.OrthogonalMatchingPursuit, n_nonzero_coefs=1),
+        peer_grid={"fit_intercept": [True, False]},
+    ),
     "ReLUUnitRegressor": Entry(
         {"direction": ["axis", "oblique"]},
         peer=of(tree.DecisionTreeRegressor, max_depth=1),

@@ -57,6 +57,7 @@ MAP = {
     ("A part for an ensemble of your own", "trees"): [
         ("trees on columns that are binned once for all", "BinnedTree", BOTH),
         ("rectified linear units", "ReLUUnit", NUMBERS),
+        ("single columns, for a linear model of any loss", "BestColumn", NUMBERS),
     ],
 }
 # Sizes in units of the drawing, which is shown at 1 pixel per unit where there is room.

@@ -75,6 +75,10 @@ from sklearn_ensemble_theory.bounds._boosting.constrained_rates import (
     frank_wolfe_risk_bound,
     gradient_descent_bound,
 )
+from sklearn_ensemble_theory.bounds._boosting.gauges import (
+    gauge,
+    polar_gauge,
+)
 from sklearn_ensemble_theory.bounds._boosting.greedy_rates import (
     greedy_boosting_best_n_rounds,
     greedy_boosting_bound,
@@ -148,6 +152,11 @@ from sklearn_ensemble_theory.bounds._complexity.vote_complexity import (
     cross_validation_oracle_bound,
     voting_generalization_bound,
     voting_vc_dimension_bound,
+)
+from sklearn_ensemble_theory.bounds._complexity.weighted_votes import (
+    held_out_voting_error_bound,
+    stump_generalization_bound,
+    weighted_voting_generalization_bound,
 )
 from sklearn_ensemble_theory.bounds._concentration.bounded_variables import (
     azuma_hoeffding_tail,
@@ -227,6 +236,7 @@ __all__ = [
     "frank_wolfe_bound",
     "frank_wolfe_n_rounds",
     "frank_wolfe_risk_bound",
+    "gauge",
     "gaussian_projection_bound",
     "gaussian_projection_moments",
     "gaussian_sketch_n_estimators",
@@ -238,6 +248,7 @@ __all__ = [
     "greedy_boosting_risk_bound",
     "halfspace_behaviours",
     "halfspace_shattering_coefficient",
+    "held_out_voting_error_bound",
     "histogram_class_bound",
     "hoeffding_deviation",
     "hoeffding_n_samples",
@@ -281,6 +292,7 @@ __all__ = [
     "orthogonal_matching_pursuit_bound",
     "pac_n_samples_lower_bound",
     "pac_n_samples_upper_bound",
+    "polar_gauge",
     "projection_bias_bound",
     "quadratic_boosting_bound",
     "rademacher_contraction_bound",
@@ -297,6 +309,7 @@ __all__ = [
     "stone_conditions",
     "stone_lemma_constant",
     "stump_behaviours",
+    "stump_generalization_bound",
     "stump_rademacher_complexity",
     "stump_vc_dimension",
     "sub_gaussian_maximum_bound",
@@ -314,4 +327,5 @@ __all__ = [
     "voting_error_bound",
     "voting_generalization_bound",
     "voting_vc_dimension_bound",
+    "weighted_voting_generalization_bound",
 ]

@@ -6,6 +6,7 @@ from sklearn_ensemble_theory.erm._ball.projections import (
     project_l2_ball,
     project_simplex,
 )
+from sklearn_ensemble_theory.erm._columns.estimators import BestColumnRegressor
 from sklearn_ensemble_theory.erm._histogram.estimators import (
     HistogramClassifier,
     HistogramRegressor,
@@ -15,9 +16,11 @@ from sklearn_ensemble_theory.erm._stumps.estimators import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
+from sklearn_ensemble_theory.erm._stumps.stump_outputs import stump_dictionary
 
 __all__ = [
     "BallConstrainedClassifier",
+    "BestColumnRegressor",
     "DecisionStumpClassifier",
     "DecisionStumpRegressor",
     "HistogramClassifier",
@@ -27,4 +30,5 @@ __all__ = [
     "project_l1_ball",
     "project_l2_ball",
     "project_simplex",
+    "stump_dictionary",
 ]

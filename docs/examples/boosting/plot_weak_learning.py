@@ -1,43 +1,24 @@
 """
-Weak learning: intervals from decision stumps
+AdaBoost on an interval: how the weights move
 =============================================
 
-A decision stump cannot have the labels of an interval. It is right on two of three parts of the
-line, and so better than chance for any weights of the rows: stumps learn intervals weakly
-[Ghoshdastidar]. Boosting makes the interval of three stumps.
+Some decision stump is right on two of the three parts of the line that an interval makes, and so
+better than chance for any weights of the rows: stumps learn intervals weakly [Ghoshdastidar]; see
+:ref:`sphx_glr_auto_examples_boosting_plot_interval_by_stumps.py`. AdaBoost makes one interval of
+them within three rounds. What happens afterwards is shown here.
 """
-
-# %%
-# The best stump for an interval errs on the part of least weight, at most a third.
-# :func:`~sklearn_ensemble_theory.bounds.interval_stump_error` is that weight, grey below. The vote
-# of two stumps and a constant is the interval.
-import matplotlib.pyplot as plt
-import numpy as np
-
-from sklearn_ensemble_theory import AdaBoostClassifier, bounds
-
-grid = np.linspace(0, 1, 1001)
-s, t = 0.35, 0.7
-interval = np.where((grid > s) & (grid < t), 1, -1)
-votes = [np.where(grid > s, 1, -1), np.where(grid < t, 1, -1), -np.ones(len(grid))]
-
-figure, axes = plt.subplots(5, 1, figsize=(7, 6), sharex=True, sharey=True, layout="constrained")
-titles = ["labels of an interval", "stump at s", "stump at t", "constant", "vote of the three"]
-for ax, title, values in zip(axes, titles, [interval, *votes, np.sign(np.sum(votes, axis=0))]):
-    ax.plot(grid, values, color="tab:red" if title[:4] in ("labe", "vote") else "tab:blue")
-    for part in (slice(0, 350), slice(351, 700), slice(701, None)):
-        if (values[part] != interval[part]).any():
-            ax.axvspan(grid[part][0], grid[part][-1], color="0.9")  # where it errs
-    ax.set(yticks=[-1, 1], ylim=(-1.4, 1.4))
-    ax.set_title(title, loc="left", fontsize="medium")
-axes[-1].set_xlabel("x")
-plt.show()
 
 # %%
 # AdaBoost gives the rows of the part on which a stump erred half of the weight, so that the next
 # stump errs on another part. The weights soon nearly repeat every three rounds, and the edge of the
 # best stump is about (sqrt(5) - 1)/4 = 0.309; it is never below 1/6, its value for three equal
 # parts. So the exponential risk is multiplied by at most sqrt(1 - 4/36) in each round.
+import matplotlib.pyplot as plt
+import numpy as np
+
+from sklearn_ensemble_theory import AdaBoostClassifier, bounds
+
+s, t = 0.35, 0.7
 rng = np.random.default_rng(0)
 x = np.sort(rng.uniform(size=200))
 y = np.where((x > s) & (x < t), 1, -1)

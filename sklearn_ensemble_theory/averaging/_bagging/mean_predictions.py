@@ -10,13 +10,14 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from sklearn_ensemble_theory._compat import raise_for_params
-from sklearn_ensemble_theory._typing import MatrixLike
+from sklearn_ensemble_theory._compat import check_sample_weight, raise_for_params
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
 from sklearn_ensemble_theory.averaging._inference.intervals import (
     PredictionIntervalsMixin,
     PredictionSetsMixin,
 )
+from sklearn_ensemble_theory.bounds import held_out_voting_error_bound
 
 
 class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
@@ -208,3 +209,60 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
             with np.errstate(divide="ignore"):
                 log_proba = np.log(self._mean_proba(X, params))
         return self._by_output(log_proba)
+
+    def error_bound(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        delta: float | None = None,
+    ) -> float:
+        """Bound on the error of the ensemble by twice the mean error of its members.
+
+        The ensemble errs only where members with at least half of the votes do, with
+        `voting="soft"` where the mean probability of the label is at most 1/2.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that were not used in `fit`, or in its choice.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        delta : float, default=None
+            `None` bounds the error on the given rows. A number in (0, 1] bounds the probability
+            of an error on a new row, with probability 1 - delta over the given rows, which must be
+            independent draws from the same distribution.
+
+        Returns
+        -------
+        bound : float
+            At most 1; see :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+
+        Raises
+        ------
+        ValueError
+            If there are several outputs, or delta is outside its range.
+
+        Notes
+        -----
+        [Ghoshdastidar, theorem En.1], step 3.1 of its proof. Out-of-bag votes do not give such a
+        bound: they depend on each other. Cost: one call of each member.
+
+        References
+        ----------
+        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
+        Technical University of Munich.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.classes_, np.ndarray):
+            raise ValueError("error_bound needs a single output; y of the fit has several.")
+        y, proba = column_or_1d(y), self.predict_proba(X)
+        code = np.clip(np.searchsorted(self.classes_, y), 0, len(self.classes_) - 1)
+        shares = np.clip(proba[np.arange(len(y)), code], 0.0, 1.0) * (self.classes_[code] == y)
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, proba)
+        return held_out_voting_error_bound(shares, weight, delta)

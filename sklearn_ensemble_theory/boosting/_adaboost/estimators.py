@@ -7,9 +7,10 @@ from sklearn import ensemble
 
 from sklearn_ensemble_theory.boosting._adaboost.base import BaseAdaBoost
 from sklearn_ensemble_theory.boosting._adaboost.drawn_regressors import BaseAdaBoostRegressor
+from sklearn_ensemble_theory.boosting._adaboost.vote_bounds import BoostedVoteBoundMixin
 
 
-class AdaBoostClassifier(BaseAdaBoost):
+class AdaBoostClassifier(BoostedVoteBoundMixin, BaseAdaBoost):
     """AdaBoost with decision stumps or any classifier: discrete, real, gentle and AdaBoost.MH.
 
     Each round fits a weak learner to the training rows under weights proportional to exp(-margin)

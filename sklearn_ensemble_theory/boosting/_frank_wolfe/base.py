@@ -152,6 +152,8 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
         for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
             self.__dict__.pop(name, None)
         vars(self).update(attributes(solution))
+        self._n_rows, self._n_effective = len(y), 1 / float(np.sum(kept.normalised**2))
+        self._largest_value = float(abs(X).max())
         return self
 
     def _variant(self):

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
 from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
 from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
+from sklearn_ensemble_theory.boosting._frank_wolfe.ball_bounds import BallBoundMixin
 from sklearn_ensemble_theory.boosting._frank_wolfe.base import BaseFrankWolfe
 from sklearn_ensemble_theory.boosting.losses.registry import loss_names
 
@@ -214,7 +215,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         return tags
 
 
-class FrankWolfeClassifier(ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
+class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
 
     The risk is minimised over all functions whose variation norm is at most `radius`. These are the

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
-from sklearn_ensemble_theory.bounds._complexity.vote_complexity import voting_generalization_bound
+from sklearn_ensemble_theory.bounds._complexity.weighted_votes import (
+    weighted_voting_generalization_bound,
+)
 
 __all__ = [
     "adaboost_coefficient",
@@ -336,14 +338,10 @@ def adaboost_generalization_bound(
     >>> round(adaboost_generalization_bound(10**7, 101, vc_dimension=2, gamma=1 / 6), 3)
     0.065
     """
-    check_number("n_samples", n_samples, 1, integral=True)
     check_number("n_rounds", n_rounds, 1, integral=True)
-    check_number("vc_dimension", vc_dimension, 1, integral=True)
     check_number("gamma", gamma, 0, 0.5)
-    dimensions = [vc_dimension] * n_rounds + [n_rounds]
-    return math.exp(-2.0 * gamma**2 * n_rounds) + voting_generalization_bound(
-        n_samples, dimensions, delta
-    )
+    deviation = weighted_voting_generalization_bound(n_samples, n_rounds, vc_dimension, delta)
+    return math.exp(-2.0 * gamma**2 * n_rounds) + deviation
 
 
 def adaboost_kappa_bound(t: ArrayLike, kappa: float) -> Any:

@@ -5,7 +5,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._compat import check_sample_weight
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
-from sklearn_ensemble_theory.bounds import voting_error_bound, voting_generalization_bound
+from sklearn_ensemble_theory.bounds import (
+    held_out_voting_error_bound,
+    voting_generalization_bound,
+)
 
 
 class VoteBoundsMixin:
@@ -65,12 +68,9 @@ class VoteBoundsMixin:
         code = self.le_.transform(np.where(known, y, self.classes_[0]))
         share = self.predict_proba(X) if self.voting == "soft" else self._votes(X)
         share = share / share.sum(axis=1, keepdims=True)
-        wrong = 1 - share[np.arange(len(y)), code] * known
-        w = np.ones(len(y)) if sample_weight is None else check_sample_weight(sample_weight, wrong)
-        error = np.average(wrong, weights=w)
-        if delta is not None:
-            error += np.sqrt(-np.log(delta) / 2 * np.sum((w / w.sum()) ** 2))
-        return float(voting_error_bound(np.clip(error, 0.0, 1.0)))
+        true = np.clip(share[np.arange(len(y)), code], 0.0, 1.0) * known
+        w = None if sample_weight is None else check_sample_weight(sample_weight, true)
+        return held_out_voting_error_bound(true, w, delta)
 
     def vc_error_bound(
         self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05

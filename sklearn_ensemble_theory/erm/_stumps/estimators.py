@@ -26,6 +26,7 @@ from sklearn_ensemble_theory.erm._stumps.rounds import (
     stump_rounds,
 )
 from sklearn_ensemble_theory.erm._stumps.split_search import Split
+from sklearn_ensemble_theory.erm._stumps.stump_outputs import StumpBoundMixin
 from sklearn_ensemble_theory.erm._stumps.stump_trees import (
     StumpTree,
     gini,
@@ -69,7 +70,7 @@ class _Stump(StumpTree, BaseEstimator):
         return X[:, self.feature_] <= np.array([self.threshold_])
 
 
-class DecisionStumpClassifier(ClassifierMixin, _Stump):
+class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
     """Decision stump with the smallest weighted 0-1 error over all features and thresholds.
 
     A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,11 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
+from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import (
+    InitialFit,
+    InitialFitPath,
+    InitialFitPredictor,
+)
 from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     RoundsPredictor,
@@ -68,6 +74,8 @@ class BoostingSpec:
     coordinates, subsample, n_subsamples, n_jobs
         As in `LinearL2BoostingRegressor`.
     start : Start
+    initial : InitialFit or None
+        The estimator that boosting starts from; then `start` is zero, for its residuals.
     seed : int
         Of the random subsets of rows.
     """
@@ -78,6 +86,7 @@ class BoostingSpec:
     subsample: float
     n_subsamples: int
     start: Start
+    initial: InitialFit | None
     seed: int
     n_jobs: int | None
 
@@ -101,6 +110,20 @@ class BoostingSpec:
             return SpectralPath(form, sample, self.start)
         return self._matrix_path(sample, form)
 
+    def path_from(
+        self, path: BoostingPath, initial_fit: Any, residuals: Sample, scale: float
+    ) -> BoostingPath:
+        """The path from the initial fit, if there is one, given that for its residuals."""
+        if self.initial is None:
+            return path
+        dense = None if self.coordinates == "best" else partial(self.dense_path, residuals)
+        return InitialFitPath(path, self.initial, initial_fit, residuals, scale, dense)
+
+    def dense_path(self, sample: Sample) -> MatrixPath:
+        """The path by an n x n matrix, also where the learner has another form."""
+        form = self._own_form(sample)
+        return self._matrix_path(sample, None if form is None or form.gives_predictions else form)
+
     def check_best_feature(self, weight: np.ndarray, time: float | str) -> None:
         """ValueError for what rounds of the best feature cannot do."""
         check_best_feature(
@@ -108,6 +131,7 @@ class BoostingSpec:
             learning_rate=self.start.learning_rate,
             subsample=self.subsample,
             time=time,
+            has_initial_fit=self.initial is not None,
             has_weights=self.weight_keyword is not None or bool((weight == 1).all()),
         )
 
@@ -178,6 +202,8 @@ class FittedBoosting:
     path : BoostingPath
     predictor : object with `predict` and `component`
         At the chosen time.
+    initial : regressor or None
+        The initial fit, in units of y.
     scale : float
     within_ties : float
         The sum of squares of y within equal rows of X.
@@ -191,6 +217,7 @@ class FittedBoosting:
 
     path: BoostingPath
     predictor: Any
+    initial: Any
     scale: float
     within_ties: float
     distinct: np.ndarray
@@ -207,11 +234,15 @@ def fit_boosting(
     best = spec.coordinates == "best"
     if best:
         spec.check_best_feature(sample.weight, choice.time)
+    given, initial = sample, None
+    if spec.initial is not None:
+        initial, sample = spec.initial.residuals(sample)
     # In units of the largest |y|: squares of 1e150 overflow.
     scale = largest_magnitude(sample.y)
     sample = sample._replace(y=sample.y / scale)
     distinct, within_ties, collapsed = _without_ties(spec, sample)
     path: BoostingPath = spec.best_feature_path(sample, collapsed) if best else spec.path(collapsed)
+    path = spec.path_from(path, initial, collapsed, scale)
     is_stable, reason = path.stability()
     if not is_stable:
         warnings.warn(
@@ -221,19 +252,20 @@ def fit_boosting(
             stacklevel=4,
         )
     if isinstance(choice.time, str):
-        time, times, criterion = _choose_time(spec, sample, path, choice, within_ties, scale)
+        time, times, criterion = _choose_time(spec, given, path, choice, within_ties, scale)
     else:
         time, times = float(choice.time), np.array([float(choice.time)])
         criterion = np.array([np.nan])
-    predictor = (
-        _run_rounds(spec, sample, time, rng)
-        if spec.is_stochastic
-        else path.predictor(np.array([time]))
-    )
+    predictor: Any = path.predictor(np.array([time]))
+    if spec.is_stochastic:
+        predictor = _run_rounds(spec, sample, time, rng)
+        if initial is not None:
+            predictor = InitialFitPredictor(predictor, initial, scale)
     path.keep_rows()
     return FittedBoosting(
         path=path,
         predictor=predictor,
+        initial=initial,
         scale=scale,
         within_ties=within_ties,
         distinct=distinct,
@@ -254,6 +286,7 @@ def _without_ties(spec: BoostingSpec, sample: Sample) -> tuple[np.ndarray, float
         spec.weight_keyword is None
         or not has_fit_parameter(spec.learner, "sample_weight")
         or spec.rows_per_round(len(y)) < len(y)
+        or (spec.initial is not None and not spec.initial.merges_ties)
     ):
         return np.arange(len(y)), 0.0, sample
     distinct, means, weights, within = collapse_rows(X, y[:, None], w)
@@ -277,7 +310,9 @@ def _choose_time(
         times = whole_rounds(times, path.learning_rate)
     if choice.time == "cv":
         own = path.held_out_error(times, choice.splits)
-        criterion = own if own is not None else _cross_validate(spec, sample, times, choice.splits)
+        criterion = (
+            own if own is not None else _cross_validate(spec, sample, scale, times, choice.splits)
+        )
     else:
         noise = None if choice.noise_level is None else choice.noise_level / scale
         criterion = criterion_path(choice.time, path, times, within_ties, noise)
@@ -289,22 +324,31 @@ def _choose_time(
 
 
 def _cross_validate(
-    spec: BoostingSpec, sample: Sample, times: np.ndarray, splits: Sequence[Split]
+    spec: BoostingSpec, sample: Sample, scale: float, times: np.ndarray, splits: Sequence[Split]
 ) -> np.ndarray:
     with one_blas_thread():
         errors = Parallel(n_jobs=spec.n_jobs)(
-            delayed(_fold_error)(spec, sample, times, train, test) for train, test in splits
+            delayed(_fold_error)(spec, sample, scale, times, split) for split in splits
         )
     return np.sum(errors, axis=0) / sum(sample.weight[test].sum() for _, test in splits)
 
 
 def _fold_error(
-    spec: BoostingSpec, sample: Sample, times: np.ndarray, train: np.ndarray, test: np.ndarray
+    spec: BoostingSpec, sample: Sample, scale: float, times: np.ndarray, split: Split
 ) -> np.ndarray:
     """The weighted squared error on one fold at each time; the same bits in every process."""
     with one_blas_thread():
-        X, y, w = sample.take(test)
-        prediction = spec.path(sample.take(train)).predictor(times).predict(X)
+        train, (X, y, w) = (sample.take(rows) for rows in split)
+        if spec.initial is not None:
+            initial, train = spec.initial.residuals(train)
+            y = y - initial.predict(X)
+        train, y = train._replace(y=train.y / scale), y / scale
+        path: BoostingPath
+        if spec.coordinates == "best":
+            path = spec.best_feature_path(train, _without_ties(spec, train)[-1])
+        else:
+            path = spec.path(train)
+        prediction = path.predictor(times).predict(X)
         with np.errstate(over="ignore", invalid="ignore"):
             error = w @ (y[:, None] - prediction) ** 2
     return np.where(np.isfinite(error), error, np.inf)

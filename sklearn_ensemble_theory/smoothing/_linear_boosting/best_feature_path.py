@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
+from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import CRITERIA
 from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     BoostingPath,
     Sample,
@@ -47,7 +48,13 @@ _MODELS = 256
 
 
 def check_best_feature(
-    learner: Any, *, learning_rate: float, subsample: float, time: float | str, has_weights: bool
+    learner: Any,
+    *,
+    learning_rate: float,
+    subsample: float,
+    time: float | str,
+    has_initial_fit: bool,
+    has_weights: bool,
 ) -> None:
     """Refuse what rounds of the best feature cannot do; ValueError."""
     if learning_rate == 0:
@@ -64,6 +71,11 @@ def check_best_feature(
         raise ValueError(
             "time='loo' is not available with coordinates='best', whose rounds read no rows; "
             "use 'cv', or another criterion."
+        )
+    if has_initial_fit and time in CRITERIA:
+        raise ValueError(
+            f"time={time!r} needs degrees of freedom, which are not known with coordinates='best' "
+            "and an estimator as init; use 'cv', 'discrepancy' or a number."
         )
     if not hasattr(learner, "_feature_smoothers"):
         raise ValueError(

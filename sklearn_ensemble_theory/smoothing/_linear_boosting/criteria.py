@@ -88,10 +88,11 @@ def criterion_path(
     if name == "loo":
         errors = path.loo_error(times)
         return np.where(np.isfinite(errors), errors, np.inf)
-    rss, df = path.summary(times)
     if name == "discrepancy":
         assert noise_level is not None
+        rss = path.squared_residuals(times)
         return discrepancy((rss + within_ties) / path.total_weight, noise_level)
+    rss, df = path.summary(times)
     # Each row counts with the average weight.
     unit = path.n_rows / path.total_weight
     return CRITERIA[name](rss * unit, df, path.n_rows, path.total * unit)

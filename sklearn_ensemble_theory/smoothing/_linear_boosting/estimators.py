@@ -21,6 +21,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import InitialFit
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
     BoostingSpec,
     TimeChoice,
@@ -73,8 +74,10 @@ class LinearL2BoostingRegressor(
         the boosting operator, exact for leaving a row out of that operator. `"discrepancy"`: the
         first time at which the mean squared residual is at most `noise_level` squared. `"cv"`:
         cross-validated squared error.
-    init : {"mean", "zero"}, default="mean"
-        Whether to start from the mean of y or from zero.
+    init : {"mean", "zero"}, estimator or None, default="mean"
+        The start: the weighted mean of y (also None), zero, or the predictions of a clone of the
+        estimator that is fitted first, so that its residuals are boosted [Dombry and Esstafa,
+        theorem 2.7]. See Notes for what such a start needs to be.
     subsample : float in (0, 1], default=1.0
         Share of the rows to which the learner is fitted in each round: floor(subsample * n) rows,
         drawn without replacement. With `learning_rate` = 0, the limit, in which the learner is the
@@ -126,11 +129,11 @@ class LinearL2BoostingRegressor(
         in any diagonal metric, a real part counts as zero within 1e-6 and couplings above 1e-6
         within a cluster of width 1e-3 as a Jordan block; otherwise an eigenvalue is negative below
         -1e-10.
-    init_ : float
-        The initial constant.
+    init_ : float or regressor
+        The initial constant, or the fitted initial estimator.
     intercept_ : float
         The weighted mean of the predictions over the training rows, to which `predict_terms` adds;
-        defined for additive models.
+        defined for additive models that start from a constant.
     selected_features_ : ndarray of shape (n_selected,)
         The feature of each round; defined with `coordinates="best"`. Shorter than `n_rounds_` where
         nothing was left to fit.
@@ -185,6 +188,13 @@ class LinearL2BoostingRegressor(
     the choice itself. They cost O(K_a^2 K_1) for a round, with K_a functions of the features
     chosen; `time="cv"` does not need them.
 
+    With an estimator as `init`, predictions are `init_.predict(X)` plus those of boosting from zero
+    to its residuals, and `time="cv"` fits it in every fold. If it is linear in y, with matrix S_0,
+    the operator is I - exp(-t S) (I - S_0), and degrees of freedom, `"gcv"`, `"loo"`, `"aicc"`,
+    `"bic"` and `bias_variance` are those of both fits together; they cost O(n^3) and are available
+    up to 5,000 rows. For other estimators they raise an error, and so do `"gmdl"`, `intercept_` and
+    `predict_terms` for all.
+
     References
     ----------
     C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
@@ -214,13 +224,20 @@ class LinearL2BoostingRegressor(
     >>> model = LinearL2BoostingRegressor(coordinates="best", learning_rate=0.1, time=5.0)
     >>> [int(j) for j in model.fit(X, y).feature_importances_.round(2).nonzero()[0]]
     [0, 1, 2, 3, 4]
+
+    A linear fit, and what splines add to it:
+
+    >>> from sklearn.linear_model import Ridge
+    >>> model = LinearL2BoostingRegressor(init=Ridge(), time="gcv").fit(X, y)
+    >>> bool(model.score(X, y) > model.init_.score(X, y))
+    True
     """
 
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "learning_rate": [Interval(Real, 0, 1, closed="both")],
         "time": [Interval(Real, 0, None, closed="left"), StrOptions(set(TIME_CRITERIA))],
-        "init": [StrOptions({"mean", "zero"})],
+        "init": [StrOptions({"mean", "zero"}), HasMethods(["fit", "predict"]), None],
         "subsample": [Interval(Real, 0, 1, closed="right")],
         "coordinates": [StrOptions({"all", "best", "random"})],
         "n_subsamples": [Interval(Integral, 1, None, closed="left")],
@@ -237,7 +254,7 @@ class LinearL2BoostingRegressor(
         *,
         learning_rate: float = 0.0,
         time: float | str = "gcv",
-        init: Literal["mean", "zero"] = "mean",
+        init: Literal["mean", "zero"] | BaseEstimator | None = "mean",
         subsample: float = 1.0,
         coordinates: Literal["all", "best", "random"] = "all",
         n_subsamples: int = 100,
@@ -270,21 +287,24 @@ class LinearL2BoostingRegressor(
         return learner.set_fit_request(sample_weight=True) if routing_enabled() else learner
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of `sample_weight`: this estimator's own, and the learner's.
+        """Return the routing of `sample_weight`: this estimator's own, the learner's and init's.
 
         Returns
         -------
         routing : MetadataRouter
             The routing information.
         """
+        fits = {"estimator": self._learner()}
+        if self._has_initial_fit():
+            fits["init"] = self.init
         return (
             MetadataRouter(owner=type(self).__name__)
             .add_self_request(self)
-            .add(
-                estimator=self._learner(),
-                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
-            )
+            .add(method_mapping=MethodMapping().add(caller="fit", callee="fit"), **fits)
         )
+
+    def _has_initial_fit(self) -> bool:
+        return hasattr(self.init, "fit")
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -315,7 +335,11 @@ class LinearL2BoostingRegressor(
         splits = splits_of_rows(self.cv, X, y, rows.rows) if self.time == "cv" else []
         X, y = rows.take(X, y)
         sample = Sample(X, y.astype(np.float64, copy=False), rows.weight)
-        keyword = self._weight_keyword(sample_weight, rows.weight)
+        keyword = self._weight_keyword("estimator", self._learner(), sample_weight, rows.weight)
+        initial = None
+        if self._has_initial_fit():
+            own = self._weight_keyword("init", self.init, sample_weight, rows.weight)
+            initial = InitialFit(self.init, own, self.n_jobs)
         rng = check_random_state(self.random_state)
         spec = BoostingSpec(
             learner=self._learner(),
@@ -323,7 +347,8 @@ class LinearL2BoostingRegressor(
             coordinates=self.coordinates,
             subsample=self.subsample,
             n_subsamples=self.n_subsamples,
-            start=Start(self.init == "mean", self.learning_rate),
+            start=Start(self.init is None or self.init == "mean", self.learning_rate),
+            initial=initial,
             seed=rng.randint(np.iinfo(np.int32).max),
             n_jobs=self.n_jobs,
         )
@@ -336,7 +361,8 @@ class LinearL2BoostingRegressor(
             None if self.learning_rate == 0 else int(n_rounds(fitted.time, self.learning_rate))
         )
         self.eigenvalues_, self.is_stable_ = fitted.path.eigenvalues, fitted.is_stable
-        self.init_ = fitted.path.mean * fitted.scale if self.init == "mean" else 0.0
+        constant = fitted.path.mean * fitted.scale if spec.start.at_mean else 0.0
+        self.init_ = constant if initial is None else fitted.initial
         self._path, self._scale = fitted.path, fitted.scale
         self._within_ties, self._is_stochastic = fitted.within_ties, spec.is_stochastic
         self._row_of = np.arange(rows.n_samples)[rows.rows][fitted.distinct]
@@ -348,20 +374,27 @@ class LinearL2BoostingRegressor(
         """The times to choose among; None for the default ones."""
         if self.time == "discrepancy" and self.noise_level is None:
             raise ValueError("time='discrepancy' requires noise_level.")
+        if self.time == "gmdl" and self._has_initial_fit():
+            raise ValueError(
+                "time='gmdl' compares with a model that explains nothing; it is not defined with "
+                "an estimator as init."
+            )
         return None if self.times is None else np.unique(checked_times(self.times))
 
-    def _weight_keyword(self, sample_weight: ArrayLike | None, w: np.ndarray) -> str | None:
+    def _weight_keyword(
+        self, name: str, learner: Any, sample_weight: ArrayLike | None, w: np.ndarray
+    ) -> str | None:
         """The parameter by which the learner takes weights; None where it gets none."""
         if routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight)
-            requested = "sample_weight" in routed.estimator.fit
-            own = has_fit_parameter(self._learner(), "sample_weight") and (w == 1).all()
+            requested = "sample_weight" in routed[name].fit
+            own = has_fit_parameter(learner, "sample_weight") and (w == 1).all()
             return "sample_weight" if requested or own else None
-        keyword = weight_keyword(self._learner())
+        keyword = weight_keyword(learner)
         if keyword is None and w.min() < w.max():
             raise ValueError(
-                f"estimator={type(self._learner()).__name__} does not support sample_weight; the "
-                "weights must be equal."
+                f"{name}={type(learner).__name__} does not support sample_weight; the weights must "
+                "be equal."
             )
         return keyword
 

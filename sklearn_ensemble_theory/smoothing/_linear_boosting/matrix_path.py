@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
 )
 from sklearn_ensemble_theory.smoothing._smoothers import MatrixForm
 
-__all__ = ["EigenbasisOperator", "MatrixPath", "SquaringOperator", "operator"]
+__all__ = ["EigenbasisOperator", "MatrixPath", "SquaringOperator", "operator", "started"]
 
 _MAX_CONDITION = 1e6
 """A basis of eigenvectors with a larger condition number is not used."""
@@ -157,6 +157,13 @@ class MatrixPath(BoostingPath):
         return bias, variance + (1.0 / self.total_weight if self.at_mean else 0.0)
 
 
+def started(A: np.ndarray, J: np.ndarray | None) -> np.ndarray:
+    """A J for a matrix J, A (I - qq') for a vector J = q, and A for None."""
+    if J is None:
+        return A
+    return A @ J if J.ndim == 2 else A - np.outer(A @ J, J)
+
+
 def operator(
     S: np.ndarray, learning_rate: float = 0.0, metric: np.ndarray | None = None
 ) -> "EigenbasisOperator | SquaringOperator":
@@ -239,23 +246,26 @@ class EigenbasisOperator:
         h = weight_filter(self.mu, times, self.learning_rate)
         return _combine(self.right, h, self.left @ y)
 
-    def trace(self, times: np.ndarray) -> np.ndarray:
-        """Trace of E_t."""
-        return residual_filter(self.mu, times, self.learning_rate).sum(axis=0).real
-
-    def diagonal(self, times: np.ndarray) -> np.ndarray:
-        """Diagonal of E_t, shape (n, n_times)."""
+    def trace(self, times: np.ndarray, J: np.ndarray | None = None) -> np.ndarray:
+        """Trace of E_t J; J as in `started`."""
         e = residual_filter(self.mu, times, self.learning_rate)
-        return _combine(self.right * self.left.T, e)
+        if J is None:
+            return e.sum(axis=0).real
+        return ((started(self.left, J).T * self.right).sum(axis=0) @ e).real
+
+    def diagonal(self, times: np.ndarray, J: np.ndarray | None = None) -> np.ndarray:
+        """Diagonal of E_t J, shape (n, n_times)."""
+        e = residual_filter(self.mu, times, self.learning_rate)
+        return _combine(self.right * started(self.left, J).T, e)
 
     def squared_norms(
-        self, times: np.ndarray, q: np.ndarray | None
+        self, times: np.ndarray, J: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Squared Frobenius norms of E_t J and (I - E_t) J, J = I - qq' (q None: J = I).
+        """Squared Frobenius norms of E_t J and (I - E_t) J.
 
         |R e L J|^2 = e* (R*R o (LJ)(LJ)*) e: one n x n matrix for all times.
         """
-        L = self.left if q is None else self.left - np.outer(self.left @ q, q)
+        L = started(self.left, J)
         M = (self.right.conj().T @ self.right) * (L @ L.conj().T).T
         e = residual_filter(self.mu, times, self.learning_rate)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -263,11 +273,10 @@ class EigenbasisOperator:
         return kept, fitted
 
     def prediction_rows(
-        self, G: np.ndarray, times: np.ndarray, q: np.ndarray | None
+        self, G: np.ndarray, times: np.ndarray, J: np.ndarray | None
     ) -> Iterator[np.ndarray]:
         """Rows g(x)' P_t J with P_t y = w_t: yields (len(G), n) at each time."""
-        A = G @ self.right
-        L = self.left if q is None else self.left - np.outer(self.left @ q, q)
+        A, L = G @ self.right, started(self.left, J)
         h = weight_filter(self.mu, times, self.learning_rate)
         for k in range(len(times)):
             yield ((A * h[:, k]) @ L).real
@@ -383,32 +392,33 @@ class SquaringOperator:
                         E = squares[bit] @ E
                 yield E
 
-    def trace(self, times: np.ndarray) -> np.ndarray:
+    def trace(self, times: np.ndarray, J: np.ndarray | None = None) -> np.ndarray:
+        if J is not None:
+            return self.diagonal(times, J).sum(axis=0)
         # The computed eigenvalues are those of a matrix within rounding errors of S. Each of a
         # defective cluster may be far from its exact value; their sum is not.
         return residual_filter(self.mu, times, self.learning_rate).sum(axis=0).real
 
-    def diagonal(self, times: np.ndarray) -> np.ndarray:
-        return np.stack([E.diagonal() for E in self.matrices(times)], axis=1)
+    def diagonal(self, times: np.ndarray, J: np.ndarray | None = None) -> np.ndarray:
+        return np.stack([started(E, J).diagonal() for E in self.matrices(times)], axis=1)
 
     def squared_norms(
-        self, times: np.ndarray, q: np.ndarray | None
+        self, times: np.ndarray, J: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         norms = np.empty((2, len(times)))
         for k, E in enumerate(self.matrices(times)):
             for row, A in enumerate((E, np.eye(len(E)) - E)):
-                norms[row, k] = np.sum((A if q is None else A - np.outer(A @ q, q)) ** 2)
+                norms[row, k] = np.sum(started(A, J) ** 2)
         return norms[0], norms[1]
 
     def prediction_rows(
-        self, G: np.ndarray, times: np.ndarray, q: np.ndarray | None
+        self, G: np.ndarray, times: np.ndarray, J: np.ndarray | None
     ) -> Iterator[np.ndarray]:
         """g'P_t = (P_t' g)': the weights of the transposed operator for the targets g."""
         transposed = SquaringOperator(self.S.T, self.mu, self.learning_rate)
         columns = [transposed.weights(g, times) for g in G]
         for k in range(len(times)):
-            rows = np.stack([c[:, k] for c in columns])
-            yield rows if q is None else rows - np.outer(rows @ q, q)
+            yield started(np.stack([c[:, k] for c in columns]), J)
 
 
 def _column_squares(columns: np.ndarray) -> np.ndarray:

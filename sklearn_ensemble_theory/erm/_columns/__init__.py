@@ -1,0 +1,1 @@
+"""Single columns of X as empirical risk minimisers."""

@@ -1,0 +1,108 @@
+"""The best single column of X, and the same for all rounds of boosting."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._weights import normalised_weights
+
+# A column whose root mean square about its mean is below this share of the mean is constant.
+SMALLEST_SPREAD = 1e-13
+
+
+class Column(NamedTuple):
+    """The function intercept + coef * x[feature]."""
+
+    feature: int
+    coef: float
+    intercept: float
+
+
+class ColumnRounds:
+    """Single columns as weak learners (see `_weak_learners.PreparedRounds`).
+
+    Parameters
+    ----------
+    X : float array of shape (n, p)
+    weight : array of shape (n,) or None
+        Of the rows, for their means and for the bound on the outputs.
+    fit_intercept : bool
+        Whether the columns are centred at their weighted means.
+    criterion : {"squared_error", "inner_product"}
+        The least weighted squares, with any coefficient; or the largest inner product with weight
+        * target, with coefficients -1 and +1.
+    member_of : callable
+        ``member_of(n_features, column)`` makes a fitted member of a `Column`.
+    """
+
+    is_exact = True
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        weight: np.ndarray | None,
+        fit_intercept: bool,
+        criterion: str,
+        member_of: Callable[[int, Column], Any],
+    ) -> None:
+        self.criterion, self.member_of = criterion, member_of
+        self.has_scale = criterion == "inner_product"
+        # In units of the largest values: squares neither overflow nor vanish.
+        X = np.asarray(X, dtype=np.float64, order="C")  # one order of summation
+        sizes = np.abs(X).max(axis=0)
+        self.sizes = np.where(sizes > 0, sizes, 1.0)
+        self.columns = X / self.sizes
+        self.weight = normalised_weights(weight, len(X))
+        self.means = self.weight @ self.columns if fit_intercept else np.zeros(len(sizes))
+        self.columns -= self.means
+        self.fit_intercept = fit_intercept
+        squares = self.weight @ self.columns**2
+        # A centred column below this is rounding.
+        usable = np.sqrt(squares) > SMALLEST_SPREAD * np.abs(self.means)
+        self.columns[:, ~usable] = 0.0
+        self.squares = np.where(usable, squares, 0.0)
+
+    @property
+    def outputs_bound(self) -> float | None:
+        """The largest root mean square of a column."""
+        if not self.has_scale:
+            return None
+        bound = float(np.max(self.sizes * np.sqrt(self.squares)))
+        return bound if bound > 0 else 1.0
+
+    def search(self, target: np.ndarray) -> Column:
+        """The best column, under the weights of the rows. O(n p)."""
+        size = largest_magnitude(target)
+        target = target / size
+        mean = 0.0
+        if self.fit_intercept and not self.has_scale:
+            mean = float(target[0] + self.weight @ (target - target[0]))
+        products = (self.weight * (target - mean)) @ self.columns
+        if self.has_scale:
+            j = int(np.argmax(np.abs(products) * self.sizes))
+            sign = -1.0 if products[j] < 0 else 1.0
+            return Column(j, sign, -sign * float(self.means[j]) * float(self.sizes[j]))
+        squares = self.squares
+        inverse = np.divide(1.0, squares, out=np.zeros_like(squares), where=squares > 0)
+        j = int(np.argmax(products**2 * inverse))
+        slope = float(products[j] * inverse[j])
+        # Python's floats overflow without a warning.
+        coef = slope * float(size) / float(self.sizes[j])
+        intercept = (mean - slope * float(self.means[j])) * float(size)
+        if not (np.isfinite(coef) and np.isfinite(intercept)):
+            raise ValueError(
+                "X is so small, or y so large, that the coefficient overflows; scale them."
+            )
+        return Column(j, coef, intercept)
+
+    def best(
+        self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        """The best column and its outputs."""
+        found = self.search(target)
+        slope = found.coef * float(self.sizes[found.feature])
+        outputs = slope * self.columns[:, found.feature]
+        outputs += found.intercept + slope * float(self.means[found.feature])
+        return self.member_of(len(self.sizes), found), outputs

@@ -1,0 +1,1 @@
+"""Boosting from the fit of an estimator."""
