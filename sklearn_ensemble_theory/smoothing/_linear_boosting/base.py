@@ -218,7 +218,7 @@ def fit_boosting(
             f"Boosting {type(spec.learner).__name__} is unstable: {reason}, so the fitted values "
             "grow without bound in time.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if isinstance(choice.time, str):
         time, times, criterion = _choose_time(spec, sample, path, choice, within_ties, scale)
