@@ -6,7 +6,7 @@ exists only in some of the supported releases.
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from warnings import warn
 
 import numpy as np
@@ -29,6 +29,8 @@ from sklearn.utils.parallel import _get_threadpool_controller as threadpool_cont
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+
+from sklearn_ensemble_theory._whole_fits import whole
 
 try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_loops uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
@@ -84,11 +86,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]:
-    """scikit-learn's decorator of `fit`, which type checkers would otherwise lose sight of."""
-    decorate: Callable[[Function], Function] = _fit_context(
-        prefer_skip_nested_validation=prefer_skip_nested_validation
-    )
-    return decorate
+    """scikit-learn's decorator of `fit`, for fits that succeed or leave the estimator as it was.
+
+    With a type, which type checkers would otherwise lose sight of.
+    """
+    decorate = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+    def decorated(method: Function) -> Function:
+        return cast(Function, whole(decorate(method)))
+
+    return decorated
 
 
 def own_requests(estimator):

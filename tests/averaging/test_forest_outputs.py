@@ -245,3 +245,20 @@ def test_a_class_without_weight_has_no_balanced_weight(Forest, classification):
     ours = Forest(3, **args).fit(X, y, weight).predict_proba(X[y != 2])
     kept = Forest(3, **args).fit(X[y != 2], y[y != 2]).predict_proba(X[y != 2])
     np.testing.assert_allclose(ours, np.column_stack([kept, np.zeros(len(kept))]))
+
+
+@pytest.mark.parametrize("Forest", CLASSIFIERS + REGRESSORS)
+def test_out_of_bag_scores_are_computed_once(Forest, classification, monkeypatch):
+    """As scikit-learn's test_oob_not_computed_twice, with the method replaced in the class."""
+    method, calls = Forest._set_oob_score_and_attributes, []
+
+    def counted(self, oob):
+        calls.append(self)
+        return method(self, oob)
+
+    monkeypatch.setattr(Forest, "_set_oob_score_and_attributes", counted)
+    params = {"warm_start": True, "bootstrap": True, "oob_score": True, "random_state": 0}
+    forest = Forest(30, **params).fit(*classification)
+    with pytest.warns(UserWarning, match="Warm-start fitting without increasing"):
+        forest.fit(*classification)
+    assert len(calls) == 1

@@ -20,7 +20,11 @@ load(
     "sklearn.ensemble.tests.test_forest",
     FORESTS,
     globals(),
-    left_out=["test_max_samples_bootstrap", "test_validate_y_class_weight"],
+    left_out=[
+        "test_max_samples_bootstrap",
+        "test_oob_not_computed_twice",
+        "test_validate_y_class_weight",
+    ],
 )
 
 

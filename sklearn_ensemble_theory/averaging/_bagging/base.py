@@ -159,7 +159,7 @@ class BaseBagging(
             warn(
                 f"When fitting {type(self).__name__} with sample_weight "
                 f"it is recommended to use bootstrap=True, got {self.bootstrap}.",
-                stacklevel=5,
+                stacklevel=6,
             )
         return sample_weight
 
@@ -319,7 +319,7 @@ class BaseBagging(
         if n_more == 0:
             warn(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                stacklevel=3,
+                stacklevel=4,
             )
             if self.oob_score and not hasattr(self, "oob_score_"):
                 self._set_oob_score_and_attributes(

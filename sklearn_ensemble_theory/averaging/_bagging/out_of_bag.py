@@ -110,7 +110,7 @@ class OutOfBagScoresMixin:
             warn(
                 "Some inputs do not have OOB scores. This probably means too few estimators were "
                 "used to compute any reliable oob estimates.",
-                stacklevel=4,
+                stacklevel=5,
             )
         self.oob_scores_ = np.array(oob.scores)
         for name, value in self._oob_attributes(oob.mean(), oob.scores[-1]).items():

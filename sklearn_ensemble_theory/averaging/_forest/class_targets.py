@@ -146,7 +146,7 @@ class BaseForestClassifier(ClassifierPredictionMixin, BaseForest):
                 f"class_weight={self.class_weight!r} with warm_start=True: the weights of the "
                 "classes are those of the rows of each fit. Where these are not all rows, give "
                 "the weights as a dict.",
-                stacklevel=5,
+                stacklevel=6,
             )
         if self.class_weight == "balanced_subsample" and self._scheme_class().is_random:
             return None  # the rows of each tree are balanced by themselves

@@ -219,7 +219,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
                     f"{grid[0]}. Pass smaller values as max_samples_grid to include them; they "
                     "need more neighbors and more time.",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
             if targets.exponent:
                 with np.errstate(over="ignore"):

@@ -373,7 +373,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
                 DataConversionWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
             y = y.ravel()
         columns = y.reshape(len(y), -1).T

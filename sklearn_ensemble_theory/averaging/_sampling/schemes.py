@@ -152,7 +152,7 @@ class SamplingScheme(ABC):
                 f"Using the fractional value max_samples={max_samples} when {whose} is {total} "
                 f"results in a low number ({size}) of bootstrap {unit}. "
                 "We recommend passing `max_samples` as an integer instead.",
-                stacklevel=7,
+                stacklevel=8,
             )
         return size
 

@@ -173,6 +173,8 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     n_jobs: int | None
     random_state: RandomStateLike
 
+    _running_state = ("_sums",)  # partial_fit adds to it
+
     _parameter_constraints: dict = {
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "sketch": [StrOptions(set(SKETCHES))],

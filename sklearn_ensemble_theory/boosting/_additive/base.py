@@ -9,8 +9,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_X_y, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._data.folds import fold_numbers
 from sklearn_ensemble_theory._data.frames import is_frame
-from sklearn_ensemble_theory._folds import fold_numbers
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._weights import rows_of_positive_weight

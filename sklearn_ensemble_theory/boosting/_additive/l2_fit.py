@@ -138,7 +138,7 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "The rows of an earlier call of fit are not used: fit does not store the sums, so "
                 "partial_fit starts again with this chunk.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         rows = self._checked_rows(X, y, sample_weight, reset=known is None)
         if self._resolved_interactions(rows.X.shape[1]) not in (0, []):

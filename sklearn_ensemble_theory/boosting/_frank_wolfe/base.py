@@ -20,7 +20,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight

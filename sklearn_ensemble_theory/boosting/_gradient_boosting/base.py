@@ -3,6 +3,7 @@
 import math
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
+from copy import deepcopy
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -144,7 +145,7 @@ class BaseGradientBoosting(
                 "The parameter criterion has no effect, as in scikit-learn from 1.9 on, which "
                 "deprecates it: the default trees minimise the squared error. Leave it out.",
                 FutureWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         fit_params = self._routed(fit_params)
         if (X_val is None) != (y_val is None):
@@ -157,7 +158,8 @@ class BaseGradientBoosting(
             )
         continued = self.warm_start and self.__sklearn_is_fitted__()
         rows, description, loss = self._read(X, y, sample_weight, estimator, continued)
-        rng = self._rng if continued else check_random_state(self.random_state)
+        # A copy: a fit that fails must not have drawn from the earlier model's generator.
+        rng = deepcopy(self._rng) if continued else check_random_state(self.random_state)
         split_seed = self._split_seed if continued else None
         train, held_out, part = rows, None, None
         if X_val is not None:

@@ -18,7 +18,7 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     fit_context,
 )
-from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.column_dictionary import (
@@ -129,7 +129,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
                 f"{n_skipped} columns were skipped because they are nearly linear combinations of "
                 "the active ones; skipped_ lists them.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         self.__dict__.pop("validation_path_", None)
         vars(self).update(attributes(found))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
 from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost

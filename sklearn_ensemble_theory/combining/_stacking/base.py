@@ -21,7 +21,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.combining._members import (
     NamedMembers,

@@ -157,7 +157,7 @@ def fit_in_ball(
             f"The fit ended at a duality gap of {max(f.gap for f in fits):.3g}, above tol. Scale "
             "the features, or increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return fits
 

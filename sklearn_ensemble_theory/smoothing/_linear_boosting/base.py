@@ -249,7 +249,7 @@ def fit_boosting(
             f"Boosting {type(spec.learner).__name__} is unstable: {reason}, so the fitted values "
             "grow without bound in time.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     if isinstance(choice.time, str):
         time, times, criterion = _choose_time(spec, given, path, choice, within_ties, scale)

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._compat import (
     fit_context,
     routing_enabled,
 )
-from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import InitialFit
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
