@@ -76,8 +76,8 @@ def gauge(dictionary: ArrayLike, target: ArrayLike, *, tol: float = 1e-9) -> Bun
     >>> from sklearn_ensemble_theory.bounds import gauge, polar_gauge
     >>> atoms = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]]
     >>> found = gauge(atoms, [1.0, 1.0])
-    >>> round(found.value, 6), found.coefficients.round(6)
-    (1.25, array([0.  , 0.  , 1.25]))
+    >>> round(found.value, 6), (found.coefficients.round(6) + 0.0).tolist()
+    (1.25, [0.0, 0.0, 1.25])
     >>> bool(polar_gauge(atoms, found.certificate) <= 1 + 1e-9)
     True
     >>> round(float(found.certificate @ [1.0, 1.0]), 6)

@@ -82,7 +82,7 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
     ...     BestColumnRegressor("inner_product"), step="smooth", learning_rate=1.0, n_estimators=50
     ... ).fit(X, y)
     >>> coef = np.zeros(30)
-    >>> for step, member in zip(model.steps_[:, 0], model.estimators_[:, 0]):
+    >>> for step, member in zip(model.steps_, model.estimators_[:, 0]):
     ...     coef[member.feature_] += step * member.coef_
     >>> bool(np.allclose(model.decision_function(X) - X @ coef, model.decision_function(0 * X)))
     True
