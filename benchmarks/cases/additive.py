@@ -221,10 +221,10 @@ def twice_x(n, p, itemsize=8):
 
 PAIRS.register(
     "additive-pairs-alone",
-    "n = 1,000,000, p = 20",
+    "n = 1,000,000, p = 20, max_memory=256",
     params={"n": 1_000_000, "p": 20, "n_test": TEST_ROWS, "threads": 1},
     quick=QUICK,
-    sides={"ours": compiled_before(ours(PAIRS.ours))},
+    sides={"ours": compiled_before(ours(PAIRS.ours, max_memory=256))},
     seconds_limit=20,
     memory_limit=twice_x(1_000_000, 20),
     runs=3,
