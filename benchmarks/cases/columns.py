@@ -4,7 +4,7 @@ import numpy as np
 
 from cases import Case, fit, register, split
 
-PARAMS = {"n": 5_000, "p": 300, "k": 10, "n_test": 20_000}
+PARAMS = {"n": 5_000, "p": 300, "k": 10, "n_test": 20_000, "threads": 1}
 QUICK = {"n": 500, "p": 30, "k": 5, "n_test": 500, "n_estimators": 50}
 
 
