@@ -224,13 +224,7 @@ VALID = {
     "johnson_lindenstrauss_dimension": {"n_samples": 100, "eps": 0.2, "delta": 0.1},
     "johnson_lindenstrauss_distortion": {"X": _X, "projected": _X[:, :1]},
     "johnson_lindenstrauss_tail_bound": {"n_components": 100, "eps": 0.2, "n_samples": 10},
-    "l1_ball_excess_risk_bound": {
-        "n_samples": 100,
-        "n_features": 5,
-        "radius": 2.0,
-        "feature_bound": 1.5,
-        "delta": 0.1,
-    },
+    "l1_ball_excess_risk_bound": {"n_samples": 100, "n_features": 5, "radius": 2.0, "delta": 0.1},
     "l1_ball_rademacher_bound": {
         "n_samples": 100,
         "n_features": 5,
