@@ -1,13 +1,58 @@
 """Checks of the arguments of bounds."""
 
+import functools
 import math
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_array
 
-__all__ = ["as_result", "check_number", "checked_integers", "checked_numbers"]
+__all__ = [
+    "as_result",
+    "check_number",
+    "checked_integers",
+    "checked_numbers",
+    "checked_rows",
+    "in_floats",
+    "power_near_largest",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def in_floats(function: Callable[P, R]) -> Callable[P, R]:
+    """A function of numbers that computes without warnings, and never returns NaN.
+
+    Arguments that are valid but so large or so small that the value is not a floating-point number
+    raise a ValueError: a power that overflows in Python, a division by a number that underflowed,
+    or a NaN. A value that overflows to inf in NumPy is returned as such.
+    """
+
+    @functools.wraps(function)
+    def computed(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            with np.errstate(all="ignore"):
+                value = function(*args, **kwargs)
+            is_number = not _has_nan(value)
+        except ArithmeticError:
+            is_number = False
+        if not is_number:
+            raise ValueError(
+                f"The value of {function.__name__} is not a floating-point number for these "
+                "arguments, of which some are too large or too small."
+            )
+        return value
+
+    return computed
+
+
+def _has_nan(value: Any) -> bool:
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(np.isnan(part).any() for part in parts)
 
 
 def check_number(
@@ -21,8 +66,12 @@ def check_number(
 ) -> None:
     """Raise a ValueError unless the value is a finite number (an integer) from low to high."""
     number: Any = value if isinstance(value, Integral if integral else Real) else math.nan
+    try:
+        finite = math.isfinite(number)
+    except OverflowError:  # an integer that is larger than any float
+        finite = False
     above_low = low < number if open_low else low <= number
-    if not (above_low and number <= high and math.isfinite(number)):
+    if not (above_low and number <= high and finite):
         noun = "an integer" if integral else "a number"
         above = "above" if open_low else "of at least"
         below = "" if high == math.inf else f" and at most {high}"
@@ -68,3 +117,19 @@ def checked_integers(
     if not np.all(numbers == np.floor(numbers)):
         raise ValueError(f"{name} must be an integer or an array of integers, got {value!r}.")
     return numbers
+
+
+def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:
+    """A finite array of floats with two dimensions, or a sparse one; a ValueError otherwise."""
+    try:
+        return check_array(
+            rows, accept_sparse="csr" if sparse else False, dtype=np.float64, input_name=name
+        )
+    except (TypeError, OverflowError):
+        raise ValueError(f"{name} must be an array of numbers with two dimensions.") from None
+
+
+def power_near_largest(rows: Any) -> float:
+    """A power of 2 near the largest absolute value: sums of the quotients do not overflow."""
+    largest = float(abs(rows).max())
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0

@@ -18,15 +18,16 @@ def linear(X):
     return X @ np.array([1.8, 2.4])
 
 
-def excess_risk(fit, n, noise, replications, seed=0):
-    """Mean over fresh data sets of (prediction - f)^2 at 200 fresh points of the unit square."""
+def squared_errors(n, noise, predict, draws=2_000, seed=0):
+    """(prediction - f)^2 of each of many data sets at one point of the unit square.
+
+    `predict` gets the targets of a data set, the nearest row first, along the last axis.
+    """
     rng = np.random.default_rng(seed)
-    risks = []
-    for _ in range(replications):
-        X, X_test = rng.random((n, 2)), rng.random((200, 2))
-        y = linear(X) + noise * rng.standard_normal(n)
-        risks.append(np.mean((fit(X, y, X_test) - linear(X_test)) ** 2))
-    return np.mean(risks)
+    X, x = rng.random((draws, n, 2)), rng.random((draws, 1, 2))
+    y = linear(X) + noise * rng.standard_normal((draws, n))
+    order = np.argsort(((X - x) ** 2).sum(axis=2), axis=1)
+    return (predict(np.take_along_axis(y, order, axis=1)) - linear(x[:, 0])) ** 2
 
 
 @pytest.mark.parametrize("n", [2, 10, 100, 10_000])
@@ -58,14 +59,20 @@ def test_variance_of_predictions_over_fresh_noise():
 @pytest.mark.parametrize("sigma", [0.3, 5.0])
 @pytest.mark.parametrize("s", [5, 40, 200])
 def test_risk_bound_holds(s, sigma):
-    n = 400
-
-    def fit(X, y, X_test):
-        return BaggedNearestNeighborsRegressor(max_samples=s).fit(X, y).predict(X_test)
-
+    n, w = 400, weights(400, s)
+    errors = squared_errors(n, sigma, lambda y: y[:, : len(w)] @ w)
     constants = {"lipschitz": LIPSCHITZ, "diameter": DIAMETER}
     bound = bounds.bagged_neighbors_risk_bound(n, s, 2, noise_variance=sigma**2, **constants)
-    assert excess_risk(fit, n, sigma, 30) <= bound
+    assert errors.mean() + 3 * errors.std() / np.sqrt(len(errors)) <= bound
+
+
+def test_weights_on_sorted_rows_are_the_estimator():
+    rng = np.random.default_rng(0)
+    X, x = rng.random((50, 2)), rng.random((1, 2))
+    y = rng.standard_normal(50)
+    order = np.argsort(((X - x) ** 2).sum(axis=1))
+    model, w = BaggedNearestNeighborsRegressor(max_samples=10).fit(X, y), weights(50, 10)
+    assert model.predict(x)[0] == pytest.approx(y[order][: len(w)] @ w)
 
 
 def test_printed_risk_bound_without_the_noise_variance_fails():
@@ -102,24 +109,21 @@ def test_optimal_size_grows_at_the_rate():
 
 @pytest.mark.parametrize("m", [1, 6])
 def test_independent_data_sets_divide_the_variance_and_keep_the_bias(m):
-    n, k, sigma = 200, 4, 2.0
-
-    def one_of_m(rng, noise):
-        X = rng.random((n, 2))
-        y = linear(X) + noise * rng.standard_normal(n)
-        return KNeighborsRegressor(k).fit(X, y)
-
+    n, k, sigma, draws = 100, 4, 2.0, 1_500
     rng = np.random.default_rng(0)
-    X_test = rng.random((50, 2))
-    runs = np.array(
-        [np.mean([one_of_m(rng, sigma).predict(X_test) for _ in range(m)], 0) for _ in range(150)]
-    )
-    variance = runs.var(axis=0, ddof=1).mean()
+    X, x = rng.random((draws, m, n, 2)), np.array([0.3, 0.6])
+    y = linear(X) + sigma * rng.standard_normal((draws, m, n))
+    nearest = np.argpartition(((X - x) ** 2).sum(axis=3), k, axis=2)[:, :, :k]
+    runs = np.take_along_axis(y, nearest, axis=2).mean(axis=(1, 2))
+    one = KNeighborsRegressor(k).fit(X[0, 0], y[0, 0]).predict([x])[0]
+    assert one == pytest.approx(y[0, 0, nearest[0, 0]].mean())
     # The noise gives sigma^2 / (k m); the places of the rows add a little.
-    assert sigma**2 / (k * m) * 0.93 < variance < sigma**2 / (k * m) * 1.15
-    risk = np.mean((runs - linear(X_test)) ** 2)
+    variance = runs.var()
+    assert sigma**2 / (k * m) * 0.9 < variance < sigma**2 / (k * m) * 1.2
+    errors = (runs - linear(x)) ** 2
     constants = {"lipschitz": LIPSCHITZ, "diameter": DIAMETER, "noise_variance": sigma**2}
-    assert risk <= bounds.independent_neighbors_risk_bound(n, k, 2, m, **constants)
+    bound = bounds.independent_neighbors_risk_bound(n, k, 2, m, **constants)
+    assert errors.mean() + 3 * errors.std() / np.sqrt(draws) <= bound
 
 
 def test_best_number_of_neighbors_falls_with_the_number_of_data_sets():

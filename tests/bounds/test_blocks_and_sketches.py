@@ -40,27 +40,32 @@ def test_best_number_of_neighbors_by_search(n, d, lipschitz):
 
 def probabilities(X):
     """Of three classes, Lipschitz with constant 0.8 * sqrt(6) on the unit square."""
-    waves = 0.1 * np.sin(8 * X[:, 0])
-    return np.column_stack([1 / 3 + waves, 1 / 3 - 2 * waves, 1 / 3 + waves])
+    waves = 0.1 * np.sin(8 * X[..., 0])
+    return np.stack([1 / 3 + waves, 1 / 3 - 2 * waves, 1 / 3 + waves], axis=-1)
 
 
-def vote_error(n, m, k, replications=60, seed=0):
+def vote_error(n, m, k, data_sets=1_000, points=4, seed=0):
     """Mean excess error of the vote of k-NN majorities over m blocks of n / m rows."""
     rng = np.random.default_rng(seed)
     errors = []
-    for _ in range(replications):
-        X, x = rng.random((n, 2)), rng.random((100, 2))
-        y = (rng.random((n, 1)) > probabilities(X).cumsum(axis=1)[:, :2]).sum(axis=1)
-        distances = ((x[:, None] - X) ** 2).sum(axis=2).reshape(len(x), m, n // m)
-        nearest = np.argpartition(distances, k - 1, axis=2)[:, :, :k]
-        labels = y.reshape(m, n // m)[np.arange(m)[:, None], nearest]
+    for _ in range(data_sets // 100):
+        X, x = rng.random((100, n, 2), np.float32), rng.random((100, points, 2), np.float32)
+        shares = probabilities(X).cumsum(axis=2)[:, :, :2]
+        y = (rng.random((100, n, 1)) > shares).sum(axis=2)
+        squares = [
+            np.subtract.outer(x[i, :, c], X[i, :, c]) ** 2 for i in range(100) for c in (0, 1)
+        ]
+        distances = (np.array(squares[::2]) + np.array(squares[1::2])).reshape(100, points, m, -1)
+        nearest = np.argpartition(distances, k - 1, axis=3)[..., :k]
+        blocks = np.broadcast_to(y.reshape(100, 1, m, -1), distances.shape)
+        labels = np.take_along_axis(blocks, nearest, axis=3)
         # Random numbers break ties.
-        counts = (labels[..., None] == np.arange(3)).sum(axis=2)
-        votes = (counts + 0.1 * rng.random(counts.shape)).argmax(axis=2)
-        counts = (votes[..., None] == np.arange(3)).sum(axis=1)
-        chosen = (counts + 0.1 * rng.random(counts.shape)).argmax(axis=1)
+        counts = np.stack([(labels == c).sum(axis=3) for c in range(3)], axis=3)
+        votes = (counts + 0.1 * rng.random(counts.shape)).argmax(axis=3)
+        counts = np.stack([(votes == c).sum(axis=2) for c in range(3)], axis=2)
+        chosen = (counts + 0.1 * rng.random(counts.shape)).argmax(axis=2)
         p = probabilities(x)
-        errors.append(np.mean(p.max(axis=1) - p[np.arange(len(x)), chosen]))
+        errors.append(p.max(axis=2) - np.take_along_axis(p, chosen[:, :, None], axis=2)[:, :, 0])
     return np.mean(errors)
 
 

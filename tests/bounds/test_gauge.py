@@ -112,7 +112,7 @@ def test_gauge_in_any_units(scale):
         ([[1.0], [np.nan]], [1.0, 2.0], "dictionary must be finite"),
         ([[1.0], [2.0]], [1.0, np.inf], "target must be finite"),
         ([[1.0], [2.0]], [1.0, 2.0, 3.0], "target has 3 entries"),
-        ([[1.0], [2.0]], ["a", "b"], "target must be an array of numbers"),
+        ([[1.0], [2.0]], ["a", "b"], "target must be a number or an array"),
         ([[1.0, 1e-20], [2.0, 0.0]], [1.0, 2.0], "sizes of the atoms differ"),
         ([[1e-300], [1e-300]], [1e200, 1e200], "coefficients overflow"),
     ],

@@ -31,3 +31,8 @@ def test_a_constant_wrong_by_five_percent_is_noticed(name, test, monkeypatch):
     with pytest.raises(AssertionError):
         test()
     assert calls
+
+
+def test_every_function_that_returns_numbers_is_mutated():
+    others = {"gauge", "is_classification_calibrated"}  # a Bunch and a bool
+    assert {name for name, _ in EQUALITIES} == set(bounds.__all__) - others

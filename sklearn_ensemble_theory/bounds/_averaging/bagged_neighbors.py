@@ -1,12 +1,17 @@
 """Bounds on averages and votes of nearest neighbours and of classifiers."""
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 from sklearn_ensemble_theory.bounds._averaging.subsampled_rows import (
     bagged_neighbors_variance_bound,
 )
@@ -20,6 +25,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def bagged_neighbors_risk_bound(
     n_samples: int,
     max_samples: int,
@@ -90,6 +96,7 @@ def bagged_neighbors_risk_bound(
     return float(4 * (lipschitz * diameter) ** 2 * max_samples ** (-2 / n_features) + variance)
 
 
+@in_floats
 def bagged_neighbors_optimal_max_samples(
     n_samples: int,
     n_features: int,
@@ -168,6 +175,7 @@ def bagged_neighbors_optimal_max_samples(
     return low
 
 
+@in_floats
 def independent_neighbors_risk_bound(
     n_samples: int,
     n_neighbors: int,
@@ -282,11 +290,7 @@ def voting_error_bound(error: ArrayLike) -> float | np.ndarray:
     >>> voting_error_bound(0.1)
     0.2
     """
-    values = np.asarray(error, dtype=float)
-    if not ((values >= 0) & (values <= 1)).all():
-        raise ValueError(f"error must be in [0, 1], got {error!r}.")
-    bound = np.minimum(1.0, 2 * values)
-    return bound if bound.ndim else float(bound)
+    return as_result(np.minimum(1.0, 2 * checked_numbers("error", error, 0, 1)))
 
 
 def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
@@ -333,8 +337,7 @@ def bagging_pac_n_estimators(n_samples: int, delta: float = 0.05) -> int:
     >>> bagging_pac_n_estimators(1000), bagging_pac_n_estimators(1000, delta=1e-6)
     (191, 386)
     """
-    if not isinstance(n_samples, Integral) or n_samples < 1:
-        raise ValueError(f"n_samples must be an integer of at least 1, got {n_samples!r}.")
+    check_number("n_samples", n_samples, 1, integral=True)
     if not isinstance(delta, Real) or not 0 < delta < 1:
         raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
     # The logarithm of a quotient as a difference: 2 n / delta may overflow.

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory.bounds._arguments import (
     check_number,
     checked_integers,
     checked_numbers,
+    in_floats,
 )
 from sklearn_ensemble_theory.bounds._averaging.bagged_neighbors import (
     independent_neighbors_risk_bound,
@@ -127,6 +128,7 @@ def divide_and_conquer_n_blocks(n_samples: int, n_features: int) -> int:
     return max(1, math.floor(n_samples ** (2 / (n_features + 2)) * (1 + 1e-12)))
 
 
+@in_floats
 def independent_neighbors_optimal_n_neighbors(
     n_samples: int,
     n_features: int,
@@ -211,6 +213,7 @@ def independent_neighbors_optimal_n_neighbors(
     return min((low, min(n, low + 1)), key=bound)
 
 
+@in_floats
 def independent_neighbors_vote_bound(
     n_samples: int,
     n_neighbors: int,
@@ -289,6 +292,7 @@ def independent_neighbors_vote_bound(
     return math.sqrt(2 * squared)
 
 
+@in_floats
 def neighbors_vote_n_blocks(
     n_samples: int,
     n_features: int,

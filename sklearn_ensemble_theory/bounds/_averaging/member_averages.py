@@ -11,6 +11,7 @@ from sklearn_ensemble_theory.bounds._arguments import (
     check_number,
     checked_integers,
     checked_numbers,
+    in_floats,
 )
 
 __all__ = [
@@ -140,6 +141,7 @@ def correlated_average_n_estimators(
     return max(1, math.ceil(needed * (1 - 1e-12)))
 
 
+@in_floats
 def averaged_ridge_risk(
     eigenvalues: ArrayLike,
     coefficients: ArrayLike,
@@ -218,12 +220,12 @@ def averaged_ridge_risk(
     n = checked_integers("n_samples", n_samples, 1)
     m = checked_integers("n_estimators", n_estimators, 1)
     variance = checked_numbers("noise_variance", noise_variance, 0)
-    with np.errstate(over="ignore"):  # to inf
-        kept = mu / (mu + lam[..., None])
-        bias = np.sum(((1 - kept) * b) ** 2, axis=-1)
-        return as_result(bias + variance / n / m * np.sum(kept**2, axis=-1))
+    kept = mu / (mu + lam[..., None])
+    bias = np.sum(((1 - kept) * b) ** 2, axis=-1)
+    return as_result(bias + variance / n / m * np.sum(kept**2, axis=-1))
 
 
+@in_floats
 def averaged_ridge_risk_bound(
     n_samples: ArrayLike,
     penalty: ArrayLike,
@@ -306,12 +308,12 @@ def averaged_ridge_risk_bound(
     variance, bias = _power_terms(
         eigenvalue_decay, source_exponent, eigenvalue_scale, source_norm, noise_variance
     )
-    with np.errstate(over="ignore"):  # to inf
-        # A finite power, so that it is 0 for a variance of 0.
-        power = np.minimum(lam ** (-1 / eigenvalue_decay), np.finfo(np.float64).max)
-        return as_result(variance * power / n / m + bias * lam**source_exponent)
+    # A finite power, so that it is 0 for a variance of 0.
+    power = np.minimum(lam ** (-1 / eigenvalue_decay), np.finfo(np.float64).max)
+    return as_result(variance * power / n / m + bias * lam**source_exponent)
 
 
+@in_floats
 def averaged_ridge_optimal_penalty(
     n_samples: ArrayLike,
     n_estimators: ArrayLike = 1,
@@ -381,9 +383,8 @@ def averaged_ridge_optimal_penalty(
     variance, bias = _power_terms(
         eigenvalue_decay, source_exponent, eigenvalue_scale, source_norm, noise_variance
     )
-    with np.errstate(over="ignore"):  # to inf
-        ratio = variance / (eigenvalue_decay * source_exponent * bias) / n / m
-        return as_result(ratio ** (1 / (source_exponent + 1 / eigenvalue_decay)))
+    ratio = variance / (eigenvalue_decay * source_exponent * bias) / n / m
+    return as_result(ratio ** (1 / (source_exponent + 1 / eigenvalue_decay)))
 
 
 def _power_terms(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlog1py
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.bounds._arguments import (
@@ -18,6 +18,9 @@ from sklearn_ensemble_theory.bounds._arguments import (
     check_number,
     checked_integers,
     checked_numbers,
+    checked_rows,
+    in_floats,
+    power_near_largest,
 )
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def johnson_lindenstrauss_dimension(n_samples: int, eps: float = 0.1, delta: float = 0.05) -> int:
     """Dimension in which a Gaussian projection keeps all distances between n points.
 
@@ -145,6 +149,7 @@ def johnson_lindenstrauss_tail_bound(
     return as_result(np.exp(np.minimum(0.0, log_bound)))
 
 
+@in_floats
 def johnson_lindenstrauss_distortion(X: MatrixLike, projected: MatrixLike) -> float:
     """Largest relative error of the squared distances between projected points.
 
@@ -194,9 +199,12 @@ def johnson_lindenstrauss_distortion(X: MatrixLike, projected: MatrixLike) -> fl
     >>> round(johnson_lindenstrauss_distortion(X, X @ S / np.sqrt(500)), 2)
     0.21
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
-    Z = check_array(projected, accept_sparse="csr", dtype=np.float64, input_name="projected")
+    X, Z = checked_rows("X", X, sparse=True), checked_rows("projected", projected, sparse=True)
     check_consistent_length(X, Z)
+    # Powers of 2, so that squares neither overflow nor vanish.
+    size_of_X, size_of_Z = power_near_largest(X), power_near_largest(Z)
+    X, Z = X / size_of_X, Z / size_of_Z
+    scale = np.square(np.float64(size_of_Z) / size_of_X)
     largest = 0.0
     rows_of_X, rows_of_Z = _distances_to_later_rows(X), _distances_to_later_rows(Z)
     for rows in gen_batches(X.shape[0], max(1, (1 << 22) // X.shape[0])):
@@ -205,7 +213,9 @@ def johnson_lindenstrauss_distortion(X: MatrixLike, projected: MatrixLike) -> fl
         if (after[~apart] > 0).any():
             return math.inf
         if apart.any():
-            largest = max(largest, float(np.abs(after[apart] / before[apart] - 1).max()))
+            after, before = after[apart], before[apart]
+            ratios = np.multiply(scale, after / before, out=np.zeros_like(after), where=after > 0)
+            largest = max(largest, float(np.abs(ratios - 1).max()))
     return largest
 
 

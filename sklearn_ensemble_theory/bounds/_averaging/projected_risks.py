@@ -1,6 +1,6 @@
 """Bounds on the risk of averaged least squares on random projections."""
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, in_floats
 
 __all__ = [
     "coordinate_projection_bound",
@@ -9,6 +9,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def gaussian_projection_bound(
     n_samples: float,
     n_components: int,
@@ -78,6 +79,7 @@ def gaussian_projection_bound(
     return float(noise + 2 * trace * squared_norm / (n_samples * (n_components + 1)))
 
 
+@in_floats
 def coordinate_projection_bound(
     n_samples: float,
     n_components: int,
@@ -140,6 +142,7 @@ def coordinate_projection_bound(
     return float(noise + size * squared_norm / (n_samples * n_components))
 
 
+@in_floats
 def random_features_bound(
     n_samples: float,
     n_components: int,

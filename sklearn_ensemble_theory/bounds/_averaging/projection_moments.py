@@ -9,6 +9,7 @@ from sklearn_ensemble_theory.bounds._arguments import (
     check_number,
     checked_integers,
     checked_numbers,
+    in_floats,
 )
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def gaussian_projection_moments(
     gram: ArrayLike, n_components: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -76,6 +78,7 @@ def gaussian_projection_moments(
     return s * eye, s * (s + 1) * G + s * np.trace(G) * eye
 
 
+@in_floats
 def coordinate_projection_moments(
     gram: ArrayLike, n_components: int
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -133,6 +136,7 @@ def coordinate_projection_moments(
     return s / d * np.eye(d), s * (s - 1) / d**2 * G + s / d * np.diag(np.diag(G))
 
 
+@in_floats
 def random_features_moment_bound(
     kernel: ArrayLike, n_components: int, squared_radius: float
 ) -> np.ndarray:
@@ -189,6 +193,7 @@ def random_features_moment_bound(
     return np.asarray(s * (s - 1) * K @ K + len(K) * s * squared_radius * K)
 
 
+@in_floats
 def projection_bias_bound(
     gram: ArrayLike,
     coefficients: ArrayLike,
@@ -272,6 +277,7 @@ def projection_bias_bound(
     return max(0.0, float(theta @ mean - explained)) / n_samples
 
 
+@in_floats
 def averaged_projection_risk(
     projection: ArrayLike,
     mean: ArrayLike,

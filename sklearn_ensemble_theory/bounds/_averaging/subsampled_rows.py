@@ -11,6 +11,7 @@ from sklearn_ensemble_theory.bounds._arguments import (
     check_number,
     checked_integers,
     checked_numbers,
+    in_floats,
 )
 
 __all__ = [
@@ -212,6 +213,7 @@ def _sum_with_replacement(n: int, s: int) -> float:
     return float(weights @ weights)
 
 
+@in_floats
 def bagged_neighbors_variance_bound(
     n_samples: int,
     max_samples: int | float,

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory._weights import normalised_weights
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 from sklearn_ensemble_theory.bounds._complexity.weighted_votes import (
     weighted_voting_generalization_bound,
 )
@@ -149,10 +155,12 @@ def adaboost_weights(weight: ArrayLike, is_wrong: ArrayLike) -> np.ndarray:
         raise ValueError(
             "weight and is_wrong must be one-dimensional, of one length, the latter bool."
         )
-    missed, hit = weight[wrong].sum(), weight[~wrong].sum()
-    if not (missed > 0 and hit > 0):
+    if not (weight[wrong].any() and weight[~wrong].any()):
         raise ValueError("weight must be positive on some rows with and some without is_wrong.")
-    return weight / (2.0 * np.where(wrong, missed, hit))
+    halves = np.empty_like(weight)
+    for rows in (wrong, ~wrong):
+        halves[rows] = 0.5 * normalised_weights(weight[rows], len(weight))
+    return halves
 
 
 def adaboost_exponential_risk(edges: ArrayLike) -> Any:
@@ -243,6 +251,7 @@ def adaboost_training_error_bound(edges: ArrayLike) -> Any:
     return as_result(np.exp(-2.0 * (np.cumsum(squares, axis=-1) if squares.ndim else squares)))
 
 
+@in_floats
 def adaboost_n_rounds(n_samples: int, gamma: float) -> int:
     """The number of rounds after which AdaBoost makes no error on the training rows.
 

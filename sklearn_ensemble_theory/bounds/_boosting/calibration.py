@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._weights import normalised_weights
+from sklearn_ensemble_theory.bounds._arguments import checked_numbers
 
 __all__ = ["is_classification_calibrated", "surrogate_risk"]
 
@@ -117,7 +118,8 @@ def surrogate_risk(
     Raises
     ------
     ValueError
-        If the name of the loss is unknown, if targets are not -1 or +1, or if the lengths differ.
+        If the name of the loss is unknown, if targets are not -1 or +1, if scores are not finite
+        or weights negative, or if the lengths differ.
 
     References
     ----------
@@ -129,15 +131,15 @@ def surrogate_risk(
     >>> surrogate_risk("hinge", [-1, 1], [-2.0, 0.5])  # (0 + 0.5) / 2
     0.25
     """
-    y, u = np.asarray(y, dtype=np.float64), np.asarray(scores, dtype=np.float64)
+    y, u = checked_numbers("y", y), checked_numbers("scores", scores)
     if y.ndim != 1 or y.shape != u.shape:
         raise ValueError(f"y and scores must be of one length, got {y.shape} and {u.shape}.")
     if not np.all(np.abs(y) == 1):
         raise ValueError("y must be -1 or +1.")
     if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight, dtype=np.float64)
-        if sample_weight.shape != y.shape or not np.all(sample_weight >= 0):
-            raise ValueError("sample_weight must have the length of y and must not be negative.")
+        sample_weight = checked_numbers("sample_weight", sample_weight, 0)
+        if sample_weight.shape != y.shape:
+            raise ValueError("sample_weight must have the length of y.")
     weight = normalised_weights(sample_weight, len(y))
     return float(weight @ _evaluated(_as_function(phi), y * u))
 

@@ -5,7 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 
 __all__ = [
     "frank_wolfe_bound",
@@ -15,6 +20,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def gradient_descent_bound(t: ArrayLike, smoothness: ArrayLike, distance: ArrayLike) -> Any:
     """Bound on F(u_t) - min F after t steps of gradient descent of length 1/L.
 
@@ -62,6 +68,7 @@ def gradient_descent_bound(t: ArrayLike, smoothness: ArrayLike, distance: ArrayL
     return over_rounds(0.5 * smoothness * distance**2, t)
 
 
+@in_floats
 def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
     """Bound on F(u_t) - min F over the ball of radius D after t rounds of Frank-Wolfe.
 
@@ -105,6 +112,7 @@ def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
     return as_result(8.0 * curvature * radius**2 / (t + 2.0))
 
 
+@in_floats
 def frank_wolfe_risk_bound(
     t: ArrayLike,
     n_samples: int,
@@ -171,6 +179,7 @@ def frank_wolfe_risk_bound(
     return as_result(estimation + 8.0 * smoothness * radius**2 / (t + 2.0))
 
 
+@in_floats
 def frank_wolfe_n_rounds(
     n_samples: int,
     radius: float,

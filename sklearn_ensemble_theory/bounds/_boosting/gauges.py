@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from sklearn.utils import Bunch
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers, in_floats
 
 __all__ = ["gauge", "polar_gauge"]
 
@@ -76,8 +76,8 @@ def gauge(dictionary: ArrayLike, target: ArrayLike, *, tol: float = 1e-9) -> Bun
     >>> from sklearn_ensemble_theory.bounds import gauge, polar_gauge
     >>> atoms = [[1.0, 0.0, 0.8], [0.0, 1.0, 0.8]]
     >>> found = gauge(atoms, [1.0, 1.0])
-    >>> round(found.value, 6), (found.coefficients.round(6) + 0.0).tolist()
-    (1.25, [0.0, 0.0, 1.25])
+    >>> round(found.value, 6), found.coefficients.round(6) + 0.0
+    (1.25, array([0.  , 0.  , 1.25]))
     >>> bool(polar_gauge(atoms, found.certificate) <= 1 + 1e-9)
     True
     >>> round(float(found.certificate @ [1.0, 1.0]), 6)
@@ -131,6 +131,7 @@ def gauge(dictionary: ArrayLike, target: ArrayLike, *, tol: float = 1e-9) -> Bun
     )
 
 
+@in_floats
 def polar_gauge(dictionary: ArrayLike, direction: ArrayLike) -> float:
     """Polar of the gauge: the largest absolute inner product with an atom.
 
@@ -182,17 +183,12 @@ def _checked_atoms(
     """Both as arrays of floats; a ValueError unless they fit together and are finite."""
     arrays: dict[str, Any] = {}
     for key, value, ndim in (("dictionary", dictionary, 2), (name, vector, 1)):
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(f"{key} must be an array of numbers.") from None
+        array = checked_numbers(key, value)
         if array.ndim != ndim or array.size == 0:
             raise ValueError(
                 f"{key} must be a non-empty array with {ndim} dimension(s), got shape "
                 f"{array.shape}."
             )
-        if not np.isfinite(array).all():
-            raise ValueError(f"{key} must be finite.")
         arrays[key] = array
     atoms, array = arrays["dictionary"], arrays[name]
     if len(atoms) != len(array):

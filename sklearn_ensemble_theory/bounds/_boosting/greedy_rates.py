@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 from sklearn_ensemble_theory.bounds._boosting.constrained_rates import over_rounds
 
 __all__ = [
@@ -22,6 +27,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: float) -> Any:
     """Bound on F(u_t) - F(v) after t rounds of greedy boosting [Bach, eq. (10.9)].
 
@@ -68,6 +74,7 @@ def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: 
     return over_rounds(2 * curvature * gauge**2 * max(excess, 0.0) ** 4, t) ** 0.2
 
 
+@in_floats
 def greedy_boosting_gauge_bound(
     t: ArrayLike, curvature: float, risk_fall: ArrayLike, start: float = 0.0
 ) -> Any:
@@ -115,6 +122,7 @@ def greedy_boosting_gauge_bound(
     return as_result(start + np.sqrt(2 * t * fall / curvature))
 
 
+@in_floats
 def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> Any:
     """Bound on F(u_t) - min F after t rounds of greedy boosting, for a quadratic F.
 
@@ -155,6 +163,7 @@ def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> An
     return over_rounds(0.5 * curvature * gauge**2, np.cbrt(t))
 
 
+@in_floats
 def greedy_boosting_risk_bound(
     t: ArrayLike,
     n_samples: int,
@@ -214,6 +223,7 @@ def greedy_boosting_risk_bound(
     return as_result(estimation / np.sqrt(n_samples) + optimisation)
 
 
+@in_floats
 def greedy_boosting_best_n_rounds(
     n_samples: int,
     gauge: float,

@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 from sklearn_ensemble_theory.bounds._complexity.vote_complexity import voting_generalization_bound
 
 __all__ = ["interval_stump_edge_bound", "interval_stump_error"]
 
 
+@in_floats
 def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> Any:
     """The least error of a decision stump whose labels are those of an interval.
 
@@ -61,10 +67,10 @@ def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -
         checked_numbers("middle", middle, 0.0),
         checked_numbers("right", right, 0.0),
     )
-    total = np.sum(parts, axis=0)
-    if not np.all(total > 0):
+    largest = np.max(parts, axis=0)
+    if not np.all(largest > 0):
         raise ValueError("left, middle and right must not all be 0.")
-    return as_result(np.min(parts, axis=0) / total)
+    return as_result(np.min(parts, axis=0) / largest / np.sum(parts / largest, axis=0))
 
 
 def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:

@@ -2,7 +2,7 @@
 
 import math
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, in_floats
 
 __all__ = [
     "agnostic_boosting_error_bound",
@@ -13,6 +13,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def smooth_boosting_n_rounds(kappa: float, gamma: float) -> float:
     """Bound on the number of rounds of SmoothBoost until the training error is below kappa.
 
@@ -55,11 +56,11 @@ def smooth_boosting_n_rounds(kappa: float, gamma: float) -> float:
     559
     """
     _check_inside("kappa", kappa, 0.0, 1.0)
-    if not 0 < gamma <= 0.5:
-        raise ValueError(f"gamma must be in (0, 1/2], got {gamma!r}.")
+    check_number("gamma", gamma, 0, 0.5, open_low=True)
     return 2.0 / (kappa * gamma**2 * math.sqrt(1.0 - gamma))
 
 
+@in_floats
 def agnostic_boosting_error_bound(
     n_rounds: int,
     optimum: float = 0.0,
@@ -122,12 +123,13 @@ def agnostic_boosting_error_bound(
     check_number("n_rounds", n_rounds, 1, integral=True)
     check_number("optimum", optimum, 0, 1)
     check_number("slack", slack, 0)
-    _check_inside("gamma", gamma, 0.0, 1.0, closed=True)
+    check_number("gamma", gamma, 0, 1, open_low=True)
     _check_inside("learning_rate", learning_rate, 0.0, 2.0)
     c = 1.0 / math.sqrt(learning_rate * (1 - learning_rate / 2) * n_rounds)
     return optimum + 0.5 * (c + (c + slack) / gamma)
 
 
+@in_floats
 def massart_confidence_threshold(noise_rate: float, alpha: float) -> float:
     """The score from which on Massart boosting leaves out a row.
 
@@ -163,7 +165,8 @@ def massart_confidence_threshold(noise_rate: float, alpha: float) -> float:
     0.981
     """
     _check_inside("noise_rate", noise_rate, 0.0, 0.5)
-    if not 0 <= alpha < 0.5 - noise_rate:
+    check_number("alpha", alpha, 0)
+    if not alpha < 0.5 - noise_rate:
         raise ValueError(
             f"alpha must be in [0, 1/2 - noise_rate), got {alpha!r} with noise_rate={noise_rate!r}."
         )
@@ -171,6 +174,7 @@ def massart_confidence_threshold(noise_rate: float, alpha: float) -> float:
     return math.log1p(-noise_rate) - math.log(noise_rate) - margin
 
 
+@in_floats
 def massart_boosting_error_bound(
     noise_rate: float, alpha: float, kappa: float = 0.0, tol: float = 0.0
 ) -> float:
@@ -228,6 +232,7 @@ def massart_boosting_error_bound(
     return 1.0 / (1.0 + math.exp(s)) + kappa + tol / (1.0 + math.exp(-s))
 
 
+@in_floats
 def massart_boosting_n_rounds(
     noise_rate: float, alpha: float, gamma: float, kappa: float, tol: float
 ) -> float:
@@ -269,15 +274,14 @@ def massart_boosting_n_rounds(
     20000
     """
     s = massart_confidence_threshold(noise_rate, alpha)
-    _check_inside("gamma", gamma, 0.0, 0.5, closed=True)
+    check_number("gamma", gamma, 0, 0.5, open_low=True)
     _check_inside("kappa", kappa, 0.0, 1.0)
-    if not tol > 0:
-        raise ValueError(f"tol must be positive, got {tol!r}.")
+    check_number("tol", tol, 0, open_low=True)
     c = min(2 * gamma * kappa, tol)
     return 2.0 / (c * min(c, s / 8))
 
 
-def _check_inside(name: str, value: float, low: float, high: float, closed: bool = False) -> None:
-    if not (low < value < high or (closed and value == high)):
-        end = "]" if closed else ")"
-        raise ValueError(f"{name} must be in ({low:g}, {high:g}{end}, got {value!r}.")
+def _check_inside(name: str, value: float, low: float, high: float) -> None:
+    check_number(name, value, low, high, open_low=True)
+    if value == high:
+        raise ValueError(f"{name} must be in ({low:g}, {high:g}), got {value!r}.")

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 
 __all__ = [
     "matching_pursuit_bound",
@@ -22,6 +27,7 @@ __all__ = [
 MAX_SIGN_VECTORS = 12
 
 
+@in_floats
 def matching_pursuit_bound(
     t: ArrayLike, gauge: float, learning_rate: float = 1.0, weakness: float = 1.0
 ) -> Any:
@@ -81,6 +87,7 @@ def matching_pursuit_bound(
     return as_result(gauge**2 * (1 + nu * (2 - nu) * theta**2 * t) ** (-q / (2 + q)))
 
 
+@in_floats
 def orthogonal_matching_pursuit_bound(t: ArrayLike, gauge: float) -> Any:
     """Bound on the mean squared residual after t rounds of orthogonal matching pursuit.
 

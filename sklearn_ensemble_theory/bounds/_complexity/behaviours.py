@@ -4,9 +4,8 @@ import itertools
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_rows
 
 __all__ = ["n_behaviours", "shattering_coefficient", "vc_dimension"]
 
@@ -165,11 +164,6 @@ def vc_dimension(behaviours: ArrayLike) -> int:
             break
         shattered, size = larger, size + 1
     return size
-
-
-def checked_rows(name: str, rows: ArrayLike) -> np.ndarray:
-    """A finite array of floats with two dimensions."""
-    return np.asarray(check_array(rows, dtype=np.float64, input_name=name))
 
 
 def distinct(rows: np.ndarray) -> np.ndarray:

@@ -2,11 +2,12 @@
 
 import math
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, in_floats
 
 __all__ = ["finite_class_bound", "histogram_class_bound"]
 
 
+@in_floats
 def finite_class_bound(
     n_samples: float, log_n_hypotheses: float, delta: float = 0.05, *, loss_bound: float = 1.0
 ) -> float:
@@ -70,6 +71,7 @@ def finite_class_bound(
     return loss_bound * math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
 
 
+@in_floats
 def histogram_class_bound(
     n_samples: float,
     n_intervals: int,
@@ -132,5 +134,5 @@ def histogram_class_bound(
     check_number("n_intervals", n_intervals, 1, integral=True)
     check_number("n_features", n_features, 1, integral=True)
     check_number("n_classes", n_classes, 2, integral=True)
-    n_cells = math.prod([n_intervals] * n_features)
+    n_cells = float(n_intervals) ** n_features
     return finite_class_bound(n_samples, n_cells * math.log(n_classes), delta)

@@ -77,6 +77,8 @@ def sauer_shelah_bound(
         return log_binomial_sum(n_samples, vc_dimension)
     if polynomial:
         return _as_float((n_samples + 1) ** vc_dimension)
+    if log_binomial_sum(n_samples, vc_dimension) > 710.0:
+        return math.inf
     term = total = 1
     for i in range(min(n_samples, vc_dimension)):
         term = term * (n_samples - i) // (i + 1)

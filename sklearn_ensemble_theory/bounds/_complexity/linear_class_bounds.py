@@ -7,7 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 from sklearn_ensemble_theory.bounds._complexity.rademacher_bounds import (
     rademacher_excess_risk_bound,
 )
@@ -70,6 +75,7 @@ def l2_ball_rademacher_bound(
         return as_result(radius * checked_numbers("feature_bound", feature_bound, 0) / np.sqrt(n))
 
 
+@in_floats
 def l1_ball_rademacher_bound(
     n_samples: ArrayLike,
     n_features: ArrayLike,
@@ -129,8 +135,7 @@ def l1_ball_rademacher_bound(
     p = checked_numbers("n_features", n_features, 1)
     radius = checked_numbers("radius", radius, 0)
     C = checked_numbers("feature_bound", feature_bound, 0)
-    with np.errstate(over="ignore"):
-        return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
+    return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
 
 
 def l2_ball_excess_risk_bound(
@@ -281,6 +286,7 @@ def l1_ball_excess_risk_bound(
     return _excess_risk_bound(complexity, n_samples, radius * feature_bound, delta, loss)
 
 
+@in_floats
 def distance_features_rademacher_bound(
     n_samples: ArrayLike,
     diameter: ArrayLike,
@@ -369,11 +375,9 @@ def distance_features_rademacher_bound(
     log_number = checked_numbers("log_covering_number", log_covering_number, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
     if value_bound is None:
-        with np.errstate(over="ignore"):
-            return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
+        return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
     B = checked_numbers("value_bound", value_bound, 0)
-    with np.errstate(over="ignore"):
-        return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
+    return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
 
 
 def _check_ball(n_samples: float, radius: float, feature_bound: float) -> None:

@@ -1,6 +1,5 @@
 """Empirical Rademacher complexities, exactly or by simulation [Shah, §2.4, §3.5 and §3.6]."""
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._typing import RandomStateLike
-from sklearn_ensemble_theory.bounds._arguments import check_number
-from sklearn_ensemble_theory.bounds._complexity.behaviours import checked_rows
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_rows, power_near_largest
 
 __all__ = [
     "empirical_rademacher_complexity",
@@ -92,7 +90,7 @@ def empirical_rademacher_complexity(
     0.5
     """
     rows = checked_rows("behaviours", behaviours)
-    n, scale = rows.shape[1], _power_near_largest(rows)
+    n, scale = rows.shape[1], power_near_largest(rows)
 
     def supremum(signs: np.ndarray) -> np.ndarray:
         return np.asarray((signs @ (rows / scale).T).max(axis=1) / n * scale)
@@ -333,7 +331,7 @@ def _ball_complexity(
 ) -> Any:
     X = checked_rows("X", X)
     check_number("radius", radius, 0)
-    (n, p), scale = X.shape, _power_near_largest(X)
+    (n, p), scale = X.shape, power_near_largest(X)
 
     def supremum(signs: np.ndarray) -> np.ndarray:
         norms = np.linalg.norm(signs @ (X / scale), dual_norm, axis=1)
@@ -341,12 +339,6 @@ def _ball_complexity(
             return np.asarray(norms / n * scale * radius)
 
     return _expected_supremum(supremum, n, p, n_draws, random_state, return_std)
-
-
-def _power_near_largest(rows: np.ndarray) -> float:
-    """A power of 2 near the largest absolute value: sums of the quotients do not overflow."""
-    largest = float(np.abs(rows).max())
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
 
 
 def _expected_supremum(
@@ -377,7 +369,7 @@ def _expected_supremum(
     found = np.concatenate(values)
     if np.isinf(found).any():
         return (np.inf, np.inf) if return_std else np.inf
-    scale = _power_near_largest(found)
+    scale = power_near_largest(found)
     # Rounding, or the draws, may leave a mean below 0.
     mean = max(0.0, float((found / scale).mean() * scale))
     std = 0.0 if exact else float((found / scale).std(ddof=1) * scale / np.sqrt(n_rows))

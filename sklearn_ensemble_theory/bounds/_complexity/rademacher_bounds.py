@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import as_result, checked_numbers, in_floats
 
 __all__ = [
     "finite_behaviours_rademacher_bound",
@@ -130,6 +130,7 @@ def uniform_deviation_bound(
         )
 
 
+@in_floats
 def rademacher_excess_risk_bound(
     complexity: ArrayLike,
     n_samples: ArrayLike,
@@ -196,10 +197,10 @@ def rademacher_excess_risk_bound(
     delta = checked_numbers("delta", delta, 0, 1, open_low=True)
     M = checked_numbers("loss_bound", loss_bound, 0)
     L = checked_numbers("lipschitz", lipschitz, 0)
-    with np.errstate(over="ignore"):
-        return as_result(2 * L * complexity + M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
+    return as_result(2 * L * complexity + M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
 
 
+@in_floats
 def finite_behaviours_rademacher_bound(
     n_samples: ArrayLike, log_n_behaviours: ArrayLike, value_bound: ArrayLike = 1.0
 ) -> float | np.ndarray:
@@ -253,8 +254,7 @@ def finite_behaviours_rademacher_bound(
     n = checked_numbers("n_samples", n_samples, 1)
     log_n_behaviours = checked_numbers("log_n_behaviours", log_n_behaviours, 0)
     B = checked_numbers("value_bound", value_bound, 0)
-    with np.errstate(over="ignore"):
-        return as_result(B * np.sqrt(2 * log_n_behaviours / n))
+    return as_result(B * np.sqrt(2 * log_n_behaviours / n))
 
 
 def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) -> float | np.ndarray:

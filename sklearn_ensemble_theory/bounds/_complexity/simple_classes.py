@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 
-from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers
-from sklearn_ensemble_theory.bounds._complexity.behaviours import checked_rows, distinct
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers, checked_rows
+from sklearn_ensemble_theory.bounds._complexity.behaviours import distinct
 
 __all__ = [
     "halfspace_behaviours",

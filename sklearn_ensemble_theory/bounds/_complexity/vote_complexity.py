@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, logsumexp
+from scipy.special import betaln, logsumexp
 
-from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers, in_floats
 
 __all__ = [
     "cross_validation_oracle_bound",
@@ -161,10 +161,13 @@ def log_binomial_sum(n: int, d: int) -> float:
     """The logarithm of Phi_d(n) = sum_{i <= d} (n choose i)."""
     if d >= n:
         return n * math.log(2)
-    i = np.arange(d + 1)
-    return float(logsumexp(gammaln(n + 1) - gammaln(i + 1) - gammaln(n - i + 1)))
+    # Terms that are further from the largest one are less than 1e-40 of it.
+    near = 7 * math.isqrt(n) + 1
+    i = np.arange(max(0, min(d, n // 2) - near), min(d, n // 2 + near) + 1.0)
+    return float(logsumexp(-betaln(n - i + 1, i + 1))) - math.log(n + 1)
 
 
+@in_floats
 def cross_validation_oracle_bound(
     n_candidates: int, fold_sizes: ArrayLike, delta: float = 0.05, loss_bound: float = 1.0
 ) -> float:
@@ -227,9 +230,9 @@ def cross_validation_oracle_bound(
     check_number("n_candidates", n_candidates, 1, integral=True)
     check_number("delta", delta, 0, 1, open_low=True)
     check_number("loss_bound", loss_bound, 0)
-    sizes = np.atleast_1d(np.asarray(fold_sizes, dtype=float))
-    if sizes.ndim > 1 or not sizes.size or not (sizes >= 1).all() or not np.isfinite(sizes).all():
-        raise ValueError(f"fold_sizes must be at least 1, and at least one, got {fold_sizes!r}.")
+    sizes = np.atleast_1d(checked_numbers("fold_sizes", fold_sizes, 1))
+    if sizes.ndim > 1 or not sizes.size:
+        raise ValueError(f"fold_sizes must be at least one number, got {fold_sizes!r}.")
     if n_candidates == 1:
         return 0.0
     n_events = n_candidates if len(sizes) == 1 else 2 * n_candidates * len(sizes)

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
+from scipy.special import betaln
 
+from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers
 from sklearn_ensemble_theory.bounds._complexity.vote_complexity import _log_growth
 
@@ -154,8 +155,8 @@ def stump_generalization_bound(
     m = n_features * (N - 1) + 1
     log_growth = math.log(2 * m)
     if T > 1:
-        multisets = float(gammaln(m + T) - gammaln(T + 1) - gammaln(m))
-        log_growth = multisets + _log_growth([T], N)
+        log_multisets = -math.log(m + T) - float(betaln(float(T + 1), float(m)))
+        log_growth = log_multisets + _log_growth([T], N)
     return _deviation(n_samples, log_growth, delta)
 
 
@@ -224,14 +225,14 @@ def held_out_voting_error_bound(
     0.5
     """
     shares = checked_numbers("true_shares", true_shares, 0, 1)
-    weight = np.ones(shares.shape) if sample_weight is None else np.asarray(sample_weight, float)
+    weight = np.ones_like(shares)
+    if sample_weight is not None:
+        weight = checked_numbers("sample_weight", sample_weight, 0)
     if shares.ndim != 1 or not len(shares):
         raise ValueError("true_shares must have one number for each of at least one row.")
-    if weight.shape != shares.shape or not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
-        raise ValueError(
-            "sample_weight must be non-negative, one number for each row, with a positive sum."
-        )
-    weight = weight / weight.sum()
+    if weight.shape != shares.shape:
+        raise ValueError("sample_weight must have one number for each row.")
+    weight = normalised_weights(weight, len(weight))
     error = float(weight @ (1 - shares))
     if delta is not None:
         check_number("delta", delta, 0, 1, open_low=True)

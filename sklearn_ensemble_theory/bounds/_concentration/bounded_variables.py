@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import as_result, checked_numbers, in_floats
 from sklearn_ensemble_theory.bounds._concentration.sub_gaussian import (
     bounded_sub_gaussian_parameter,
     tail_of_standard_deviations,
@@ -19,6 +19,7 @@ __all__ = [
 ]
 
 
+@in_floats
 def hoeffding_tail(
     t: ArrayLike,
     n_samples: ArrayLike,
@@ -76,8 +77,7 @@ def hoeffding_tail(
     t = checked_numbers("t", t, 0)
     n = checked_numbers("n_samples", n_samples, 1)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
-    with np.errstate(over="ignore"):
-        return as_result(tail_of_standard_deviations(np.sqrt(n) * (t / sigma), two_sided))
+    return as_result(tail_of_standard_deviations(np.sqrt(n) * (t / sigma), two_sided))
 
 
 def hoeffding_deviation(
@@ -137,6 +137,7 @@ def hoeffding_deviation(
         return as_result(sigma * np.sqrt(_twice_log_inverse(delta, two_sided) / n))
 
 
+@in_floats
 def hoeffding_n_samples(
     t: ArrayLike,
     delta: ArrayLike = 0.05,
@@ -192,8 +193,7 @@ def hoeffding_n_samples(
     """
     t = checked_numbers("t", t, 0, open_low=True)
     sigma = np.asarray(bounded_sub_gaussian_parameter(low, high))
-    with np.errstate(over="ignore"):
-        n = (sigma / t) ** 2 * _twice_log_inverse(delta, two_sided)
+    n = (sigma / t) ** 2 * _twice_log_inverse(delta, two_sided)
     return as_result(np.maximum(np.ceil(n), 1.0))
 
 

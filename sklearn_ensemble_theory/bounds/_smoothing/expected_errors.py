@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import check_number, checked_numbers, in_floats
 from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
     n_rounds,
     residual_filter,
@@ -30,6 +30,7 @@ __all__ = [
 Init = Literal["mean", "zero"]
 
 
+@in_floats
 def l2_boosting_squared_bias(
     matrix: ArrayLike,
     f: ArrayLike,
@@ -93,6 +94,7 @@ def l2_boosting_squared_bias(
     return _over_times(S, times, learning_rate, lambda E: np.mean((E @ start) ** 2))
 
 
+@in_floats
 def l2_boosting_training_variance(
     matrix: ArrayLike,
     times: ArrayLike,
@@ -152,6 +154,7 @@ def l2_boosting_training_variance(
     return _over_times(S, times, learning_rate, lambda E: sigma**2 * np.sum((E @ J) ** 2) / len(S))
 
 
+@in_floats
 def l2_boosting_test_variance(
     matrix: ArrayLike,
     times: ArrayLike,
@@ -221,6 +224,7 @@ def l2_boosting_test_variance(
     return _over_times(S, times, learning_rate, variance)
 
 
+@in_floats
 def l2_boosting_new_point_error(
     matrix: ArrayLike,
     outputs: ArrayLike,

@@ -10,7 +10,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike
 
-from sklearn_ensemble_theory.bounds._arguments import as_result, check_number, checked_numbers
+from sklearn_ensemble_theory.bounds._arguments import (
+    as_result,
+    check_number,
+    checked_numbers,
+    in_floats,
+)
 
 __all__ = [
     "l2_boosting_decay_rate",
@@ -171,6 +176,7 @@ def l2_boosting_decay_rate(matrix: ArrayLike) -> float:
     return 2.0 * float(scipy.linalg.eigvals(S, check_finite=False).real.min())
 
 
+@in_floats
 def l2_boosting_training_error_bound(
     eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0
 ) -> Any:
@@ -217,8 +223,7 @@ def l2_boosting_training_error_bound(
     if mu.ndim != 1 or not mu.size:
         raise ValueError("eigenvalues must be one-dimensional, and at least one.")
     filters = np.asarray(l2_boosting_residual_filter(mu, times, learning_rate))
-    with np.errstate(over="ignore", under="ignore"):
-        return as_result(np.max(filters**2, axis=0))
+    return as_result(np.max(filters**2, axis=0))
 
 
 def square_matrix(name: str, value: ArrayLike) -> np.ndarray:
@@ -238,7 +243,10 @@ def _checked_spectrum(
 
 def n_rounds(times: ArrayLike, learning_rate: float) -> np.ndarray:
     """floor(t / lambda) as integers, for t and lambda written in decimals: 0.3 / 0.1 is 3."""
-    ratio = np.asarray(times, dtype=np.float64) / learning_rate
+    with np.errstate(over="ignore"):
+        ratio = np.asarray(times, dtype=np.float64) / learning_rate
+    if np.any(ratio >= 2.0**63):
+        raise ValueError("The times divided by the learning rate must be below 2^63 rounds.")
     return np.floor(ratio * (1.0 + 4e-16) + 1e-12 * np.minimum(ratio, 1.0)).astype(np.int64)
 
 

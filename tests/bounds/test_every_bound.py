@@ -1,0 +1,108 @@
+"""Every function of `bounds`: it is on a page of the theory, and its arguments are checked.
+
+A valid call of each function is in `valid_arguments`. Each of its numbers, or the first entry of
+each of its arrays, is replaced here by something else.
+"""
+
+import inspect
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory import bounds
+from tests.test_theory_pages import ROWS
+
+from .signed_arguments import SIGNED
+from .valid_arguments import VALID
+
+# Functions without a row in the tables of the theory, and why.
+WITHOUT_ROW = {
+    "jackknife_plus_coverage_bound": "a theorem of none of the sources (Kim, Xu and Barber 2020)",
+}
+
+NOT_A_NUMBER = [float("nan"), float("inf"), -float("inf"), "text", 1j]
+EXTREME = [1e200, 1e-200, 5e-324, 1.7e308, -1e200, 0, 1, 10**400]
+# The time of these grows with the argument.
+SLOW = {
+    ("stochastic_boosting_covariance", "n_rounds"),
+    ("stochastic_boosting_limit_covariance", "matrices"),
+    ("stochastic_boosting_limit_covariance", "time"),
+    ("stochastic_boosting_mean", "n_rounds"),
+}
+
+
+def replaced(value, other):
+    """The other value in place of a number or of the first entry of an array; or None."""
+    if isinstance(value, bool | str) or callable(value):
+        return None
+    array = np.array(value, dtype=object)
+    array[(0,) * array.ndim] = other
+    return array.tolist()
+
+
+def numbers_of(name):
+    """The arguments of a function that are numbers or arrays of numbers."""
+    dtypes = {key: np.asarray(value).dtype.kind for key, value in VALID[name].items()}
+    return [key for key, kind in dtypes.items() if kind in "if"]
+
+
+def test_every_function_has_a_row_in_the_tables():
+    listed = {address.rpartition(".")[2] for _, objects, _ in ROWS for address in objects}
+    assert set(bounds.__all__) - listed == set(WITHOUT_ROW)
+    assert set(VALID) == set(bounds.__all__)
+
+
+@pytest.mark.parametrize("name", bounds.__all__)
+def test_what_is_not_a_number_is_refused(name):
+    function, valid = getattr(bounds, name), VALID[name]
+    parameters = inspect.signature(function).parameters
+    for key in numbers_of(name):
+        others = list(NOT_A_NUMBER)
+        if key not in SIGNED.get(name, []):
+            others += [-1, -0.5]
+        if parameters[key].default is not None:
+            others.append(None)
+        for other in others:
+            with pytest.raises(ValueError):
+                function(**{**valid, key: replaced(valid[key], other)})
+
+
+def has_nan(value):
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else ()
+    if parts:
+        return any(has_nan(part) for part in parts)
+    return value is not None and bool(np.isnan(np.asarray(value, dtype=np.float64)).any())
+
+
+@pytest.mark.parametrize("name", bounds.__all__)
+def test_extreme_numbers_give_a_number_or_a_value_error(name):
+    """No NaN, no warning, and no error of another kind, for any two arguments at once."""
+    function, valid = getattr(bounds, name), VALID[name]
+    keys = [key for key in numbers_of(name) if (name, key) not in SLOW]
+    calls = [({key: other}) for key in keys for other in EXTREME]
+    for pair in combinations(keys, 2):
+        calls += [dict(zip(pair, others)) for others in product(EXTREME, repeat=2)]
+    for call in calls:
+        changed = {key: replaced(valid[key], other) for key, other in call.items()}
+        try:
+            value = function(**{**valid, **changed})
+        except ValueError:
+            continue
+        assert not has_nan(value), changed
+
+
+@pytest.mark.parametrize("name", bounds.__all__)
+def test_arrays_are_refused_where_one_entry_is(name):
+    """Where an argument broadcasts, an array with one bad entry is refused as the entry is."""
+    function, valid = getattr(bounds, name), VALID[name]
+    for key in numbers_of(name):
+        if np.ndim(valid[key]):
+            continue
+        try:
+            function(**{**valid, key: [valid[key], valid[key]]})
+        except ValueError:
+            continue
+        for other in NOT_A_NUMBER:
+            with pytest.raises(ValueError):
+                function(**{**valid, key: [valid[key], other]})
