@@ -164,8 +164,8 @@ def claims_of(name, estimator):
     expected = transformations(estimator)
     hint = (
         f"Add TABLE[{name!r}] in tests/reliability/equivariances.py: for each of "
-        f"{', '.join(expected)}, EXACT where predictions have the same bits, CLOSE where they agree "
-        "to 1e-10, or the reason why the fit is another one."
+        f"{', '.join(expected)}, EXACT where predictions have the same bits, CLOSE where they "
+        "agree to 1e-10, or the reason why the fit is another one."
     )
     assert name in TABLE, hint
     missing = [t for t in expected if t not in TABLE[name]]
