@@ -48,10 +48,10 @@ class Data(NamedTuple):
     Z: np.ndarray
 
 
-def data_for(estimator, seed, n=48):
-    """48 rows of three features, with a real target or two balanced classes."""
+def data_for(estimator, seed, n=48, p=3):
+    """n rows of p >= 3 features, with a real target or two balanced classes."""
     rng = np.random.default_rng(seed)
-    X, Z = (np.round(4096 * rng.standard_normal((m, 3))) / 4096 for m in (n, 25))
+    X, Z = (np.round(4096 * rng.standard_normal((m, p))) / 4096 for m in (n, 25))
     y = X[:, 0] + X[:, 1] ** 2 + 0.5 * X[:, 2] + 0.3 * rng.standard_normal(n)
     y = np.round(4096 * y) / 4096
     if is_classifier(estimator):

@@ -10,8 +10,8 @@ __all__ = ["PhaseResult", "run_phase"]
 
 # Rounds that are run at a time where the number is chosen with patience.
 _ROUNDS_AT_ONCE = 16
-# A movement within rounding of the limit has reached it: learning_rate=0.1 moves leaves of one class
-# by just 0.2, the default limit, if both classes have the same weight.
+# A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one
+# class by just 0.2, the default limit, if both classes have the same weight.
 _SAME = 1 - 1e-9
 
 
