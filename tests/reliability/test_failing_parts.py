@@ -1,6 +1,8 @@
 """Members, callbacks and monitors that raise, memory that is short, and several threads."""
 
+import gc
 import threading
+import weakref
 
 import joblib
 import numpy as np
@@ -81,8 +83,9 @@ WITH_MEMBERS = [
 ]
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda e: e.__name__)
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("n_jobs", "error"), [(1, MemoryError), (1, OutOfOrderError), (2, KeyboardInterrupt)]
+)
 @pytest.mark.parametrize("name", WITH_MEMBERS)
 def test_a_member_that_raises(name, n_jobs, error, failing):
     params = _with_members(name)
@@ -204,6 +207,22 @@ def test_what_a_callback_keeps(cls):
     model.fit(other.X, other.y)
     np.testing.assert_array_equal(kept.predict(data.Z), expected)
     assert model.n_features_in_ == 4
+
+
+def test_the_earlier_model_exists_until_the_new_one_is_complete():
+    model = make(package.GradientBoostingRegressor)
+    data, alive = data_for(model, 0), []
+    model.fit(data.X, data.y)
+    earlier = weakref.ref(model.estimators_[0, 0])
+
+    def monitor(i, estimator, variables):
+        alive.append(earlier() is not None)
+
+    model.fit(data.X, data.y, monitor=monitor)
+    del monitor
+    gc.collect()
+    assert alive == [True] * model.n_estimators
+    assert earlier() is None
 
 
 def _predictions(model, Z):
