@@ -91,6 +91,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
     With a type, which type checkers would otherwise lose sight of.
     """
     decorate = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
     def decorated(method: Function) -> Function:
         return cast(Function, whole(decorate(method)))
 

@@ -32,10 +32,10 @@ def target(model, y):
 
 
 class Interrupted:
-    """Calls a function, with KeyboardInterrupt at the k-th call of a function of the package."""
+    """Calls a function, with an error at the k-th call of a function of the package."""
 
-    def __init__(self, k):
-        self.k, self.n_calls = k, 0
+    def __init__(self, k, error=KeyboardInterrupt):
+        self.k, self.n_calls, self.error = k, 0, error
 
     def __call__(self, frame, event, arg):
         code = frame.f_code
@@ -44,7 +44,7 @@ class Interrupted:
         if event == "call" and ours:
             self.n_calls += 1
             if self.n_calls == self.k:
-                raise KeyboardInterrupt
+                raise self.error
         return None
 
     def run(self, function, *args, **kwargs):

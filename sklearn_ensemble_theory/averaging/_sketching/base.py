@@ -86,7 +86,7 @@ def in_groups(task: Any, sketches: list[Sketch], n_jobs: int | None, *args: Any)
         return task(sketches, *args)
     bounds = np.linspace(0, len(sketches), n_groups + 1).astype(int)
     groups = [sketches[a:b] for a, b in itertools.pairwise(bounds)]
-    parallel = Parallel(n_jobs=n_groups, prefer="threads")
+    parallel = Parallel(n_jobs=n_groups, require="sharedmem")  # sketches are changed in place
     return list(itertools.chain(*parallel(delayed(task)(group, *args) for group in groups)))
 
 

@@ -26,7 +26,8 @@ class RealTargets:
         return self._encode_known(y, {}), {}
 
     def _encode_known(self, y, description):
-        y = np.asarray(y, dtype=np.float64)
+        # Writable, because numba compiles its loops once more for arrays that are not.
+        y = np.require(y, np.float64, ["C", "W"])
         if np.max(np.abs(y), initial=0.0) > LARGEST_TARGET:
             raise ValueError(f"y has values above {LARGEST_TARGET:g}, which cannot be squared.")
         return y

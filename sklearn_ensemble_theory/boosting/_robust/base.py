@@ -190,7 +190,8 @@ class BaseRobustBoosting(
         reports = RoundReports(
             self, self.n_estimators, len(problems), data=data, attributes=attributes
         )
-        fitted = Parallel(n_jobs=self.n_jobs, prefer="threads")(
+        # Threads also where a context asks for processes: all classes report to the same callbacks.
+        fitted = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(self._fit_binary)(rows, splits, routed, pair, reports)
             for rows, pair in zip(problems, seeds)
         )

@@ -90,7 +90,8 @@ class HingeIndex:
 
     def scaled(self, j, rows=slice(None)):
         """Column j moved to [0, 1]."""
-        column = self.X[rows, j] / 2 - self.low[j] / 2
+        # In double precision also with NumPy 1, where a number does not widen an array.
+        column = self.X[rows, j].astype(np.float64, copy=False) / 2 - self.low[j] / 2
         return column / self.half_span[j] if self.varies[j] else np.zeros_like(column)
 
     def _moments(self, values, power):

@@ -165,7 +165,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         )
         rows = rows_of_positive_weight(sample_weight, X)
         (X, y), w = rows.take(X, y), rows.weight
-        y = y.astype(np.float64, copy=False)
+        y = np.ascontiguousarray(y, dtype=np.float64)  # products round by the order in memory
         ranges = feature_ranges(X)
         bandwidth = self._initial_bandwidth(X, w)
         if (ranges > 1e150 * bandwidth).any():

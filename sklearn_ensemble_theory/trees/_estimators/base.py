@@ -114,7 +114,8 @@ class BaseBinnedTree(ToSklearnMixin):
             n_classes = len(classes)
         else:
             classes, n_classes = None, 0
-            target = np.asarray(y, dtype=np.float64)
+            # Writable, because numba compiles its loops once more for arrays that are not.
+            target = np.require(y, np.float64, ["C", "W"])
             check_counts(self, target)
         by_class = None
         if getattr(self, "class_weight", None) is not None:

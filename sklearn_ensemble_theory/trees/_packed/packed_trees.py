@@ -212,7 +212,8 @@ def add_in_threads(
         sums.add(X, out)
         return out
     bounds = np.linspace(0, len(X), n_threads + 1).astype(int).tolist()
-    Parallel(n_jobs=n_threads, prefer="threads")(
+    # Each task writes its part of `out`: threads even where a context asks for processes.
+    Parallel(n_jobs=n_threads, require="sharedmem")(
         delayed(sums.add)(X[a:b], out[a:b]) for a, b in itertools.pairwise(bounds)
     )
     return out

@@ -10,6 +10,9 @@ __all__ = ["PhaseResult", "run_phase"]
 
 # Rounds that are run at a time where the number is chosen with patience.
 _ROUNDS_AT_ONCE = 16
+# A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one
+# class by just 0.2, the default limit, if both classes have the same weight.
+_SAME = 1 - 1e-9
 
 
 @dataclass
@@ -136,7 +139,7 @@ def _run_stage(limit, rounds, max_rounds, patience, progress):
             each.run(count, progress) if progress is not None else each.run(count)
         done += count
         moved = 0.0 if steady else max(_movement(each) for each in rounds[0])
-        over = moved >= limit or all(each.exhausted for each in rounds[0])
+        over = moved >= _SAME * limit or all(each.exhausted for each in rounds[0])
         if steady and patience is not None:
             for own in rounds[1:]:
                 for each in own:

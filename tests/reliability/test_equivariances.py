@@ -1,0 +1,90 @@
+"""Units, order and names do not matter, except where `equivariances.TABLE` says why they do."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+import sklearn_ensemble_theory as package
+
+from ..estimators import estimator_classes, make
+from .equivariances import CLOSE, EXACT, TABLE, Changes, claims_of, data_for, distance, outputs
+
+CLASSES = estimator_classes()
+# Data sets on which a relation that is said not to hold is tried: one is enough to break it.
+SEEDS = (0, 1, 2)
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+def test_equivariances(cls):
+    claims = claims_of(cls.__name__, make(cls))
+    changes = Changes(cls, {}, SEEDS[0])
+    wrong = []
+    for transformation, claim in claims.items():
+        try:
+            worst = max(map(distance, changes.of(transformation)))
+        except ValueError as error:  # refused by name: not the same predictions
+            assert "sample_weight" in str(error)
+            worst = np.inf
+        if claim in (EXACT, CLOSE):
+            if worst > (0.0 if claim == EXACT else 1e-10):
+                wrong.append(f"{transformation}: {worst:.0e}, but the table says {claim}")
+        elif worst < 1e-10 and not _breaks_elsewhere(cls, transformation):
+            wrong.append(f"{transformation}: holds, but the table says {claim!r}")
+    assert not wrong, wrong
+
+
+def _breaks_elsewhere(cls, transformation):
+    others = (Changes(cls, {}, seed).of(transformation) for seed in SEEDS[1:])
+    return any(distance(change) > 1e-10 for each in others for change in each)
+
+
+def test_the_table_has_no_other_entries():
+    assert list(TABLE) == [cls.__name__ for cls in CLASSES]
+
+
+def test_an_estimator_without_an_entry():
+    with pytest.raises(AssertionError, match=r"Add TABLE\['Unknown'\].*rows_permuted.*reason"):
+        claims_of("Unknown", package.DecisionStumpRegressor())
+
+
+# The relations that defaults break hold with these parameters.
+TIES = ["columns_permuted", "rows_permuted", "repeated_rows"]
+WHERE_THEY_HOLD = [
+    ("BinnedTreeRegressor", {"max_leaf_nodes": 6}, TIES),
+    ("GradientBoostingRegressor", {"max_depth": 1}, TIES),
+    ("GradientBoostingClassifier", {"max_depth": 1}, TIES),
+    ("HistogramClassifier", {"n_bins": 3}, ["repeated_rows"]),
+    ("HistogramRegressor", {"n_bins": 3}, ["repeated_rows"]),
+    (
+        "NadarayaWatsonRegressor",
+        {"bandwidth": [0.5, 0.7, 0.9]},
+        ["weights_by_powers", "weights_times_3", "repeated_rows"],
+    ),
+    (
+        "RandomForestRegressor",
+        {"bootstrap": False, "max_features": None, "max_depth": 2},
+        [*TIES, "unit_weights"],
+    ),
+    (
+        "StackingRegressor",
+        {"final_estimator": LinearRegression()},
+        ["y_times_4", "y_times_3", "weights_by_powers", "weights_times_3"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "relations"), WHERE_THEY_HOLD)
+def test_parameters_with_which_they_hold(name, params, relations):
+    changes = Changes(getattr(package, name), params, 0)
+    for transformation in relations:
+        assert max(map(distance, changes.of(transformation))) < 1e-10, transformation
+        assert TABLE[name][transformation] not in (EXACT, CLOSE) or transformation in TIES
+
+
+@pytest.mark.parametrize("factor", [4.0, 0.3])
+def test_the_radius_of_a_ball_is_in_units_of_y(factor):
+    data = data_for(package.FrankWolfeRegressor(), 0)
+    expected = outputs(package.FrankWolfeRegressor(radius=2.0), data)[0]
+    scaled = data._replace(y=factor * data.y)
+    found = outputs(package.FrankWolfeRegressor(radius=2.0 * factor), scaled)[0]
+    np.testing.assert_allclose(found, factor * expected, rtol=1e-10, atol=1e-10)
