@@ -16,7 +16,7 @@ from sklearn_ensemble_theory.smoothing._kernel.window_moments import (
     can_use_moments,
 )
 
-__all__ = ["compact_averages", "compact_weights", "kernel_totals", "pair_blocks"]
+__all__ = ["compact_averages", "compact_weights", "kernel_totals", "pair_blocks", "query_blocks"]
 
 PointIndex = SortedPoints | TreePoints
 
@@ -24,6 +24,10 @@ PointIndex = SortedPoints | TreePoints
 BYTES_PER_PAIR = 80
 MOST_PAIRS = 1_000_000
 MOST_QUERIES = 20_000
+SMALLEST_PART = 1e-4
+"""Averages that are a smaller part of the mean of all targets are computed from the pairs."""
+POINTS_AT_A_TIME = 2**16
+"""Many, as all rows near them are read for their moments."""
 
 
 def pair_blocks(index: PointIndex, Z: np.ndarray) -> Iterator[slice]:
@@ -120,12 +124,13 @@ def kernel_totals(
     if isinstance(index, SortedPoints) and can_use_moments(index):
         sums = WindowSums(kernel, index)
         weight = sample_weight[index.order]
-        windows = index.windows(Z[:, 0])
-        many = np.flatnonzero(windows[1] - windows[0] > FEW_ROWS)
-        windows = (windows[0][many], windows[1][many])
-        (found,), (plain,) = sums.sums(Z[many, 0], windows, [weight])
-        totals[many] = found
-        left = np.setdiff1d(left, many[found >= SMALLEST_SHARE * plain], assume_unique=True)
+        exact = []
+        for rows in query_blocks(index, Z):
+            many, few, windows = _by_size(index, Z[:, 0], rows)
+            (found,), (plain,) = sums.sums(Z[many, 0], windows, [weight])
+            totals[many] = found
+            exact += [few, many[found < SMALLEST_SHARE * plain]]
+        left = np.concatenate(exact)
     for part in pair_blocks(index, Z[left]):
         graph = index.within(Z[left[part]])
         values = kernel_value(kernel, graph.data**2) * sample_weight[graph.indices]
@@ -136,33 +141,53 @@ def kernel_totals(
 def _by_moments(kernel, index, Z_train, weight, targets, Z):
     """Averages inside the range of one feature."""
     out = np.empty((len(Z), targets.shape[1]))
-    z = Z[:, 0]
-    windows = index.windows(z)
-    exact = windows[1] - windows[0] <= FEW_ROWS
-    many = np.flatnonzero(~exact)
-    if len(many):
-        sums = WindowSums(kernel, index)
-        z, windows = z[many], (windows[0][many], windows[1][many])
-        weight_in_order = weight[index.order] / power_of_two(weight.max())
-        (totals,), (plain,) = sums.sums(z, windows, [weight_in_order])
-        safe = totals >= SMALLEST_SHARE * plain
-        totals = np.where(safe, totals, 1.0)
-        for j, y in enumerate(targets.T):
-            # About the mean, so that rounding errors are relative to the deviations from it.
-            size = power_of_two(largest_magnitude(y))
-            values = y[index.order] / size
-            mean = weight_in_order @ values / weight_in_order.sum()
-            values -= mean
-            values *= weight_in_order
-            (found, magnitude), (_, plain) = sums.sums(z, windows, [values, np.abs(values)])
-            safe &= magnitude >= SMALLEST_SHARE * plain
-            out[many, j] = size * (mean + found / totals)
-        exact[many[~safe]] = True
-    few = np.flatnonzero(exact)
-    for part in pair_blocks(index, Z[few]):
-        rows = few[part]
-        out[rows] = compact_weights(kernel, index, Z[rows], Z_train, weight) @ targets
+    sums = WindowSums(kernel, index)
+    top = power_of_two(weight.max())
+    weight_in_order = weight[index.order] / top
+    # About the mean, so that rounding errors are relative to the deviations from it.
+    sizes = [power_of_two(largest_magnitude(y)) for y in targets.T]
+    means = [
+        (weight / top) @ (y / size) / weight_in_order.sum() for y, size in zip(targets.T, sizes)
+    ]
+    many, few, windows = _by_size(index, Z[:, 0], np.arange(len(Z)))
+    z = Z[many, 0]
+    (totals,), (plain,) = sums.sums(z, windows, [weight_in_order])
+    safe = totals >= SMALLEST_SHARE * plain
+    totals[~safe] = 1.0
+    for j, (size, mean) in enumerate(zip(sizes, means)):
+        values = targets[index.order, j] / size
+        values -= mean
+        values *= weight_in_order
+        (found,), _ = sums.sums(z, windows, [values])
+        (magnitude,), (plain,) = sums.sums(z, windows, [np.abs(values, out=values)])
+        safe &= magnitude >= SMALLEST_SHARE * plain
+        average = mean + found / totals
+        safe &= np.abs(average) >= SMALLEST_PART * abs(mean)
+        out[many, j] = size * average
+    exact = np.concatenate([few, many[~safe]])
+    for part in pair_blocks(index, Z[exact]):
+        asked = exact[part]
+        out[asked] = compact_weights(kernel, index, Z[asked], Z_train, weight) @ targets
     return out
+
+
+def query_blocks(index: PointIndex, X: np.ndarray) -> Iterator[slice | np.ndarray]:
+    """The rows of X, some at a time; rows of one feature in order, so that blocks have few rows."""
+    step = POINTS_AT_A_TIME
+    if isinstance(index, TreePoints):
+        yield from (slice(start, start + step) for start in range(0, len(X), step))
+        return
+    order = np.argsort(X[:, 0], kind="stable")
+    step = max(step, len(index.values) // 10)
+    for start in range(0, len(X), step):
+        yield order[start : start + step]
+
+
+def _by_size(index, z, rows):
+    """Points with many rows in their windows, those with few, and the windows of the former."""
+    first, stop = index.windows(z[rows])
+    many = stop - first > FEW_ROWS
+    return rows[many], rows[~many], (first[many], stop[many])
 
 
 def _beyond_the_ends(kernel, index, Z_train, weight, targets, Z, shift):
@@ -178,9 +203,7 @@ def _beyond_the_ends(kernel, index, Z_train, weight, targets, Z, shift):
     return out
 
 
-def _nearest_weights(
-    index: PointIndex, Z: np.ndarray, sample_weight: np.ndarray
-) -> sp.csr_matrix:
+def _nearest_weights(index: PointIndex, Z: np.ndarray, sample_weight: np.ndarray) -> sp.csr_matrix:
     """Rows that average the training points at the smallest distance, ties included."""
     graph = index.within(Z, index.nearest(Z) * (1.0 + 1e-12))
     K = _with_data(graph, sample_weight[graph.indices])

@@ -15,6 +15,7 @@ from sklearn_ensemble_theory.smoothing._kernel.compact_sums import (
     compact_averages,
     compact_weights,
     kernel_totals,
+    query_blocks,
 )
 from sklearn_ensemble_theory.smoothing._kernel.kernel_functions import (
     BLOCK_SIZE,
@@ -230,15 +231,15 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         out = np.empty((len(X), self._targets.shape[1]))
-        dense = self._index is None
-        step = max(1, BLOCK_SIZE // len(self._Z)) if dense else max(2**16, len(self._Z) // 4)
-        for start in range(0, len(X), step):
-            inside, shift = self._clipped(X[start : start + step])
+        blocks = self._dense_blocks(len(X)) if self._index is None else query_blocks(self._index, X)
+        for rows in blocks:
+            inside, shift = self._clipped(X[rows])
             outside = shift.any(axis=1)  # slopes are computed for these only
-            block = out[start : start + step]
+            block = np.empty((len(inside), out.shape[1]))
             block[~outside] = self._averages(inside[~outside])
             if outside.any():
                 block[outside] = self._averages(inside[outside], shift[outside])
+            out[rows] = block
         return out[:, 0] if self._is_1d else out
 
     def _averages(self, Z: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray:
@@ -288,13 +289,15 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
                 totals = kernel_totals(self.kernel, self._index, self._Z, self._weights)
                 self._trace = float((self._weights / totals).sum())  # K(0) = 1
             else:
-                n = len(self._Z)
-                step = max(1, BLOCK_SIZE // n)
-                blocks = [slice(i, i + step) for i in range(0, n, step)]
+                blocks = self._dense_blocks(len(self._Z))
                 self._trace = float(
                     sum(self._at(self._Z[rows]).diagonal(rows.start).sum() for rows in blocks)
                 )
         return self._trace
+
+    def _dense_blocks(self, n_rows: int) -> list[slice]:
+        step = max(1, BLOCK_SIZE // len(self._Z))
+        return [slice(i, i + step) for i in range(0, n_rows, step)]
 
     def _rows(self, X: np.ndarray) -> np.ndarray | sp.csr_matrix:
         """Weights at rows of X, extrapolated outside the box of the training points."""

@@ -72,23 +72,21 @@ class TreePoints:
 
     def __init__(self, Z: np.ndarray) -> None:
         self.n_points = len(Z)
-        self.tree = self.nearest_rows = None
-        if Z.shape[1] <= _MOST_TREE_FEATURES:
-            self.tree = KDTree(Z, leaf_size=30)
-        else:
-            self.nearest_rows = NearestNeighbors(algorithm="brute").fit(Z)
+        few = Z.shape[1] <= _MOST_TREE_FEATURES
+        self.tree: Any = KDTree(Z, leaf_size=30) if few else None
+        self.brute: Any = None if few else NearestNeighbors(algorithm="brute").fit(Z)
 
     def counts(self, Z: np.ndarray) -> np.ndarray:
         """The number of rows within 1 of each row of Z; by brute force, the largest possible."""
-        if self.tree is None:
+        if self.brute is not None:
             return np.full(len(Z), self.n_points)
         return self.tree.query_radius(Z, 1.0, count_only=True)
 
     def within(self, Z: np.ndarray, radius: Any = 1.0) -> sp.csr_matrix:
         """Distances to the rows within a radius, which may differ among the rows of Z."""
-        if self.tree is None:
+        if self.brute is not None:
             parts = [
-                self.nearest_rows.radius_neighbors(Z[rows], radius=one)
+                self.brute.radius_neighbors(Z[rows], radius=one)
                 for rows, one in _equal_radii(Z, radius)
             ]
             distances, found = (np.concatenate(part) for part in zip(*parts))
@@ -99,8 +97,8 @@ class TreePoints:
 
     def nearest(self, Z: np.ndarray) -> np.ndarray:
         """The distance from each row of Z to the nearest of the rows."""
-        if self.tree is None:
-            return self.nearest_rows.kneighbors(Z, n_neighbors=1)[0][:, 0]
+        if self.brute is not None:
+            return self.brute.kneighbors(Z, n_neighbors=1)[0][:, 0]
         return self.tree.query(Z, k=1)[0][:, 0]
 
 

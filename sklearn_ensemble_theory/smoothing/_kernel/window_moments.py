@@ -104,7 +104,8 @@ class WindowSums:
         Parameters
         ----------
         z : float array of shape (m,)
-            Within the range of the training points.
+            Within the range of the training points. Only the rows between the first window and the
+            last are read, so points that are near each other should come together.
         windows : pair of int arrays of shape (m,)
             First and last + 1 of the sorted rows within 1.
         columns : list of float arrays of shape (n,)
@@ -115,24 +116,33 @@ class WindowSums:
         kernel_sums, plain_sums : ndarray of shape (n_columns, m)
         """
         pieces = self._pieces(z, *windows)
-        needed = self._cells_of(pieces)
+        cells = self._cells_of(pieces)
         out = np.zeros((len(columns), len(z)))
         plain = np.zeros_like(out)
+        if not len(cells):
+            return out, plain
+        low, high = self.starts[cells[0]], self.starts[cells[-1] + 1]
+        bounds = list(
+            zip((self.starts[cells] - low).tolist(), (self.starts[cells + 1] - low).tolist())
+        )
+        pieces = [piece._replace(at=piece.at - low) for piece in pieces]
+        columns = [column[low:high] for column in columns]
+        delta = self.delta[low:high]
         polynomial = POLYNOMIALS[self.kernel]
-        power = np.ones_like(self.values)
+        power = np.ones_like(delta)
         for k in range(max(polynomial) + 1):
             factors = [_coefficient(polynomial, k, piece.d, piece.side) for piece in pieces]
             for total, simple, column in zip(out, plain, columns):
                 moments = column * power
                 for from_left in (True, False):
-                    cumulative = self._cumulative(moments, from_left, needed)
+                    cumulative = _cumulative(moments, from_left, bounds)
                     for piece, factor in zip(pieces, factors):
                         if piece.from_left is from_left:
                             at = cumulative[piece.at]
                             total[piece.asked] += factor * at
                             if k == 0:
                                 simple[piece.asked] += at
-            power *= self.delta
+            power *= delta
         return out, plain
 
     def _pieces(self, z: np.ndarray, first: np.ndarray, stop: np.ndarray) -> list[_Piece]:
@@ -168,15 +178,20 @@ class WindowSums:
             needed[np.searchsorted(self.starts, piece.at, side="right") - 1] = True
         return np.flatnonzero(needed)
 
-    def _cumulative(self, moments: np.ndarray, from_left: bool, cells: np.ndarray) -> np.ndarray:
-        """Cumulative sums from one end of each of the cells; other rows are left as they are."""
-        out = np.empty_like(moments)
-        for a, b in zip(self.starts[cells].tolist(), self.starts[cells + 1].tolist()):
-            if from_left:
-                np.cumsum(moments[a:b], out=out[a:b])
-            else:
-                np.cumsum(moments[a:b][::-1], out=out[a:b][::-1])
+
+def _cumulative(moments: np.ndarray, from_left: bool, bounds: list[tuple[int, int]]) -> np.ndarray:
+    """Cumulative sums from one end of each of the cells; other rows have no meaning."""
+    out = np.empty_like(moments)
+    add = np.add.accumulate
+    if not from_left:  # mirrored views: every cell is then summed from its left
+        n = len(moments)
+        moments, mirrored = moments[::-1], out[::-1]
+        for a, b in bounds:
+            add(moments[n - b : n - a], out=mirrored[n - b : n - a])
         return out
+    for a, b in bounds:
+        add(moments[a:b], out=out[a:b])
+    return out
 
 
 def _coefficient(
