@@ -1,6 +1,7 @@
 """Neighbour queries in blocks of bounded memory, complete where distances tie."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,15 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._hot_loops.teams import shares
+from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory.averaging._neighbors.euclidean_tree import EuclideanTree
 from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import RankedBlock
 
+_ENTRIES_OF_THREADS = 2**14  # fewer neighbours are found before threads have started
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 
 # Where squares overflow, the trees return infinite distances, brute force returns the square root
@@ -92,8 +97,22 @@ class MinkowskiTree:
         """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
         workers = effective_n_jobs(self.n_jobs)
         X = X.toarray() if sp.issparse(X) else X
-        found = self.tree.query(X, n_neighbors, p=self.power, workers=workers)
-        return tuple(part.reshape(-1, n_neighbors) for part in found)
+        if isinstance(self.tree, EuclideanTree):
+            return self.tree.query(X, n_neighbors, workers=workers)
+        # SciPy's own threads may end Python by a segmentation fault when they are interrupted.
+        query = partial(self.tree.query, k=n_neighbors, p=self.power, workers=1)
+        parts = shares(len(X), workers)
+        if len(parts) == 1 or X.shape[0] * n_neighbors < _ENTRIES_OF_THREADS:
+            found = [query(X)]
+        else:
+            tasks = (delayed(query)(X[start:stop]) for start, stop in parts)
+            found = list(in_order(tasks, n_jobs=workers, prefer="threads"))
+        return tuple(
+            np.concatenate([part.reshape(-1, n_neighbors) for part in kind])
+            if len(found) > 1
+            else kind[0].reshape(-1, n_neighbors)
+            for kind in zip(*found)
+        )
 
 
 class NeighborSearch:
