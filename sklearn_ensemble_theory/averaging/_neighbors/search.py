@@ -80,11 +80,11 @@ class MinkowskiTree:
 
     def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
-        self.tree: KDTree | EuclideanTree
+        self.tree: ThreadedTree | EuclideanTree
         if power == 2 and uses_numba():
             self.tree = EuclideanTree(points, leaf_size)
         else:
-            self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
+            self.tree = ThreadedTree(points, leaf_size)
 
     def __getstate__(self) -> dict[str, Any]:
         # Not the tree, which not every format or machine can read: it is built again quickly.
@@ -97,22 +97,30 @@ class MinkowskiTree:
         """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
         workers = effective_n_jobs(self.n_jobs)
         X = X.toarray() if sp.issparse(X) else X
-        if isinstance(self.tree, EuclideanTree):
-            return self.tree.query(X, n_neighbors, workers=workers)
-        # SciPy's own threads may end Python by a segmentation fault when they are interrupted.
-        query = partial(self.tree.query, k=n_neighbors, p=self.power, workers=1)
+        found = self.tree.query(X, n_neighbors, p=self.power, workers=workers)
+        return tuple(part.reshape(-1, n_neighbors) for part in found)
+
+
+class ThreadedTree:
+    """SciPy's k-d tree, queried in threads of joblib's.
+
+    SciPy's own threads may end Python by a segmentation fault when they are interrupted.
+    """
+
+    def __init__(self, points: np.ndarray, leaf_size: int) -> None:
+        self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
+
+    def query(
+        self, X: np.ndarray, n_neighbors: int, p: float = 2.0, workers: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and numbers of the nearest points, the same for any number of workers."""
+        query = partial(self.tree.query, k=n_neighbors, p=p, workers=1)
         parts = shares(len(X), workers)
-        if len(parts) == 1 or X.shape[0] * n_neighbors < _ENTRIES_OF_THREADS:
-            found = [query(X)]
-        else:
-            tasks = (delayed(query)(X[start:stop]) for start, stop in parts)
-            found = list(in_order(tasks, n_jobs=workers, prefer="threads"))
-        return tuple(
-            np.concatenate([part.reshape(-1, n_neighbors) for part in kind])
-            if len(found) > 1
-            else kind[0].reshape(-1, n_neighbors)
-            for kind in zip(*found)
-        )
+        if len(parts) == 1 or len(X) * n_neighbors < _ENTRIES_OF_THREADS:
+            return query(X)
+        tasks = (delayed(query)(X[start:stop]) for start, stop in parts)
+        distances, points = zip(*in_order(tasks, n_jobs=workers, prefer="threads"))
+        return np.concatenate(distances), np.concatenate(points)
 
 
 class NeighborSearch:

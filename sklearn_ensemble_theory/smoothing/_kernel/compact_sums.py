@@ -103,7 +103,7 @@ def compact_averages(
         As for `compact_weights`.
     """
     index, Z_train, weight = rows
-    if isinstance(index, SortedPoints):
+    if index.is_sorted:
         if shift is not None:
             return _beyond_the_ends(kernel, index, Z_train, weight, targets, Z, shift)
         if can_use_moments(index):
@@ -121,7 +121,7 @@ def kernel_totals(
     """The sums of the kernel over the training rows, times their weights, at each row of Z."""
     totals = np.empty(len(Z))
     left = np.arange(len(Z))
-    if isinstance(index, SortedPoints) and can_use_moments(index):
+    if index.is_sorted and can_use_moments(index):
         sums = WindowSums(kernel, index)
         weight = sample_weight[index.order]
         exact = []
@@ -174,7 +174,7 @@ def _by_moments(kernel, index, Z_train, weight, targets, Z):
 def query_blocks(index: PointIndex, X: np.ndarray) -> Iterator[slice | np.ndarray]:
     """The rows of X, some at a time; rows of one feature in order, so that blocks have few rows."""
     step = POINTS_AT_A_TIME
-    if isinstance(index, TreePoints):
+    if not index.is_sorted:
         yield from (slice(start, start + step) for start in range(0, len(X), step))
         return
     order = np.argsort(X[:, 0], kind="stable")

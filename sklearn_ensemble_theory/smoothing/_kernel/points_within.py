@@ -1,6 +1,6 @@
 """Training points within a distance: sorted for one feature, in a k-d tree for several."""
 
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,11 @@ class SortedPoints:
         The numbers of the rows, from the smallest value to the largest.
     values : float array of shape (n,)
         The sorted values.
+    is_sorted : bool
+        That these are here.
     """
+
+    is_sorted: ClassVar[Literal[True]] = True
 
     def __init__(self, Z: np.ndarray) -> None:
         self.order = np.argsort(Z[:, 0], kind="stable")
@@ -69,6 +73,8 @@ class SortedPoints:
 
 class TreePoints:
     """Rows of several features, in a k-d tree or, for many features, by brute force."""
+
+    is_sorted: ClassVar[Literal[False]] = False
 
     def __init__(self, Z: np.ndarray) -> None:
         self.n_points = len(Z)
