@@ -14,6 +14,7 @@ from sklearn.tree import (
 __all__ = [
     "REGRESSION_TREES",
     "TREES",
+    "add_to_outputs",
     "check_counts",
     "check_single_precision",
     "is_tree",
@@ -21,7 +22,11 @@ __all__ = [
     "reads_single_precision",
     "single_precision",
     "single_precision_if_finite",
+    "target_offset",
 ]
+
+FAR_FROM_ZERO = 1e4
+"""Targets are centred where their mean is more standard deviations away from 0."""
 
 REGRESSION_TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
 TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
@@ -119,3 +124,40 @@ def on_grid(target: np.ndarray) -> np.ndarray:
         return target
     step = np.ldexp(1.0, int(np.frexp(size)[1]) - 36)
     return np.round(target / step) * step if step > 0 else target
+
+
+def target_offset(estimator: Any, y: np.ndarray) -> float | np.ndarray:
+    """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
+
+    The squared error of a node is a difference of squares, which loses all digits where the mean of
+    y is 10^8 times its spread. Trees for targets of ordinary size stay as they are, bit by bit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The base learner; targets of other learners than trees with squared error are left alone.
+    y : ndarray of shape (n,) or (n, n_outputs)
+
+    Returns
+    -------
+    float, or ndarray of shape (n_outputs,)
+    """
+    if not reads_single_precision(estimator) or y.dtype.kind not in "fiu":
+        return 0.0
+    if estimator.criterion not in ("squared_error", "friedman_mse"):
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = y.mean(axis=0, dtype=np.float64)
+        spread = np.sqrt(((y - mean) ** 2).mean(axis=0))
+        far = (spread > 0) & (np.abs(mean) > FAR_FROM_ZERO * spread) & np.isfinite(mean)
+    return np.where(far, mean, 0.0)[()] if far.any() else 0.0
+
+
+def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
+    """Move the predictions of a fitted tree, in place."""
+    if is_tree(member):
+        value = member.tree_.value
+        value += np.reshape(offset, (-1, 1))
+    else:
+        value = member._node_arrays().value
+        value += offset

@@ -32,7 +32,12 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._trees import check_counts, is_tree, reads_single_precision
+from sklearn_ensemble_theory._trees import (
+    check_counts,
+    is_tree,
+    reads_single_precision,
+    target_offset,
+)
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import has_prepared_members, prepare_members
 from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
@@ -306,6 +311,7 @@ class BaseBagging(
             out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
             n_classes=int(np.sum(description.get("n_classes_", 0))),
             fit_params=routed,
+            offset=target_offset(estimator, y) if classes is None else 0.0,
         )
         self._check_combination(spec)
 

@@ -28,7 +28,11 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._compat import check_method_params, own_requests, routing_enabled
 from sklearn_ensemble_theory._data.frames import columns_of, rows_of
 from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
-from sklearn_ensemble_theory._trees import reads_single_precision, single_precision_if_finite
+from sklearn_ensemble_theory._trees import (
+    add_to_outputs,
+    reads_single_precision,
+    single_precision_if_finite,
+)
 from sklearn_ensemble_theory._weak_learners import PreparedMembers
 from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingScheme
 
@@ -113,6 +117,9 @@ class MemberSpec(ABC):
 
     fit_params : dict, default={}
         Metadata for the base learner's `fit`.
+
+    offset : float or ndarray of shape (n_outputs,), default=0.0
+        Subtracted from y before trees are grown (see `_trees.target_offset`).
     """
 
     estimator: BaseEstimator | None
@@ -126,6 +133,7 @@ class MemberSpec(ABC):
     out_of_bag: str | None = None
     n_classes: int = 0
     fit_params: dict[str, Any] = field(default_factory=dict)
+    offset: float | np.ndarray = 0.0
 
     @property
     @abstractmethod
@@ -236,12 +244,17 @@ def fit_member(
         weights = spec.fit_weights(weights, y_rows)
         if (weights == 1).all():
             weights = None
+    is_far = np.any(spec.offset != 0)
+    if is_far:
+        y_rows = y_rows - spec.offset
     with np.errstate(all="ignore"):  # no warnings from the arithmetic of the base learner
         if spec.prepared is None:
             member = _fitted_to_rows(spec, member, X, rows, y_rows, weights, features=features)
         else:
             columns = None if spec.all_features else features
             member = spec.prepared.fit(member, rows, y_rows, weights, columns)
+    if is_far:
+        add_to_outputs(member, spec.offset)
     return member, features, outside_predictions(spec, member, X, rows, features)
 
 

@@ -1,6 +1,7 @@
 """Neighbour queries in blocks of bounded memory, complete where distances tie."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,11 +9,15 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._hot_loops.teams import shares
+from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory.averaging._neighbors.euclidean_tree import EuclideanTree
 from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import RankedBlock
 
+_ENTRIES_OF_THREADS = 2**14  # fewer neighbours are found before threads have started
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 
 # Where squares overflow, the trees return infinite distances, brute force returns the square root
@@ -75,11 +80,11 @@ class MinkowskiTree:
 
     def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
-        self.tree: KDTree | EuclideanTree
+        self.tree: ThreadedTree | EuclideanTree
         if power == 2 and uses_numba():
             self.tree = EuclideanTree(points, leaf_size)
         else:
-            self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
+            self.tree = ThreadedTree(points, leaf_size)
 
     def __getstate__(self) -> dict[str, Any]:
         # Not the tree, which not every format or machine can read: it is built again quickly.
@@ -94,6 +99,28 @@ class MinkowskiTree:
         X = X.toarray() if sp.issparse(X) else X
         found = self.tree.query(X, n_neighbors, p=self.power, workers=workers)
         return tuple(part.reshape(-1, n_neighbors) for part in found)
+
+
+class ThreadedTree:
+    """SciPy's k-d tree, queried in threads of joblib's.
+
+    SciPy's own threads may end Python by a segmentation fault when they are interrupted.
+    """
+
+    def __init__(self, points: np.ndarray, leaf_size: int) -> None:
+        self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
+
+    def query(
+        self, X: np.ndarray, n_neighbors: int, p: float = 2.0, workers: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and numbers of the nearest points, the same for any number of workers."""
+        query = partial(self.tree.query, k=n_neighbors, p=p, workers=1)
+        parts = shares(len(X), workers)
+        if len(parts) == 1 or len(X) * n_neighbors < _ENTRIES_OF_THREADS:
+            return query(X)
+        tasks = (delayed(query)(X[start:stop]) for start, stop in parts)
+        distances, points = zip(*in_order(tasks, n_jobs=workers, prefer="threads"))
+        return np.concatenate(distances), np.concatenate(points)
 
 
 class NeighborSearch:

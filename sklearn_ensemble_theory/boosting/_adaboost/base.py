@@ -275,9 +275,7 @@ class BaseAdaBoost(
         return X.toarray()
 
     def _check_X(self, X: Any) -> Any:
-        X = self._as_learner_takes_it(WeakLearnersMixin._check_X(self, X))
-        # Every stump reads one column.
-        return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
+        return self._as_learner_takes_it(WeakLearnersMixin._check_X(self, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

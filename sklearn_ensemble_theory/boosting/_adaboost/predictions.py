@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
 from sklearn_ensemble_theory._weak_learners import (
     half_log_odds,
+    has_fast_path,
     predict_codes,
     predict_validated,
 )
@@ -24,6 +25,9 @@ from sklearn_ensemble_theory.trees._packed.packed_trees import (
     TreeSums,
     packed_trees,
 )
+
+# Stumps read columns, so X in C order is copied: so many rows of it.
+ROWS_AT_A_TIME = 2**16
 
 
 class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
@@ -39,6 +43,8 @@ class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
             for _ in trees.rounds(X, scores.reshape(len(scores), -1)):
                 yield scores
             return
+        if has_fast_path(self.estimator_):
+            X = np.asfortranarray(X)  # every stump reads one column
         for member, alpha in zip(self.estimators_, self.estimator_weights_):
             if self.algorithm_ == "discrete":
                 codes = predict_codes(member, X, self.classes_)
@@ -55,11 +61,18 @@ class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
         """The scores after the last round."""
         trees = self._tree_sums(X)
         if trees is None:
-            (scores,) = deque(self._running_scores(X), maxlen=1)
-            return scores
+            n = X.shape[0]
+            step = ROWS_AT_A_TIME if has_fast_path(self.estimator_) else n
+            blocks = [slice(start, start + step) for start in range(0, n, step)] or [slice(None)]
+            parts = [self._last_scores(X if n <= step else X[rows]) for rows in blocks]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
         scores = np.zeros((len(X), trees.width))
         trees.add(X, scores)
         return scores[:, 0] if self.n_classes_ == 2 else scores
+
+    def _last_scores(self, X: Any) -> np.ndarray:
+        (scores,) = deque(self._running_scores(X), maxlen=1)
+        return scores
 
     def _tree_sums(self, X: Any) -> TreeSums | None:
         """The scores as sums over trees; None where the members are no trees, or X is not dense."""

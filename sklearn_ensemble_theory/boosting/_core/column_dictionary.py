@@ -99,6 +99,21 @@ class ColumnDictionary:
         products = np.asarray(self.X.T @ weighted.T).T - np.multiply.outer(sums, self.offset)
         return np.where(self.usable, products / self.scale, 0.0)
 
+    def gram_rows(self, chosen: np.ndarray) -> np.ndarray:
+        """The chosen rows of Psi'W Psi: (k, d). A chunk of rows of X at a time where X is dense."""
+        if self.sparse:
+            return self.products(self.columns(chosen))
+        sums = np.zeros((len(chosen), self.d))
+        totals = np.zeros(len(chosen))
+        for rows in self._chunks():
+            X = self.X[rows]
+            block = self.columns(chosen, X)
+            block *= self.weight[rows]
+            sums += block @ X
+            totals += block.sum(axis=1)
+        sums -= np.multiply.outer(totals, self.offset)
+        return np.where(self.usable, sums / self.scale, 0.0)
+
     def gram(self) -> np.ndarray:
         """Psi'W Psi: (d, d). O(n d²), a chunk of rows at a time."""
         if self.sparse:

@@ -137,7 +137,7 @@ class GramRows(RowCache):
         wanted[j] = True
         likely = np.flatnonzero(wanted)
         self.make_room(len(likely), recent)
-        rows = self.dictionary.products(self.dictionary.columns(likely))
+        rows = self.dictionary.gram_rows(likely)
         self.keep(j, likely.tolist(), rows)
         return self.views[j]
 

@@ -7,21 +7,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.smoothing._kernel.compact_sums import (
+    compact_averages,
+    compact_weights,
+    kernel_totals,
+    query_blocks,
+)
 from sklearn_ensemble_theory.smoothing._kernel.kernel_functions import (
     BLOCK_SIZE,
     COMPACT_KERNELS,
     KERNELS,
-    compact_weights,
     gaussian_weights,
     kernel_value,
     loo_errors_of_factors,
     scott_bandwidth,
 )
+from sklearn_ensemble_theory.smoothing._kernel.points_within import index_rows
 from sklearn_ensemble_theory.smoothing._smoothers import (
     DENSE_ROWS,
     MatrixForm,
@@ -88,7 +93,12 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     Notes
     -----
     The prediction of a point costs O(n p) with the Gaussian kernel. With the other kernels it is a
-    query of a tree and a sum over the neighbours found.
+    query of a tree and a sum over the neighbours found, as many points at a time as scikit-learn's
+    `working_memory` has room for. For one feature it costs O(log n) with these kernels, however
+    large the bandwidth: they are polynomials, and their sums follow from moments of the sorted rows
+    in cells of about one bandwidth, with rounding errors of about 1e-14 of the sums. Windows of at
+    most 64 rows, and those with most of their weight at the edge, where errors would be relatively
+    larger, are summed row by row.
 
     References
     ----------
@@ -174,17 +184,19 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
                 "overflow."
             )
         origin = X[0].copy()
-        Z = (X - origin) / bandwidth
+        Z = X - origin
+        Z /= bandwidth
         targets = y.reshape(len(y), -1)
         if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
             factors = 2.0 ** np.arange(-4.0, 2.01, 0.25)
             errors, best = loo_errors_of_factors(self.kernel, Z, targets, w, factors)
-            bandwidth, Z = bandwidth * best, Z / best
+            bandwidth = bandwidth * best
+            Z /= best
             self.loo_factors_, self.loo_errors_ = factors, errors
         self.bandwidth_ = bandwidth
         self._origin, self._Z, self._weights = origin, Z, w
         self._low, self._high = Z.min(axis=0), Z.max(axis=0)
-        self._index = NearestNeighbors().fit(Z) if self.kernel in COMPACT_KERNELS else None
+        self._index = index_rows(Z) if self.kernel in COMPACT_KERNELS else None
         self._trace: float | None = None
         self._is_1d = y.ndim == 1
         self._targets = targets
@@ -219,14 +231,23 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         out = np.empty((len(X), self._targets.shape[1]))
-        for rows in self._chunks(len(X)):
+        blocks = self._dense_blocks(len(X)) if self._index is None else query_blocks(self._index, X)
+        for rows in blocks:
             inside, shift = self._clipped(X[rows])
             outside = shift.any(axis=1)  # slopes are computed for these only
-            block = out[rows]
-            block[~outside] = self._at(inside[~outside]) @ self._targets
+            block = np.empty((len(inside), out.shape[1]))
+            block[~outside] = self._averages(inside[~outside])
             if outside.any():
-                block[outside] = self._at(inside[outside], shift[outside]) @ self._targets
+                block[outside] = self._averages(inside[outside], shift[outside])
+            out[rows] = block
         return out[:, 0] if self._is_1d else out
+
+    def _averages(self, Z: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray:
+        """Averages of the targets at scaled points, extrapolated by `shift`."""
+        if self._index is None:
+            return self._at(Z, shift) @ self._targets
+        rows = (self._index, self._Z, self._weights)
+        return compact_averages(self.kernel, rows, self._targets, Z, shift)
 
     def smoother_matrix(self, X: ArrayLike | None = None) -> np.ndarray | sp.csr_matrix:
         """Return the matrix that maps the training targets to predictions.
@@ -264,16 +285,19 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         """Trace of the smoother matrix on the training rows."""
         check_is_fitted(self)
         if self._trace is None:
-            total = 0.0
-            for rows in self._chunks(len(self._Z)):
-                L = self._at(self._Z[rows])
-                total += L.diagonal(rows.start).sum()
-            self._trace = float(total)
+            if self._index is not None:
+                totals = kernel_totals(self.kernel, self._index, self._Z, self._weights)
+                self._trace = float((self._weights / totals).sum())  # K(0) = 1
+            else:
+                blocks = self._dense_blocks(len(self._Z))
+                self._trace = float(
+                    sum(self._at(self._Z[rows]).diagonal(rows.start).sum() for rows in blocks)
+                )
         return self._trace
 
-    def _chunks(self, n_rows: int) -> list[slice]:
-        step = max(1, BLOCK_SIZE // len(self._Z)) if self._index is None else 20_000
-        return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
+    def _dense_blocks(self, n_rows: int) -> list[slice]:
+        step = max(1, BLOCK_SIZE // len(self._Z))
+        return [slice(i, i + step) for i in range(0, n_rows, step)]
 
     def _rows(self, X: np.ndarray) -> np.ndarray | sp.csr_matrix:
         """Weights at rows of X, extrapolated outside the box of the training points."""
@@ -283,11 +307,12 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     def _clipped(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Scaled rows of X projected on the box of the training points, and the shift back."""
         # An infinite bandwidth times zero is NaN; such a feature is left out.
-        varies = np.isfinite(self.bandwidth_)
-        Z = np.zeros_like(X)
-        Z[:, varies] = (X[:, varies] - self._origin[varies]) / self.bandwidth_[varies]
+        Z = X - self._origin
+        Z[:, ~np.isfinite(self.bandwidth_)] = 0.0
+        Z /= self.bandwidth_
         inside = np.clip(Z, self._low, self._high)
-        return inside, Z - inside
+        Z -= inside
+        return inside, Z
 
     def _at(self, Z: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray | sp.csr_matrix:
         if not len(Z):

@@ -5,9 +5,7 @@ Kernels have no normalising constant here, because the weights are normalised.
 """
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.spatial.distance import cdist
-from sklearn.neighbors import NearestNeighbors
 
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 
@@ -15,14 +13,10 @@ __all__ = [
     "BLOCK_SIZE",
     "COMPACT_KERNELS",
     "KERNELS",
-    "compact_weights",
     "gaussian_weights",
     "kernel_slope",
     "kernel_value",
     "loo_errors_of_factors",
-    "nearest_weights",
-    "row_sums",
-    "scale_rows",
     "scott_bandwidth",
 ]
 
@@ -71,9 +65,11 @@ def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
     low = X.min(axis=0)
     width = X.max(axis=0) - low
     safe = np.where(width > 0, width, 1.0)
-    Z = (X - low) / safe
-    mean = sample_weight @ Z / n
-    variance = sample_weight @ (Z - mean) ** 2 / n
+    variance = np.empty(p)
+    for j in range(p):  # one column at a time: no copy of X
+        z = (X[:, j] - low[j]) / safe[j]
+        mean = sample_weight @ z / n
+        variance[j] = sample_weight @ (z - mean) ** 2 / n
     return np.where(width > 0, np.sqrt(variance) * safe * n ** (-1.0 / (p + 4)), np.inf)
 
 
@@ -100,71 +96,6 @@ def gaussian_weights(
     along = (Z * shift).sum(axis=1, keepdims=True) - shift @ Z_train.T
     along -= (K * along).sum(axis=1, keepdims=True)
     return K * (1.0 - along)
-
-
-def compact_weights(
-    kernel: str,
-    index: NearestNeighbors,
-    Z: np.ndarray,
-    Z_train: np.ndarray,
-    sample_weight: np.ndarray,
-    shift: np.ndarray | None = None,
-) -> sp.csr_matrix:
-    """Rows of the weights of a compact kernel at Z, sparse (len(Z), n), one radius query.
-
-    `index` is a fitted `NearestNeighbors` on Z_train. A point without neighbours within the
-    bandwidth takes the mean of its nearest training points.
-    """
-    graph = sp.csr_matrix(index.radius_neighbors_graph(Z, radius=1.0, mode="distance"))
-    K = _with_data(graph, kernel_value(kernel, graph.data**2) * sample_weight[graph.indices])
-    totals = row_sums(K)
-    isolated = np.flatnonzero(totals <= 0.0)
-    slope = None
-    if shift is not None:
-        rows = np.repeat(np.arange(len(Z)), np.diff(graph.indptr))
-        step = ((Z[rows] - Z_train[graph.indices]) * shift[rows]).sum(axis=1)
-        step *= kernel_slope(kernel, graph.data**2) * sample_weight[graph.indices]
-        slope = _with_data(graph, step)
-    if not len(isolated):
-        weights = scale_rows(K, 1.0 / totals)
-    else:
-        weights = scale_rows(K, 1.0 / np.where(totals > 0.0, totals, 1.0)).tolil()
-        weights[isolated] = nearest_weights(index, Z[isolated], sample_weight).tolil()
-        weights = weights.tocsr()
-        totals[isolated] = 1.0
-    if slope is not None:
-        # (K_i / sum K)' = K'_i / sum K - (K_i / sum K) (sum K') / sum K
-        slope = scale_rows(slope, np.where(np.isin(np.arange(len(Z)), isolated), 0.0, 1.0 / totals))
-        weights = weights + slope - scale_rows(weights, row_sums(slope))
-    return sp.csr_matrix(weights)
-
-
-def nearest_weights(
-    index: NearestNeighbors, Z: np.ndarray, sample_weight: np.ndarray
-) -> sp.csr_matrix:
-    """Rows that average the training points at the smallest distance, ties included."""
-    radius = index.kneighbors(Z, n_neighbors=1)[0].ravel()
-    parts = [
-        index.radius_neighbors_graph(Z[i : i + 1], radius=radius[i] * (1.0 + 1e-12))
-        for i in range(len(Z))
-    ]
-    graph = sp.csr_matrix(sp.vstack(parts))
-    K = _with_data(graph, sample_weight[graph.indices])
-    return scale_rows(K, 1.0 / row_sums(K))
-
-
-def row_sums(matrix: sp.spmatrix) -> np.ndarray:
-    """Sums of the rows of a sparse matrix as a flat array."""
-    return np.asarray(matrix.sum(axis=1)).ravel()
-
-
-def scale_rows(matrix: sp.csr_matrix, factors: np.ndarray) -> sp.csr_matrix:
-    """A CSR matrix with row i multiplied by factors[i]."""
-    return _with_data(matrix, matrix.data * np.repeat(factors, np.diff(matrix.indptr)))
-
-
-def _with_data(pattern: sp.csr_matrix, data: np.ndarray) -> sp.csr_matrix:
-    return sp.csr_matrix((data, pattern.indices, pattern.indptr), shape=pattern.shape)
 
 
 def loo_errors_of_factors(
