@@ -7,9 +7,16 @@ from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory._compat import check_sample_weight
 
-__all__ = ["PositiveRows", "normalised_weights", "positive_rows", "rows_of_positive_weight"]
+__all__ = [
+    "PositiveRows",
+    "in_usual_units",
+    "normalised_weights",
+    "positive_rows",
+    "rows_of_positive_weight",
+]
 
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny
+SMALL_TOP, LARGE_TOP = 2.0**-400, 2.0**400
 
 
 class PositiveRows(NamedTuple):
@@ -45,7 +52,9 @@ class PositiveRows(NamedTuple):
 def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> PositiveRows:
     """Check `sample_weight` and find the rows to fit, those of positive weight.
 
-    A weight counts as 0 if it is below 2e-308 times the largest.
+    A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond
+    2^400 or below 2^-400, so that sums or products of weights would overflow or vanish, all are
+    divided by the power of 2 below it: their ratios are the same.
 
     Parameters
     ----------
@@ -62,6 +71,7 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
         If a weight is negative or not finite, or none is positive.
     """
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = in_usual_units(weight)
     smallest = weight.max() * SMALLEST_WEIGHT
     if weight.min() > smallest:
         return PositiveRows(slice(None), weight, len(weight))
@@ -69,6 +79,15 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
     if not len(rows):
         raise ValueError("sample_weight must be positive for at least one row.")
     return PositiveRows(rows, weight[rows], len(weight))
+
+
+def in_usual_units(weight: np.ndarray) -> np.ndarray:
+    """Non-negative weights, by a power of 2 if their sums or products could overflow or vanish."""
+    top = weight.max(initial=0.0)
+    if SMALL_TOP <= top <= LARGE_TOP or not 0 < top < np.inf:
+        return weight
+    # Not by one factor, which may be beyond the range of floats.
+    return np.ldexp(weight, 1 - int(np.frexp(top)[1]))
 
 
 def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
