@@ -46,6 +46,8 @@ def check_parameters(estimator: Any) -> None:
                 _check_integer(estimator, name, value)
         elif name[0] != "_":
             _check_object(name, value)
+            if isinstance(value, (dict, set, frozenset)):
+                _check_is_array_like(estimator, name, value)
 
 
 def _check_integer(estimator: Any, name: str, value: Any) -> None:
@@ -61,6 +63,13 @@ def _check_integer(estimator: Any, name: str, value: Any) -> None:
             f"{name} must be an integer below {text} in absolute value{remedy}. Got one of "
             f"{int(value).bit_length()} bits."
         )
+
+
+def _check_is_array_like(estimator: Any, name: str, value: Any) -> None:
+    """Dictionaries and sets have a length, which is enough for scikit-learn's "array-like"."""
+    constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
+    if "array-like" in constraints and type(value) not in constraints:
+        raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
 
 
 def _check_object(name: str, value: Any) -> None:
@@ -124,7 +133,9 @@ def checked_target(y: Any, *, is_real: bool) -> Any:
         If y has rows of different lengths, a regressor's has strings that are no numbers, or
         integers too large for a float, or a classifier's has missing values.
     """
-    if type(y) is np.ndarray and y.dtype.kind in "fiub" and 2 < y.dtype.itemsize <= 8 or y is None:
+    if (
+        type(y) is np.ndarray and y.dtype.kind in "fiub" and 2 < y.dtype.itemsize <= 8
+    ) or y is None:
         return y
     if issparse(y):
         raise TypeError("y must be a dense array, not a sparse one; use y.toarray().")

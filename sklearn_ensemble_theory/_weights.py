@@ -27,7 +27,7 @@ class PositiveRows(NamedTuple):
     rows : slice or int array of shape (n_kept,)
         ``slice(None)`` where every row is kept, so that indexing makes no copy.
     weight : float array of shape (n_kept,)
-        Their weights, as the user gave them.
+        Their weights, as the user gave them up to a common power of 2.
     n_samples : int
         The number of rows that `fit` was given.
     """
@@ -49,7 +49,9 @@ class PositiveRows(NamedTuple):
         return kept if len(kept) > 1 else kept[0]
 
 
-def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> PositiveRows:
+def rows_of_positive_weight(
+    sample_weight: ArrayLike | None, X: Any, *, as_given: bool = False
+) -> PositiveRows:
     """Check `sample_weight` and find the rows to fit, those of positive weight.
 
     A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond
@@ -60,6 +62,8 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
     ----------
     sample_weight : array-like of shape (n,), float or None
     X : {array, sparse matrix} of shape (n, p)
+    as_given : bool, default=False
+        Whether weights are never divided, for `partial_fit`, which compares those of several calls.
 
     Returns
     -------
@@ -71,7 +75,7 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
         If a weight is negative or not finite, or none is positive.
     """
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    weight = in_usual_units(weight)
+    weight = weight if as_given else in_usual_units(weight)
     smallest = weight.max() * SMALLEST_WEIGHT
     if weight.min() > smallest:
         return PositiveRows(slice(None), weight, len(weight))
@@ -81,9 +85,9 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
     return PositiveRows(rows, weight[rows], len(weight))
 
 
-def in_usual_units(weight: np.ndarray) -> np.ndarray:
+def in_usual_units(weight: Any) -> Any:
     """Non-negative weights, by a power of 2 if their sums or products could overflow or vanish."""
-    top = weight.max(initial=0.0)
+    top = np.max(weight, initial=0.0)
     if SMALL_TOP <= top <= LARGE_TOP or not 0 < top < np.inf:
         return weight
     # Not by one factor, which may be beyond the range of floats.

@@ -304,7 +304,7 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._size(X.shape[1])
         if sample_weight is None:
             return X, y, None
-        kept = rows_of_positive_weight(sample_weight, X)
+        kept = rows_of_positive_weight(sample_weight, X, as_given=True)
         X, y = kept.take(X, y)
         return X, y, np.sqrt(kept.weight)
 

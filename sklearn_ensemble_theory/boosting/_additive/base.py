@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_X_y, validate_data
+from sklearn.utils.validation import check_X_y
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._data.folds import fold_numbers
 from sklearn_ensemble_theory._data.frames import is_frame
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
@@ -391,7 +392,7 @@ def rows_to_fit(sample_weight: Any, X: Any):
     """The weights and the rows of positive weight: (weight or None, rows)."""
     if sample_weight is None:
         return None, slice(None)
-    positive = rows_of_positive_weight(sample_weight, X)
+    positive = rows_of_positive_weight(sample_weight, X, as_given=True)
     return positive.weight, positive.rows
 
 
