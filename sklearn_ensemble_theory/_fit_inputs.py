@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
+from sklearn.utils import assert_all_finite
 
 __all__ = ["check_parameters", "checked_target", "with_checked_inputs"]
 
@@ -106,13 +107,17 @@ def _may_be_splits(cv: Any) -> bool:
         return cv.ndim > 1 or cv.dtype == object
     if isinstance(cv, (list, tuple)):
         return all(isinstance(one, Iterable) and len(list(one)) == 2 for one in cv[:1])
-    return isinstance(cv, Iterable) and not isinstance(cv, (dict, set, frozenset, bytes))
+    return (
+        isinstance(cv, Iterable)
+        and not issparse(cv)
+        and not isinstance(cv, (dict, set, frozenset, bytes))
+    )
 
 
 def checked_target(y: Any, *, is_real: bool) -> Any:
-    """The target, cast to float64 first where that may turn values into NaN or infinity.
+    """The target, cast to float64 where that may turn values into NaN or infinity.
 
-    Whether the result is finite is left to `validate_data`, which then sees what is fitted.
+    What is not cast is left to `validate_data`, which sees what is fitted.
 
     Parameters
     ----------
@@ -130,8 +135,8 @@ def checked_target(y: Any, *, is_real: bool) -> Any:
     TypeError
         If y is sparse, or a regressor's has values that are no numbers, such as pandas' NA.
     ValueError
-        If y has rows of different lengths, a regressor's has strings that are no numbers, or
-        integers too large for a float, or a classifier's has missing values.
+        If y has rows of different lengths, a regressor's has strings that are no numbers, or is not
+        finite after the cast, or a classifier's has missing values or both strings and numbers.
     """
     if (
         type(y) is np.ndarray and y.dtype.kind in "fiub" and 2 < y.dtype.itemsize <= 8
@@ -166,15 +171,21 @@ def _as_float(array: np.ndarray) -> np.ndarray:
         raise TypeError(f"y must hold numbers; got values of type {array.dtype}.")
     try:
         with np.errstate(all="ignore"):  # what overflows is infinite
-            return array.astype(np.float64)
+            cast = array.astype(np.float64)
     except OverflowError:
         raise ValueError("y has an integer that is too large for a float64.") from None
     except (TypeError, ValueError) as error:
         raise type(error)(f"y must hold numbers: {error}.") from None
+    with np.errstate(invalid="ignore"):
+        assert_all_finite(cast, input_name="y")
+    return cast
 
 
 def _check_labels(array: np.ndarray) -> None:
-    """Refuse None, NaN and pandas' NA among labels; comparisons with NA have no truth value."""
-    for one in array.flat:
+    """Refuse None, NaN and pandas' NA among labels, and labels that cannot be compared."""
+    is_text = {isinstance(one, str) for one in array.flat if one is not None}
+    for one in array.flat:  # comparisons with NA have no truth value
         if one is None or type(one).__name__ == "NAType" or (isinstance(one, float) and one != one):
             raise ValueError(f"y must not have missing values: Input y contains {one}.")
+    if len(is_text) > 1:
+        raise ValueError("y must not have both strings and numbers as labels.")

@@ -9,6 +9,7 @@ from sklearn_ensemble_theory._compat import check_sample_weight
 
 __all__ = [
     "PositiveRows",
+    "check_usual_units",
     "in_usual_units",
     "normalised_weights",
     "positive_rows",
@@ -92,6 +93,15 @@ def in_usual_units(weight: Any) -> Any:
         return weight
     # Not by one factor, which may be beyond the range of floats.
     return np.ldexp(weight, 1 - int(np.frexp(top)[1]))
+
+
+def check_usual_units(weight: np.ndarray) -> None:
+    """ValueError for weights that `in_usual_units` divides, where those of several calls add up."""
+    if in_usual_units(weight) is not weight:
+        raise ValueError(
+            "The largest sample_weight must be between 2**-400 and 2**400, where weights of "
+            "several calls are added."
+        )
 
 
 def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:

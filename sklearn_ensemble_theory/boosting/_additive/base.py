@@ -176,6 +176,7 @@ class BaseAdditive(AdditiveTerms):
             models = smoothing.models
             self._progress().message(f"{smoothing.n_rounds} smoothing rounds")
         n_rounds = self.max_estimators if n_splits else self.n_estimators
+        many = int(np.ceil(min(10 / self.learning_rate, n_rounds)))
         stumps = run_phase(
             risk,
             models,
@@ -183,10 +184,10 @@ class BaseAdditive(AdditiveTerms):
             n_rounds,
             limit=limit,
             # late rounds move so little that a stage would not end
-            longest=int(np.ceil(10 / self.learning_rate)),
+            longest=many,
             tolerance=0.5 * limit,
             # after smoothing rounds few stumps are left to be found
-            patience=int(np.ceil(10 / self.learning_rate)) if smoothing and n_splits else None,
+            patience=many if smoothing and n_splits else None,
             by_rows=rows_are_faster(risk, layout, smoothing=False),
             progress=self._progress(n_rounds),
         )

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory._weights import in_usual_units, rows_of_positive_weight
+from sklearn_ensemble_theory._weights import check_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory.erm._ball.averaged_descent import StochasticState
 from sklearn_ensemble_theory.erm._ball.balls import BALLS
 from sklearn_ensemble_theory.erm._ball.base import (
@@ -291,11 +291,7 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         )
         check_classification_targets(y)
         kept = rows_of_positive_weight(sample_weight, X, as_given=True)
-        if in_usual_units(kept.weight) is not kept.weight:
-            raise ValueError(
-                "The largest sample_weight must be between 2**-400 and 2**400: partial_fit adds "
-                "weights of several calls."
-            )
+        check_usual_units(kept.weight)
         X, y = kept.take(as_csr_or_array(X), y)
         labels = self._labels_of(classes, first)
         codes = np.searchsorted(labels, y)

@@ -130,7 +130,10 @@ class BaseHistogram(BaseEstimator):
         if self.box is None:
             return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         p = X.shape[1]
-        box = check_array(self.box, dtype=np.float64, ensure_2d=False, input_name="box")
+        try:
+            box = check_array(self.box, dtype=np.float64, ensure_2d=False, input_name="box")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"box must have finite numbers: {error}") from None
         if box.shape not in ((2,), (p, 2)):
             raise ValueError(
                 f"box must have the shape (2,), or ({p}, 2) for X with {p} features, got the "
