@@ -85,7 +85,7 @@ def _check_object(name: str, value: Any) -> None:
                 f"{name} has an integer of {item.bit_length()} bits; give numbers of 2**63 and "
                 "above as floats."
             )
-    if name == "cv" and not hasattr(value, "split") and not _may_be_splits(value):
+    if name == "cv" and not _may_be_splits(value):
         raise ValueError(
             "cv must be an integer, a splitter or an iterable of pairs (train, test) of row "
             f"indices; got {type(value).__name__}."
@@ -103,15 +103,13 @@ def _items(value: Any) -> Iterator[Any]:
 
 
 def _may_be_splits(cv: Any) -> bool:
+    if issparse(cv) or isinstance(cv, (dict, set, frozenset, bytes)):
+        return False
     if isinstance(cv, np.ndarray):
         return cv.ndim > 1 or cv.dtype == object
     if isinstance(cv, (list, tuple)):
         return all(isinstance(one, Iterable) and len(list(one)) == 2 for one in cv[:1])
-    return (
-        isinstance(cv, Iterable)
-        and not issparse(cv)
-        and not isinstance(cv, (dict, set, frozenset, bytes))
-    )
+    return hasattr(cv, "split") or isinstance(cv, Iterable)
 
 
 def checked_target(y: Any, *, is_real: bool) -> Any:

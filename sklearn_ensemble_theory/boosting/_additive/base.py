@@ -49,7 +49,7 @@ class BaseAdditive(AdditiveTerms):
 
     _parameter_constraints: ClassVar = {
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "learning_rate": [Interval(Real, 1e-300, 1, closed="both")],
         "smoothing_rounds": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "max_bins": [Interval(Integral, 2, 2**16 - 2, closed="both"), StrOptions({"auto"})],
         "bin_edges": ["array-like", None],

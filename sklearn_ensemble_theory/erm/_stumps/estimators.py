@@ -375,7 +375,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         # Differences of numbers near the largest float are infinite: then y is in units of 4.
         unit = 4.0 if np.abs(y).max() > LARGEST_DIFFERENCE else 1.0
         split, left, right = rounds.search(y / unit, weight)
-        found = self._of_values(X.shape[1], split, left * unit, right * unit)
+        if unit > 1:  # means exceed the largest target by rounding
+            left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
+        found = self._of_values(X.shape[1], split, left, right)
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
         self._sides = sides_of_targets(self._left_of(X), y, weight)
         return self
