@@ -1,11 +1,15 @@
-"""scikit-learn's `validate_data`, with errors that name X and without NumPy's warnings."""
+"""Errors in place of NumPy's warnings, infinity and NaN: of X, and of predictions for it."""
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-__all__ = ["validate_data"]
+__all__ = ["finite_predictions", "validate_data"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
@@ -29,3 +33,20 @@ def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
         if "float() argument" not in str(error) and "boolean value of NA" not in str(error):
             raise
         raise TypeError(f"X must hold numbers: {error}.") from None
+
+
+def finite_predictions(method: Method) -> Method:
+    """A method of X whose values are finite, or a ValueError; without NumPy's warnings."""
+
+    @wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = method(*args, **kwargs)
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    "X has rows for which the predictions are beyond the largest float: they are "
+                    "too far outside of the training rows."
+                )
+        return values
+
+    return cast(Method, checked)

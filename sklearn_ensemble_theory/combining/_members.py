@@ -221,9 +221,9 @@ def member_parameters(
     """The parameters of `fit` for the rows that are fitted; without `sample_weight` if None."""
     params = dict(fit_params)
     if sample_weight is not None:
-        params["sample_weight"] = (
-            sample_weight if np.ndim(sample_weight) == 0 else in_usual_units(sample_weight)
-        )
+        given = np.asarray(sample_weight)
+        scaled = in_usual_units(given) if given.ndim else given
+        params["sample_weight"] = sample_weight if scaled is given else scaled
     if isinstance(rows, slice):
         return params
     return check_method_params(X, params=params, indices=rows)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
+from sklearn_ensemble_theory._data.validation import finite_predictions
 from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
 from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._frank_wolfe.ball_bounds import BallBoundMixin

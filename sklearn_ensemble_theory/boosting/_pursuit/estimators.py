@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary

@@ -3,9 +3,8 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
 
 

@@ -11,8 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight

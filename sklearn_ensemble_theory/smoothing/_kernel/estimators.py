@@ -11,8 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._kernel.kernel_functions import (
     BLOCK_SIZE,

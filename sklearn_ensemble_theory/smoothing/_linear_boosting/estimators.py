@@ -20,8 +20,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._data.folds import splits_of_rows
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import InitialFit
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
@@ -69,8 +68,7 @@ class LinearL2BoostingRegressor(
         raises an error for them. `None` is ``SmoothingSplineRegressor(df=5)``.
     learning_rate : float in [0, 1], default=0.0
         0 is the limit of small learning rates; not with `coordinates="best"`. Otherwise,
-        floor(time / learning_rate) rounds. Where rounds are run one by one, with `subsample` < 1 or
-        `coordinates` other than "all", more than 100,000 of them are an error.
+        floor(time / learning_rate) rounds, at most 100,000 if `subsample` or `coordinates` is set.
     time : float or {"gcv", "loo", "aicc", "bic", "gmdl", "discrepancy", "cv"}, default="gcv"
         When to stop; 0 gives the initial constant. A criterion is evaluated at all `times_` and
         minimised. `"loo"`: mean squared deleted residual r_i / (1 - h_i), with h the diagonal of
@@ -148,8 +146,7 @@ class LinearL2BoostingRegressor(
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during :term:`fit`. Defined only when X has feature names that are
-        all strings.
+        Names of features seen during :term:`fit`, where they are all strings.
 
     Raises
     ------
@@ -322,8 +319,7 @@ class LinearL2BoostingRegressor(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, also passed to the learner (with metadata routing: if it requests
-            them).
+            Weights of the rows, also for the learner (with metadata routing: if it requests them).
 
         Returns
         -------

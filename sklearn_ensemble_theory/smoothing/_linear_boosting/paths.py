@@ -40,7 +40,7 @@ __all__ = [
     "Sample",
     "SpectralPath",
     "Start",
-    "check_rounds",
+    "check_number_of_rounds",
     "loo_sum",
     "n_rounds",
     "phi_1",
@@ -56,7 +56,7 @@ _MAX_KEPT_ROWS = 100_000
 """Up to this many training rows are stored in a fitted spline model, for `bias_variance`."""
 
 
-def check_rounds(number: int, learning_rate: float, time: float) -> int:
+def check_number_of_rounds(number: int, learning_rate: float, time: float) -> int:
     """The number of rounds to be run one by one; ValueError where there are too many."""
     if number > _MOST_ROUNDS:
         raise ValueError(

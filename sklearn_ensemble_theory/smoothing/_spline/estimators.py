@@ -9,8 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.overflow import finite_predictions
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, fit_splines, spectral_form

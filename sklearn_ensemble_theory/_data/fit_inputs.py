@@ -148,23 +148,26 @@ def checked_target(y: Any, *, is_real: bool) -> Any:
         array = np.asarray([None])
         if isinstance(y, (list, tuple)):
             raise _ragged() from None
-    if array.dtype == object and any(isinstance(one, (list, tuple, set)) for one in array.flat):
-        raise _ragged()
+    if array.dtype == object:
+        values = array.ravel().tolist()
+        kinds = set(map(type, values))
+        if not kinds.isdisjoint((list, tuple, set)):
+            raise _ragged()
+        if not is_real:
+            _check_labels(values, kinds)
     if not is_real:
-        if array.dtype == object:
-            _check_labels(array)
         return y
     kind = array.dtype.kind
     if kind in "biu" or (kind == "f" and array.dtype.itemsize in (4, 8)) or kind == "c":
         return y
-    return _as_float(array)
+    return _cast_to_float(array)
 
 
 def _ragged() -> ValueError:
     return ValueError("y must be a rectangular array: its rows have different lengths.")
 
 
-def _as_float(array: np.ndarray) -> np.ndarray:
+def _cast_to_float(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "MmV":
         raise TypeError(f"y must hold numbers; got values of type {array.dtype}.")
     try:
@@ -179,11 +182,12 @@ def _as_float(array: np.ndarray) -> np.ndarray:
     return cast
 
 
-def _check_labels(array: np.ndarray) -> None:
+def _check_labels(values: list[Any], kinds: set[type]) -> None:
     """Refuse None, NaN and pandas' NA among labels, and labels that cannot be compared."""
-    is_text = {isinstance(one, str) for one in array.flat if one is not None}
-    for one in array.flat:  # comparisons with NA have no truth value
-        if one is None or type(one).__name__ == "NAType" or (isinstance(one, float) and one != one):
-            raise ValueError(f"y must not have missing values: Input y contains {one}.")
-    if len(is_text) > 1:
+    missing = [kind.__name__ for kind in kinds if kind.__name__ in ("NoneType", "NAType")]
+    if float in kinds and any(one != one for one in values if isinstance(one, float)):
+        missing.append("NaN")
+    if missing:
+        raise ValueError(f"y must not have missing values: Input y contains {missing[0]}.")
+    if str in kinds and len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
         raise ValueError("y must not have both strings and numbers as labels.")
