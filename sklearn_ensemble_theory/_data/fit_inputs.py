@@ -1,7 +1,6 @@
 """What every `fit` checks before any work: parameters by their values, and the target y."""
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from collections.abc import Iterable, Iterator
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,22 +9,23 @@ from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite
 
-__all__ = ["check_parameters", "checked_target", "with_checked_inputs"]
+__all__ = ["check_parameters", "checked_arguments", "checked_target"]
 
 LARGEST_COUNT = 2**31 - 1
 LARGEST_INTEGER = 2**63 - 1
 
 
-def with_checked_inputs(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """Run `fit` after `check_parameters` and with the y of `checked_target`."""
-
-    @wraps(fit)
-    def fit_checked(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
-        check_parameters(estimator)
-        y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
-        return fit(estimator, X, y, *args, **kwargs)
-
-    return fit_checked
+def checked_arguments(
+    estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a `fit`, with the y of `checked_target`, after `check_parameters`."""
+    check_parameters(estimator)
+    is_real = isinstance(estimator, RegressorMixin)
+    if len(args) > 1:
+        args = (args[0], checked_target(args[1], is_real=is_real), *args[2:])
+    elif "y" in kwargs:
+        kwargs = kwargs | {"y": checked_target(kwargs["y"], is_real=is_real)}
+    return args, kwargs
 
 
 def check_parameters(estimator: Any) -> None:
