@@ -7,9 +7,17 @@ from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory._compat import check_sample_weight
 
-__all__ = ["PositiveRows", "normalised_weights", "positive_rows", "rows_of_positive_weight"]
+__all__ = [
+    "PositiveRows",
+    "check_usual_units",
+    "in_usual_units",
+    "normalised_weights",
+    "positive_rows",
+    "rows_of_positive_weight",
+]
 
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny
+SMALL_TOP, LARGE_TOP = 2.0**-400, 2.0**400
 
 
 class PositiveRows(NamedTuple):
@@ -20,7 +28,7 @@ class PositiveRows(NamedTuple):
     rows : slice or int array of shape (n_kept,)
         ``slice(None)`` where every row is kept, so that indexing makes no copy.
     weight : float array of shape (n_kept,)
-        Their weights, as the user gave them.
+        Their weights, as the user gave them up to a common power of 2.
     n_samples : int
         The number of rows that `fit` was given.
     """
@@ -42,15 +50,21 @@ class PositiveRows(NamedTuple):
         return kept if len(kept) > 1 else kept[0]
 
 
-def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> PositiveRows:
+def rows_of_positive_weight(
+    sample_weight: ArrayLike | None, X: Any, *, as_given: bool = False
+) -> PositiveRows:
     """Check `sample_weight` and find the rows to fit, those of positive weight.
 
-    A weight counts as 0 if it is below 2e-308 times the largest.
+    A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond
+    2^400 or below 2^-400, so that sums or products of weights would overflow or vanish, all are
+    divided by the power of 2 below it: their ratios are the same.
 
     Parameters
     ----------
     sample_weight : array-like of shape (n,), float or None
     X : {array, sparse matrix} of shape (n, p)
+    as_given : bool, default=False
+        Whether weights are never divided, for `partial_fit`, which compares those of several calls.
 
     Returns
     -------
@@ -62,6 +76,7 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
         If a weight is negative or not finite, or none is positive.
     """
     weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = weight if as_given else in_usual_units(weight)
     smallest = weight.max() * SMALLEST_WEIGHT
     if weight.min() > smallest:
         return PositiveRows(slice(None), weight, len(weight))
@@ -69,6 +84,24 @@ def rows_of_positive_weight(sample_weight: ArrayLike | None, X: Any) -> Positive
     if not len(rows):
         raise ValueError("sample_weight must be positive for at least one row.")
     return PositiveRows(rows, weight[rows], len(weight))
+
+
+def in_usual_units(weight: Any) -> Any:
+    """Non-negative weights, by a power of 2 if their sums or products could overflow or vanish."""
+    top = np.max(weight, initial=0.0)
+    if SMALL_TOP <= top <= LARGE_TOP or not 0 < top < np.inf:
+        return weight
+    # Not by one factor, which may be beyond the range of floats.
+    return np.ldexp(weight, 1 - int(np.frexp(top)[1]))
+
+
+def check_usual_units(weight: np.ndarray) -> None:
+    """ValueError for weights that `in_usual_units` divides, where those of several calls add up."""
+    if in_usual_units(weight) is not weight:
+        raise ValueError(
+            "The largest sample_weight must be between 2**-400 and 2**400, where weights of "
+            "several calls are added."
+        )
 
 
 def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:

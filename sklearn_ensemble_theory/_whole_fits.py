@@ -5,6 +5,8 @@ from copy import deepcopy
 from functools import wraps
 from typing import Any
 
+from sklearn_ensemble_theory._data.fit_inputs import checked_arguments
+
 __all__ = ["whole"]
 
 
@@ -24,6 +26,8 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fit_twin(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        # Not in a wrapper of its own: warnings count the calls up to the user's.
+        args, kwargs = checked_arguments(estimator, args, kwargs)
         fresh = twin(estimator, continued=fit.__name__ == "partial_fit")
         result = fit(fresh, *args, **kwargs)
         estimator.__dict__ = fresh.__dict__

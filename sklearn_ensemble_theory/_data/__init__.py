@@ -1,1 +1,1 @@
-"""What estimators get as X, beyond arrays."""
+"""What estimators get: checks of parameters and data, frames, splits."""

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import safe_indexing
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._trees import is_tree, reads_single_precision
 
 __all__ = [

@@ -8,6 +8,7 @@ __all__ = ["CONSTANT_TO_ROUNDING", "TargetScale", "largest_magnitude", "power_of
 
 # Deviations from the mean below this share of it are rounding: the target is constant.
 CONSTANT_TO_ROUNDING = 1e-14
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass
@@ -36,6 +37,8 @@ class TargetScale:
         size = power_of_two(np.abs(y).max())
         mean = np.average(y / size, weights=sample_weight)
         deviation = np.abs(y / size - mean).max()
+        if deviation * (size / 2) > LARGEST / 2:
+            raise ValueError("y has differences beyond the largest float; scale y.")
         return cls(mean * size, size * power_of_two(deviation))
 
     @classmethod
@@ -47,7 +50,10 @@ class TargetScale:
         y : float array of shape (n,) or (n, n_targets)
         mean : float or array of shape (n_targets,)
         """
-        size = np.abs(y - mean).max(axis=0)
+        with np.errstate(over="ignore"):
+            size = np.abs(y - mean).max(axis=0)
+        if not np.isfinite(size).all():
+            raise ValueError("y has differences beyond the largest float; scale y.")
         constant = size <= CONSTANT_TO_ROUNDING * np.abs(mean)
         scale = np.where(constant, 1.0, size)
         return (

@@ -20,7 +20,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
+from sklearn_ensemble_theory._weights import PositiveRows, in_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory.combining._shared_fits import KnownFits
 
 __all__ = [
@@ -221,7 +221,9 @@ def member_parameters(
     """The parameters of `fit` for the rows that are fitted; without `sample_weight` if None."""
     params = dict(fit_params)
     if sample_weight is not None:
-        params["sample_weight"] = sample_weight
+        given = np.asarray(sample_weight)
+        scaled = in_usual_units(given) if given.ndim else given
+        params["sample_weight"] = sample_weight if scaled is given else scaled
     if isinstance(rows, slice):
         return params
     return check_method_params(X, params=params, indices=rows)

@@ -214,11 +214,24 @@ class Bernoulli(RowsWithTheirWeights):
         else:
             candidates = np.flatnonzero(self.sample_weight)
             n = len(candidates)
-        size = 0
-        while size == 0:
-            size = rng.binomial(n, self.size)
+        size, n_tries = 0, 0
+        while size == 0 and n_tries < 100:
+            size, n_tries = rng.binomial(n, self.size), n_tries + 1
+        if size == 0:
+            size = self._positive_size(n, rng)
         rows = np.sort(sample_without_replacement(n, size, random_state=rng))
         return rows if candidates is None else candidates[rows]
+
+    def _positive_size(self, n: int, rng: np.random.RandomState) -> int:
+        """A number of rows by its law given that it is not 0, in one draw.
+
+        The first row drawn has a geometric law on the n rows, and those behind it are independent.
+        """
+        log_out = np.log1p(-self.size)
+        some = -np.expm1(n * log_out)
+        first = int(np.log1p(-rng.uniform() * some) / log_out) if some > 0 else 0
+        first = min(first, n - 1)
+        return 1 + int(rng.binomial(n - 1 - first, self.size))
 
     @property
     def leaves_rows_out(self) -> bool:

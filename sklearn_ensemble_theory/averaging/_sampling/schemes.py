@@ -34,6 +34,9 @@ def distinct_rows(indices: np.ndarray, n_samples: int) -> tuple[np.ndarray, np.n
     return rows, counts[rows]
 
 
+LARGEST_SIZE = 2**30
+
+
 @dataclass(frozen=True)
 class SamplingDesign:
     """What a fit knows of its rows besides their weights.
@@ -118,7 +121,8 @@ class SamplingScheme(ABC):
         size = cls.size_from(max_samples, n_samples, sample_weight, design.unit)
         if sample_weight is None:
             return cls(n_samples, size)
-        total = sample_weight.sum()
+        with np.errstate(over="ignore"):
+            total = sample_weight.sum()
         if not (np.isfinite(total) and total > 0):
             raise ValueError(f"The sum of sample_weight must be positive and finite, got {total}.")
         cumulative = np.cumsum(sample_weight / total)
@@ -136,7 +140,7 @@ class SamplingScheme(ABC):
         """The number of rows s that `max_samples` stands for; None is as many as there are.
 
         A fraction is a fraction of the total weight, so that integer weights are equivalent to
-        repeating rows.
+        repeating rows. It must be below 2^30 draws.
         """
         if max_samples is None:
             return n_samples
@@ -145,7 +149,13 @@ class SamplingScheme(ABC):
         if sample_weight is None:
             total, whose = n_samples, f"the number of {unit}"
         else:
-            total, whose = sample_weight.sum(), "the total sum of sample weights"
+            with np.errstate(over="ignore"):
+                total, whose = sample_weight.sum(), "the total sum of sample weights"
+        if max_samples * total >= LARGEST_SIZE:
+            raise ValueError(
+                f"max_samples={max_samples} of {whose}, {total:.3g}, is {LARGEST_SIZE:,} draws or "
+                "more; scale sample_weight, or pass `max_samples` as an integer."
+            )
         size = max(int(max_samples * total), 1)
         if size < max(10, n_samples ** (1 / 3)):
             warn(

@@ -16,7 +16,7 @@ from sklearn.utils.validation import validate_data
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._weights import check_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
 from sklearn_ensemble_theory.averaging._sketching.row_chunks import (
     CentredRows,
@@ -304,7 +304,8 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         self._size(X.shape[1])
         if sample_weight is None:
             return X, y, None
-        kept = rows_of_positive_weight(sample_weight, X)
+        kept = rows_of_positive_weight(sample_weight, X, as_given=True)
+        check_usual_units(kept.weight)
         X, y = kept.take(X, y)
         return X, y, np.sqrt(kept.weight)
 

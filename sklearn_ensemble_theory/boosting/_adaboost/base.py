@@ -16,7 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import has_fit_parameter, validate_data
+from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -25,6 +25,7 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     fit_context,
 )
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
     HammingTask,

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -21,6 +21,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     fit_context,
 )
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._trees import is_tree, single_precision_if_finite
 from sklearn_ensemble_theory._weak_learners import prepare_members
 from sklearn_ensemble_theory._weights import rows_of_positive_weight

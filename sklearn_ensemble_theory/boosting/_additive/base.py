@@ -6,11 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_X_y, validate_data
+from sklearn.utils.validation import check_X_y
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._data.folds import fold_numbers
 from sklearn_ensemble_theory._data.frames import is_frame
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
@@ -48,7 +49,7 @@ class BaseAdditive(AdditiveTerms):
 
     _parameter_constraints: ClassVar = {
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
-        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "learning_rate": [Interval(Real, 1e-300, 1, closed="both")],
         "smoothing_rounds": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
         "max_bins": [Interval(Integral, 2, 2**16 - 2, closed="both"), StrOptions({"auto"})],
         "bin_edges": ["array-like", None],
@@ -175,6 +176,7 @@ class BaseAdditive(AdditiveTerms):
             models = smoothing.models
             self._progress().message(f"{smoothing.n_rounds} smoothing rounds")
         n_rounds = self.max_estimators if n_splits else self.n_estimators
+        many = int(np.ceil(min(10 / self.learning_rate, n_rounds)))
         stumps = run_phase(
             risk,
             models,
@@ -182,10 +184,10 @@ class BaseAdditive(AdditiveTerms):
             n_rounds,
             limit=limit,
             # late rounds move so little that a stage would not end
-            longest=int(np.ceil(10 / self.learning_rate)),
+            longest=many,
             tolerance=0.5 * limit,
             # after smoothing rounds few stumps are left to be found
-            patience=int(np.ceil(10 / self.learning_rate)) if smoothing and n_splits else None,
+            patience=many if smoothing and n_splits else None,
             by_rows=rows_are_faster(risk, layout, smoothing=False),
             progress=self._progress(n_rounds),
         )
@@ -391,7 +393,7 @@ def rows_to_fit(sample_weight: Any, X: Any):
     """The weights and the rows of positive weight: (weight or None, rows)."""
     if sample_weight is None:
         return None, slice(None)
-    positive = rows_of_positive_weight(sample_weight, X)
+    positive = rows_of_positive_weight(sample_weight, X, as_given=True)
     return positive.weight, positive.rows
 
 

@@ -35,7 +35,7 @@ class L2BoostingRegressor(BaseL2Boosting):
         way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum.
 
     learning_rate : float, default=0.01
-        Share of each stump that is added, in (0, 1]. The model depends mainly on
+        Share of each stump that is added, from 1e-300 to 1. The model depends mainly on
         ``n_estimators * learning_rate``; smaller rates give smoother functions. Smoothing rounds do
         not depend on it.
 

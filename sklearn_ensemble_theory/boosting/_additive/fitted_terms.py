@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._data.frames import is_frame
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.binning import sum_of_tables
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive.explanations import TermExplanationMixin

@@ -38,7 +38,7 @@ class LogitBoostClassifier(BaseLogitBoost):
         way. It ends early if ``10 / learning_rate`` rounds after these give no new minimum.
 
     learning_rate : float, default=0.01
-        Share of each stump that is added, in (0, 1]. The model depends mainly on
+        Share of each stump that is added, from 1e-300 to 1. The model depends mainly on
         ``n_estimators * learning_rate``. Smoothing rounds do not depend on it.
 
     smoothing_rounds : int or "auto", default="auto"

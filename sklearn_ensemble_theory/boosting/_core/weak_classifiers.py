@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import raise_for_params, routing_enabled
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._weak_learners import has_fast_path
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 

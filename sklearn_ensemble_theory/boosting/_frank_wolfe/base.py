@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -21,6 +21,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._data.folds import splits_of_rows
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
@@ -106,6 +107,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
         routed = {}
         if routing_enabled() and self.estimator is not None:
             routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        self._checked_radii()
         options = SolverOptions(self.step, self._variant(), self.n_estimators, self.tol)
         all_X = X
         X, all_y = self._validate(X, y, reset=True, y_numeric=not is_classifier(self))
@@ -192,10 +194,8 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
 
     def _choose_radius(self, full, solver, problem, splits):
         """The radius with the least held-out risk; each fold goes from small to large."""
-        radii = self.radii
-        radii = full.norm_of_one_atom() * RADII if radii is None else np.sort(np.ravel(radii))
-        if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
-            raise ValueError("radii must contain positive numbers only.")
+        radii = self._checked_radii()
+        radii = full.norm_of_one_atom() * RADII if radii is None else radii
         # Squares of the targets themselves might overflow or vanish; powers of two are exact.
         unit = power_of_two(full.target.scale)
         risks = np.empty((len(radii), len(splits)))
@@ -210,6 +210,18 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
         best = int(risks.mean(axis=1).argmin())
         risks = TargetScale(0.0, unit).squares_in_units(risks)
         return {"radius_": float(radii[best]), "cv_radii_": radii, "cv_risks_": risks}
+
+    def _checked_radii(self):
+        """The radii to try, in increasing order; None if they are not given."""
+        if self.radii is None:
+            return None
+        try:
+            radii = np.sort(np.ravel(np.asarray(self.radii, dtype=np.float64)))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"radii must contain positive numbers only: {error}.") from None
+        if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
+            raise ValueError("radii must contain positive numbers only.")
+        return radii
 
     def _attributes_of(self, solution, is_exact):
         """The fitted attributes of a solution."""

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
+from sklearn_ensemble_theory._data.validation import finite_predictions
 from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
 from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._frank_wolfe.ball_bounds import BallBoundMixin
@@ -192,6 +193,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
     def _encode(self, y):
         return np.asarray(y, dtype=np.float64), {}
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets, by the inverse link of the loss.
 
@@ -401,6 +403,7 @@ class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, 
             )
         return np.where(y == classes[1], 1.0, -1.0), {"classes_": classes}
 
+    @finite_predictions
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Compute the scores; a positive score predicts the second class.
 

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -19,6 +18,7 @@ from sklearn_ensemble_theory._compat import (
     fit_context,
 )
 from sklearn_ensemble_theory._data.folds import splits_of_rows
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.column_dictionary import (

@@ -6,8 +6,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_array, check_consistent_length, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
@@ -191,6 +192,7 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         path /= self.column_scale_
         return path
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets.
 

@@ -119,7 +119,7 @@ def pursuit_on_gram(
     """
     c = correlations.copy()
     floor = EXHAUSTED * np.sqrt(square)
-    target = tol**2 * square
+    target = min(tol, 1.0) ** 2 * square
     chosen: list[int] = []
     active: list[int] = []
     steps: list[float] = []

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -28,6 +28,7 @@ from sklearn_ensemble_theory._compat import (
     Interval,
     fit_context,
 )
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions

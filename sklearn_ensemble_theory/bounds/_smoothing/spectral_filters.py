@@ -241,12 +241,13 @@ def _checked_spectrum(
     return checked_numbers("eigenvalues", eigenvalues), checked_numbers("times", times, 0.0)
 
 
+LARGEST_NUMBER = 2.0**62
+
+
 def n_rounds(times: ArrayLike, learning_rate: float) -> np.ndarray:
     """floor(t / lambda) as integers, for t and lambda written in decimals: 0.3 / 0.1 is 3."""
     with np.errstate(over="ignore"):
-        ratio = np.asarray(times, dtype=np.float64) / learning_rate
-    if np.any(ratio >= 2.0**63):
-        raise ValueError("The times divided by the learning rate must be below 2^63 rounds.")
+        ratio = np.minimum(np.asarray(times, dtype=np.float64) / learning_rate, LARGEST_NUMBER)
     return np.floor(ratio * (1.0 + 4e-16) + 1e-12 * np.minimum(ratio, 1.0)).astype(np.int64)
 
 

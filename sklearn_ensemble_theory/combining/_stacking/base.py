@@ -46,6 +46,8 @@ from sklearn_ensemble_theory.combining._stacking.learned_weights import (
 
 METHODS = ("predict_proba", "decision_function", "predict")
 
+LARGEST_TARGET = 1e145
+
 
 class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclass=ABCMeta):
     """Base of the stacked ensembles; not for direct use."""
@@ -207,6 +209,8 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
         columns: list[np.ndarray],
         held_out: HeldOutPredictions,
     ) -> Any:
+        if self.final_estimator is None and not is_classifier(self):
+            _check_squares(y)
         if not held_out.every_row_once:
             params = check_method_params(X, params=params, indices=held_out.rows)
             X, y = safe_indexing(X, held_out.rows), y[held_out.rows]
@@ -333,3 +337,12 @@ def _as_columns(values: Any, method: str, description: dict[str, Any]) -> np.nda
     classes = description.get("classes_")
     binary = isinstance(classes, np.ndarray) and len(classes) == 2
     return values[:, 1:] if method == "predict_proba" and binary else values
+
+
+def _check_squares(y: np.ndarray) -> None:
+    """Refuse targets whose sums of squares overflow in the default final estimator."""
+    if y.dtype.kind == "f" and np.abs(y).max() > LARGEST_TARGET:
+        raise ValueError(
+            f"y has values beyond {LARGEST_TARGET:.0e}, whose squares overflow in RidgeCV, the "
+            "default final_estimator; scale y."
+        )

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import VisualBlock, check_feature_names_in
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.combining._members import (
     NamedMembers,
     drop_zero_weights,
@@ -131,7 +132,14 @@ class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
 
     def _average(self, arrays: list[np.ndarray]) -> np.ndarray:
         """The weighted mean of one array for each member."""
-        return np.average(np.asarray(arrays), axis=0, weights=self._kept_weights())
+        values, weights = np.asarray(arrays), self._kept_weights()
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.average(values, axis=0, weights=weights)
+        if np.isfinite(mean).all():
+            return mean
+        # The sum overflows, which the mean need not.
+        share = normalised_weights(None if weights is None else np.asarray(weights), len(values))
+        return np.einsum("i...,i->...", values, share)
 
     # ----------------------------------------------------------------------------------- Queries
 

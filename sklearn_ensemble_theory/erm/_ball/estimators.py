@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._weights import check_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory.erm._ball.averaged_descent import StochasticState
 from sklearn_ensemble_theory.erm._ball.balls import BALLS
 from sklearn_ensemble_theory.erm._ball.base import (
@@ -289,7 +290,8 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
             self, X, y, accept_sparse="csr", dtype=np.float64, order="C", reset=first
         )
         check_classification_targets(y)
-        kept = rows_of_positive_weight(sample_weight, X)
+        kept = rows_of_positive_weight(sample_weight, X, as_given=True)
+        check_usual_units(kept.weight)
         X, y = kept.take(as_csr_or_array(X), y)
         labels = self._labels_of(classes, first)
         codes = np.searchsorted(labels, y)

@@ -1,8 +1,9 @@
 """Predictions of a linear classifier with one score, or one for each class."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
 
@@ -28,6 +29,7 @@ class LinearScoresMixin:
     coef_: np.ndarray
     intercept_: np.ndarray
 
+    @finite_predictions
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores x'beta + b.
 

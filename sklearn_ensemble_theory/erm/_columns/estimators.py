@@ -6,9 +6,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions, fit_context
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.erm._columns.column_rounds import Column, ColumnRounds
@@ -133,6 +134,7 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         self.feature_, self.coef_, self.intercept_ = self._rounds(X, kept.weight).search(y)
         return self
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the linear function of the column.
 

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.erm._histogram.cell_index import (
@@ -19,6 +20,9 @@ from sklearn_ensemble_theory.erm._histogram.cell_index import (
     bin_numbers,
     edges_of_box,
 )
+
+# Numbers of bins times numbers of features; the edges take 1 GB.
+MOST_EDGES = 2**27
 
 
 @dataclass
@@ -83,13 +87,18 @@ class BaseHistogram(BaseEstimator):
 
         ``table_of(cell, n_cells, target, weight)`` is the table of rows in these cells.
         """
-        kept = rows_of_positive_weight(sample_weight, X)
+        kept = rows_of_positive_weight(sample_weight, X, as_given=True)
         X, target = kept.take(X, target)
         weights = _WeightSums(power_of_two(kept.weight.max())) if first else self._weights
         weights, weight = weights.add(kept.weight)
         if first:
             low, high = self._box_of(X)
             n_bins = self._n_bins_of(weights.effective_n, X.shape[1])
+            if n_bins * X.shape[1] > MOST_EDGES:
+                raise ValueError(
+                    f"n_bins={n_bins} for {X.shape[1]} features makes more than {MOST_EDGES:,} "
+                    "bins; use fewer."
+                )
             edges = edges_of_box(low, high, n_bins)
         else:
             n_bins, edges = self.n_bins_, self.bin_edges_
@@ -121,7 +130,10 @@ class BaseHistogram(BaseEstimator):
         if self.box is None:
             return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         p = X.shape[1]
-        box = check_array(self.box, dtype=np.float64, ensure_2d=False, input_name="box")
+        try:
+            box = check_array(self.box, dtype=np.float64, ensure_2d=False, input_name="box")
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"box must have finite numbers: {error}") from None
         if box.shape not in ((2,), (p, 2)):
             raise ValueError(
                 f"box must have the shape (2,), or ({p}, 2) for X with {p} features, got the "

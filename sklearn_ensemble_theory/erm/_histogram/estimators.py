@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import fit_context
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory.bounds import finite_class_bound
 from sklearn_ensemble_theory.erm._histogram.base import BaseHistogram
 from sklearn_ensemble_theory.erm._histogram.cell_tables import ClassTable, MeanTable
@@ -30,8 +31,8 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         Number m of intervals of each feature. ``"rate"`` is the smallest m with
         ``m ** (n_features + 1) >= n_samples``. For two features it is n^(1/3) as in [Shah, §2.2];
         the exponent 1/(p + 1) for p features is the extension for which m grows and the number of
-        cells for each row, m^p/n, vanishes. With `sample_weight`, n_samples is the attribute
-        `effective_n_samples_`. With `partial_fit`, the rows of the first call determine m.
+        cells for each row, m^p/n, vanishes. At most 2^27 in all features. With `sample_weight`,
+        n_samples is `effective_n_samples_`; with `partial_fit`, the first call determines m.
 
     box : array-like of shape (2,) or (n_features, 2), default=None
         Lower and upper ends of the box, for all features or for each one, in units of X. If None,

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
@@ -242,6 +243,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         self.feature_ = self.knot_ = None
         return self
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the output of the unit.
 

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, fit_context
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
 from sklearn_ensemble_theory._weak_learners import (
     ClassTask,
@@ -68,6 +69,9 @@ class _Stump(StumpTree, BaseEstimator):
     def _left_of(self, X: np.ndarray) -> np.ndarray:
         """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
+
+
+LARGEST_DIFFERENCE = np.finfo(np.float64).max / 4
 
 
 class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
@@ -197,7 +201,8 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         on_left = rounds.index.is_left(split)
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
-        shares = [s / s.sum() if s.sum() > 0 else np.bincount(codes, weight) for s in shares]
+        overall = np.bincount(codes, weight, len(classes))
+        shares = [s / s.sum() if s.sum() > 0 else overall for s in shares]
         self.__dict__.update(
             vars(
                 self._of_labels(
@@ -367,7 +372,11 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         kept = rows_of_positive_weight(sample_weight, X)
         (X, y), weight = kept.take(X, y), kept.normalised
         rounds = stump_rounds(X, weight, LeastSquaresTask(), self.max_bins, STUMPS)
-        split, left, right = rounds.search(y, weight)
+        # Differences of numbers near the largest float are infinite: then y is in units of 4.
+        unit = 4.0 if np.abs(y).max() > LARGEST_DIFFERENCE else 1.0
+        split, left, right = rounds.search(y / unit, weight)
+        if unit > 1:  # means exceed the largest target by rounding
+            left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
         found = self._of_values(X.shape[1], split, left, right)
         self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
         self._sides = sides_of_targets(self._left_of(X), y, weight)

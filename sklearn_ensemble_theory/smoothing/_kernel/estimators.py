@@ -7,9 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._kernel.compact_sums import (
     compact_averages,
@@ -178,7 +179,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         y = np.ascontiguousarray(y, dtype=np.float64)  # products round by the order in memory
         ranges = feature_ranges(X)
         bandwidth = self._initial_bandwidth(X, w)
-        if (ranges > 1e150 * bandwidth).any():
+        if (ranges / 1e150 > bandwidth).any():
             raise ValueError(
                 "bandwidth is too small for the range of X: squared distances in bandwidths "
                 "overflow."
@@ -205,7 +206,10 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     def _initial_bandwidth(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         if isinstance(self.bandwidth, str):
             return scott_bandwidth(X, w)
-        bandwidth = np.asarray(self.bandwidth, dtype=np.float64)
+        try:
+            bandwidth = np.asarray(self.bandwidth, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"bandwidth must have numbers: {error}.") from None
         if bandwidth.ndim and bandwidth.shape != (X.shape[1],):
             raise ValueError(
                 f"bandwidth must be a number or an array of shape ({X.shape[1]},), one for each "
@@ -215,6 +219,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             raise ValueError("bandwidth must be positive and finite for every feature.")
         return np.full(X.shape[1], bandwidth)
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the weighted averages of y.
 

@@ -43,6 +43,7 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     Sample,
     SpectralPath,
     Start,
+    check_number_of_rounds,
     n_rounds,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import (
@@ -362,7 +363,7 @@ def _run_rounds(
     constant = float(w @ y / w.sum()) if spec.start.at_mean else 0.0
     p = X.shape[1] if spec.coordinates == "random" else None
     rate = spec.start.learning_rate
-    m = int(n_rounds(time, rate))
+    m = check_number_of_rounds(int(n_rounds(time, rate)), rate, time)
     settings = draw_settings(m, len(y), spec.rows_per_round(len(y)), p, rng)
     learners = list(run_rounds(learner.fit_setting, settings, X, y - constant, rate))
     return RoundsPredictor(constant, rate, learners, [m])

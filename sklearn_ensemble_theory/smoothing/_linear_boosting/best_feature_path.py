@@ -18,6 +18,7 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     BoostingPath,
     Sample,
     Start,
+    check_number_of_rounds,
     n_rounds,
 )
 from sklearn_ensemble_theory.smoothing._spline.base import AdditivePredictor
@@ -238,6 +239,7 @@ class BestFeaturePath(BoostingPath):
                 "were run."
             )
         numbers = n_rounds(times, self.learning_rate)
+        check_number_of_rounds(int(numbers.max()), self.learning_rate, float(times.max()))
         if numbers.max() > self.rounds.n_rounds:
             self.rounds.extend(int(numbers.max()))
         return numbers

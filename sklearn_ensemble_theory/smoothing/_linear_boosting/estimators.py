@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clon
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._compat import (
     HasMethods,
@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._data.folds import splits_of_rows
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import InitialFit
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
@@ -67,7 +68,7 @@ class LinearL2BoostingRegressor(
         raises an error for them. `None` is ``SmoothingSplineRegressor(df=5)``.
     learning_rate : float in [0, 1], default=0.0
         0 is the limit of small learning rates; not with `coordinates="best"`. Otherwise,
-        floor(time / learning_rate) rounds.
+        floor(time / learning_rate) rounds, at most 100,000 if `subsample` or `coordinates` is set.
     time : float or {"gcv", "loo", "aicc", "bic", "gmdl", "discrepancy", "cv"}, default="gcv"
         When to stop; 0 gives the initial constant. A criterion is evaluated at all `times_` and
         minimised. `"loo"`: mean squared deleted residual r_i / (1 - h_i), with h the diagonal of
@@ -145,8 +146,7 @@ class LinearL2BoostingRegressor(
     n_features_in_ : int
         Number of features seen during :term:`fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of features seen during :term:`fit`. Defined only when X has feature names that are
-        all strings.
+        Names of features seen during :term:`fit`, where they are all strings.
 
     Raises
     ------
@@ -319,8 +319,7 @@ class LinearL2BoostingRegressor(
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, also passed to the learner (with metadata routing: if it requests
-            them).
+            Weights of the rows, also for the learner (with metadata routing: if it requests them).
 
         Returns
         -------
@@ -398,6 +397,7 @@ class LinearL2BoostingRegressor(
             )
         return keyword
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict at the chosen time.
 
@@ -415,6 +415,7 @@ class LinearL2BoostingRegressor(
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return self._predictor.predict(X)[:, 0] * self._scale
 
+    @finite_predictions
     def predict_path(self, X: ArrayLike, times: ArrayLike) -> np.ndarray:
         """Predict at several times.
 

@@ -6,15 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath
 
 __all__ = ["PathEvaluationMixin", "checked_times"]
 
 
 def checked_times(times: ArrayLike) -> np.ndarray:
-    times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    try:
+        times = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"times must be finite, non-negative numbers: {error}.") from None
     if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or (times < 0).any():
         raise ValueError("times must be finite, non-negative numbers.")
     return times

@@ -40,6 +40,7 @@ __all__ = [
     "Sample",
     "SpectralPath",
     "Start",
+    "check_number_of_rounds",
     "loo_sum",
     "n_rounds",
     "phi_1",
@@ -48,8 +49,22 @@ __all__ = [
     "weight_filter",
 ]
 
+_MOST_ROUNDS = 100_000
+"""More rounds are not run one by one."""
+
 _MAX_KEPT_ROWS = 100_000
 """Up to this many training rows are stored in a fitted spline model, for `bias_variance`."""
+
+
+def check_number_of_rounds(number: int, learning_rate: float, time: float) -> int:
+    """The number of rounds to be run one by one; ValueError where there are too many."""
+    if number > _MOST_ROUNDS:
+        raise ValueError(
+            f"learning_rate={learning_rate:g} and time={time:g} make {number:.3g} rounds, more "
+            f"than {_MOST_ROUNDS:,}. Use a larger learning_rate, or 0, the limit of small ones "
+            'with coordinates="all" or "random".'
+        )
+    return number
 
 
 class Sample(NamedTuple):

@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, fit_splines, spectral_form
@@ -164,6 +165,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self._coefficients = fitted.coefficients
         return self
 
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Evaluate the splines.
 
@@ -237,6 +239,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         return PenaltySpec(self.df, self.penalty, self.order, self.max_knots)
 
     def _check_df(self) -> None:
+        if isinstance(self.order, bool):
+            raise TypeError(f"order must be an integer from 1 to 5, got {self.order}.")
         if self.df is not None and self.df < self.order:
             raise ValueError(
                 f"df={self.df} is below order={self.order}, the degrees of freedom of a "

@@ -11,11 +11,11 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._conversion.fitted_trees import fitted_tree
 from sklearn_ensemble_theory._conversion.to_sklearn import ToSklearnMixin, shared_parameters
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._trees import check_counts
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColumns

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._typing import RandomStateLike
+from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import PreparedRounds, Task
 from sklearn_ensemble_theory.trees._estimators.base import BaseBinnedTree
 from sklearn_ensemble_theory.trees._estimators.class_rounds import class_rounds
@@ -405,6 +405,24 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
+
+    def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
+        """Predict the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        check_input : bool, default=True
+            Whether to check X.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, -inf for 0, in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, check_input))
 
     _reads_single_precision = True
     _sklearn_class = DecisionTreeClassifier

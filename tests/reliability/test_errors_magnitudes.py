@@ -1,0 +1,244 @@
+"""Weights, targets, features and queries near the ends of the range of floats."""
+
+import numpy as np
+import pytest
+from sklearn.base import ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+
+import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    BallConstrainedClassifier,
+    BestColumnRegressor,
+    BinnedTreeClassifier,
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
+    FrankWolfeRegressor,
+    HistogramRegressor,
+    LinearL2BoostingRegressor,
+    MatchingPursuitRegressor,
+    NadarayaWatsonRegressor,
+    ReLUUnitRegressor,
+    SmoothingSplineRegressor,
+    StackingRegressor,
+    VotingRegressor,
+)
+from sklearn_ensemble_theory._weights import in_usual_units, rows_of_positive_weight
+
+from ..estimators import REGRESSORS, make
+
+LARGEST = np.finfo(np.float64).max
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((30, 2))
+Y = X[:, 0] + 0.1 * RNG.standard_normal(30)
+CLASSES = (Y > 0).astype(int)
+WEIGHT = 2.0 ** RNG.integers(0, 4, 30)
+
+# Estimators whose models depend on ratios of weights only. Draws of rows depend on their sum.
+BY_RATIOS = [
+    "AdaBoostClassifier",
+    "AdaBoostRegressor",
+    "AgnosticBoostClassifier",
+    "BallConstrainedClassifier",
+    "BestColumnRegressor",
+    "BinnedTreeClassifier",
+    "BinnedTreeRegressor",
+    "DecisionStumpClassifier",
+    "DecisionStumpRegressor",
+    "FrankWolfeClassifier",
+    "FrankWolfeRegressor",
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "HistogramClassifier",
+    "HistogramRegressor",
+    "L2BoostingRegressor",
+    "LinearL2BoostingRegressor",
+    "LogitBoostClassifier",
+    "MassartBoostClassifier",
+    "MatchingPursuitRegressor",
+    "NadarayaWatsonRegressor",
+    "ReLUUnitRegressor",
+    "SmoothBoostClassifier",
+    "SmoothingSplineRegressor",
+    "StackingClassifier",
+    "VotingClassifier",
+    "VotingRegressor",
+]
+
+
+# One class, many classes.
+
+
+def test_one_class():
+    for algorithm in ("auto", "real", "discrete"):
+        model = AdaBoostClassifier(DecisionTreeClassifier(), algorithm=algorithm)
+        assert (model.fit(X, np.ones(30)).predict_proba(X) == 1).all()
+
+
+@pytest.mark.parametrize("heavy", range(3))
+def test_stumps_have_a_share_for_every_class(heavy):
+    # Only one row has a weight: the constant stump, of whichever class.
+    y = np.arange(30) % 12
+    weight = np.zeros(30)
+    weight[heavy] = 1.0
+    stump = DecisionStumpClassifier().fit(X, y, sample_weight=weight)
+    assert stump.left_proba_.shape == stump.right_proba_.shape == (12,)
+    assert (stump.predict_proba(X).argmax(axis=1) == heavy).all()
+
+
+def test_stumps_with_mixed_weights():
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y, weight = rng.integers(0, 12, 30), rng.choice([1.0, 1e300, 1e-300], 30)
+        stump = DecisionStumpClassifier().fit(X, y, sample_weight=weight)
+        assert stump.left_proba_.shape == stump.right_proba_.shape == (len(np.unique(y)),)
+        np.testing.assert_allclose(stump.predict_proba(X).sum(axis=1), 1)
+
+
+# Weights.
+
+
+@pytest.mark.parametrize("name", BY_RATIOS)
+def test_models_depend_on_ratios_of_weights(name):
+    cls = getattr(package, name)
+    y = CLASSES if issubclass(cls, ClassifierMixin) else Y
+    # Scott's rule counts weights; the minimum of "gcv" is found to a tolerance.
+    params = {"NadarayaWatsonRegressor": {"bandwidth": 0.5}, "SmoothingSplineRegressor": {"df": 4}}
+    params = params.get(name, {})
+    expected = make(cls, **params).fit(X, y, sample_weight=WEIGHT).predict(X)
+    for factor in (2.0**1019, 2.0**-1060):
+        model = make(cls, **params).fit(X, y, sample_weight=WEIGHT * factor)
+        np.testing.assert_allclose(model.predict(X), expected, rtol=1e-7, atol=1e-10)
+
+
+def test_weights_are_divided_by_powers_of_two():
+    for factor in (2.0**1018, 2.0**-1074):
+        scaled = in_usual_units(WEIGHT * factor)
+        assert (scaled == WEIGHT / WEIGHT.max() * scaled.max()).all()
+        assert 1 <= scaled.max() < 2
+    assert in_usual_units(WEIGHT) is WEIGHT
+    kept = rows_of_positive_weight(WEIGHT * 2.0**1018, X)
+    assert kept.weight.max() < 2
+    assert rows_of_positive_weight(WEIGHT * 2.0**1018, X, as_given=True).weight.max() > 1e300
+
+
+def test_ratios_of_weights_over_calls_of_partial_fit():
+    whole = HistogramRegressor(n_bins=2, box=(-3, 3)).fit(X, Y, np.where(X[:, 0] > 0, 1e300, 1e299))
+    parts = HistogramRegressor(n_bins=2, box=(-3, 3))
+    for rows, weight in ((X[:, 0] > 0, 1e300), (X[:, 0] <= 0, 1e299)):
+        parts.partial_fit(X[rows], Y[rows], sample_weight=np.full(rows.sum(), weight))
+    np.testing.assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(np.sort(parts.cell_shares_), np.sort(whole.cell_shares_))
+    ball = BallConstrainedClassifier(solver="sgd")
+    with pytest.raises(ValueError, match="sample_weight"):
+        ball.partial_fit(X, CLASSES, classes=[0, 1], sample_weight=np.full(30, 1e300))
+
+
+# Targets.
+
+
+@pytest.mark.parametrize("name", ["DecisionStumpRegressor", "FrankWolfeRegressor"])
+@pytest.mark.parametrize("factor", [2.0**515, 2.0**-515])
+def test_targets_whose_squares_overflow_or_vanish(name, factor):
+    cls = getattr(package, name)
+    params = {"radius": 2.0} if name == "FrankWolfeRegressor" else {}
+    expected = make(cls, **params).fit(X, Y).predict(X)
+    params = {"radius": 2.0 * factor} if name == "FrankWolfeRegressor" else {}
+    model = make(cls, **params).fit(X, Y * factor)
+    np.testing.assert_allclose(model.predict(X) / factor, expected, rtol=1e-9)
+
+
+def test_targets_at_both_ends_of_the_range():
+    y = np.where(X[:, 0] > 0, LARGEST, -LARGEST)
+    assert (DecisionStumpRegressor().fit(X, y).predict(X) == y).all()
+    constant = np.full(30, LARGEST)
+    assert (VotingRegressor(REGRESSORS[:1]).fit(X, constant).predict(X) == LARGEST).all()
+
+
+def test_means_whose_sums_overflow():
+    members = [("a", DecisionStumpRegressor()), ("b", DecisionStumpRegressor())]
+    y = np.full(30, LARGEST)
+    for weights in (None, [1.0, 3.0]):
+        assert (VotingRegressor(members, weights=weights).fit(X, y).predict(X) == LARGEST).all()
+
+
+def test_targets_beyond_any_right_number():
+    y = np.where(X[:, 0] > 0, LARGEST, -LARGEST)
+    for model in (package.L2BoostingRegressor(5, learning_rate=0.1), StackingRegressor(REGRESSORS)):
+        with pytest.raises(ValueError, match=r"\by\b"):
+            model.fit(X, y)
+
+
+# Features and queries.
+
+QUERY = np.array([[1e154, -1e154], [1e300, 0.0], [LARGEST, -LARGEST]])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SmoothingSplineRegressor(df=4),
+        NadarayaWatsonRegressor(bandwidth=0.5),
+        NadarayaWatsonRegressor(bandwidth=0.5, kernel="tricube"),
+        ReLUUnitRegressor(),
+        BestColumnRegressor(),
+        MatchingPursuitRegressor(5),
+        FrankWolfeRegressor(radius=50.0),
+        LinearL2BoostingRegressor(time=2.0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_queries_far_away_are_finite_or_refused(model):
+    model.fit(X, Y * 100)
+    for row in (*QUERY, *-QUERY):
+        try:
+            assert np.isfinite(model.predict(row[None])).all()
+        except ValueError as error:
+            assert "X has rows for which the predictions" in str(error)
+    near = model.predict(QUERY[:1] * 1e-154)
+    assert np.isfinite(near).all()
+
+
+def test_linear_parts_of_splines_are_right_far_away():
+    x = np.linspace(0, 1, 30)[:, None]
+    model = SmoothingSplineRegressor(df=2.0001).fit(x, 3 * x[:, 0])
+    np.testing.assert_allclose(model.predict([[1e154], [1e300]]), [3e154, 3e300], rtol=1e-6)
+
+
+@pytest.mark.parametrize("bandwidth", [1e300, 1e-300])
+def test_bandwidths(bandwidth):
+    model = NadarayaWatsonRegressor(bandwidth=bandwidth)
+    if bandwidth < 1:
+        with pytest.raises(ValueError, match="bandwidth"):
+            model.fit(X, Y)
+    else:
+        np.testing.assert_allclose(model.fit(X, Y).predict(X), Y.mean())
+        np.testing.assert_allclose(model.fit(X * 1e300, Y).predict(X[:1] * 1e-5), Y @ _normal(X))
+
+
+def _normal(X):
+    weight = np.exp(-0.5 * (X**2).sum(axis=1))
+    return weight / weight.sum()
+
+
+def test_log_probabilities_of_pure_leaves():
+    tree = BinnedTreeClassifier().fit(X, CLASSES)
+    log_proba = tree.predict_log_proba(X)
+    assert (np.exp(log_proba) == tree.predict_proba(X)).all()
+
+
+def test_sums_of_infinities_are_no_warning():
+    stump = DecisionStumpRegressor().fit(X, Y)
+    rows = np.array([[LARGEST, -LARGEST], [LARGEST, -LARGEST]] * 8)
+    assert np.isfinite(stump.predict(rows)).all()
+
+
+def test_values_of_X_that_are_no_numbers():
+    for value in (10**400, None, "a"):
+        rows = X.astype(object)
+        rows[0, 0] = value
+        for model in (DecisionStumpRegressor(), HistogramRegressor(), MatchingPursuitRegressor()):
+            with pytest.raises((ValueError, TypeError), match=r"\bX\b|could not convert"):
+                model.fit(rows, Y)
+            with pytest.raises((ValueError, TypeError), match=r"\bX\b|could not convert"):
+                model.fit(X, Y).predict(rows)

@@ -1,0 +1,179 @@
+"""Parameters are judged before any work, and the error names them; work is bounded."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.base import ClassifierMixin
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    FrankWolfeRegressor,
+    GradientBoostingRegressor,
+    HistogramRegressor,
+    L2BoostingRegressor,
+    LinearL2BoostingRegressor,
+    MatchingPursuitRegressor,
+    NadarayaWatsonRegressor,
+    SmoothingSplineRegressor,
+    StackingRegressor,
+    VotingClassifier,
+)
+from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory.averaging._sampling.row_schemes import Bernoulli
+
+from ..estimators import estimator_classes, make
+
+X = np.random.default_rng(0).standard_normal((30, 2))
+Y = X[:, 0] + 0.1 * X[:, 1]
+CLASSES = (Y > 0).astype(int)
+
+
+def refused(model, name, error=ValueError):
+    y = CLASSES if isinstance(model, ClassifierMixin) else Y
+    before = dict(vars(model))
+    with pytest.raises(error, match=name):
+        model.fit(X, y)
+    assert vars(model) == before
+
+
+def with_numbers():
+    """(class, name) of the parameters that may be integers or real numbers."""
+    for cls in estimator_classes():
+        for name, constraints in cls._parameter_constraints.items():
+            if isinstance(constraints, list) and any(isinstance(c, Interval) for c in constraints):
+                yield cls, name
+
+
+@pytest.mark.parametrize(("cls", "name"), list(with_numbers()))
+def test_huge_integers_name_the_parameter(cls, name):
+    refused(make(cls, **{name: 10**400}), name)
+    refused(make(cls, **{name: 2**63}), name)
+
+
+@pytest.mark.parametrize("name", ["n_estimators", "n_jobs", "max_bins"])
+@pytest.mark.parametrize("value", [2**31, np.int64(2**31)])
+def test_counts_are_below_two_billion(name, value):
+    for cls in estimator_classes():
+        if name in cls._parameter_constraints:
+            refused(make(cls, **{name: value}), name)
+
+
+def test_real_numbers_may_be_large_integers():
+    FrankWolfeRegressor(radius=2**40).fit(X, Y)
+
+
+LEARNERS = [
+    (cls, name)
+    for cls in estimator_classes()
+    for name in ("estimator", "final_estimator", "init")
+    if name in cls._parameter_constraints
+]
+
+
+@pytest.mark.parametrize(("cls", "name"), LEARNERS)
+def test_learners_are_no_classes(cls, name):
+    learner = DecisionTreeClassifier if issubclass(cls, ClassifierMixin) else DecisionTreeRegressor
+    refused(make(cls, **{name: learner}), name, (TypeError, ValueError))
+
+
+def test_members_are_no_classes():
+    refused(StackingRegressor([("a", LinearRegression)]), "estimators", TypeError)
+    refused(VotingClassifier([("a", DecisionTreeClassifier)]), "estimators", TypeError)
+
+
+@pytest.mark.parametrize(
+    "cls", [c for c in estimator_classes() if "cv" in c._parameter_constraints]
+)
+@pytest.mark.parametrize("cv", [np.array([1, 2, 3]), [1, 2], {0: 1}, b"ab"])
+def test_cv_has_pairs(cls, cv):
+    y = CLASSES if issubclass(cls, ClassifierMixin) else Y
+    with pytest.raises(ValueError, match="cv"):
+        make(cls, cv=cv).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (package.BinnedTreeRegressor(monotonic_cst={}), "monotonic_cst"),
+        (package.RandomForestRegressor(2, monotonic_cst={}), "monotonic_cst"),
+        (LinearL2BoostingRegressor(times={}), "times"),
+        (LinearL2BoostingRegressor(times=[None]), "times"),
+        (SmoothingSplineRegressor(order=True), "order"),
+        (FrankWolfeRegressor(radii=[None]), "radii"),
+        (FrankWolfeRegressor(radius="cv", radii=["a"]), "radii"),
+        (NadarayaWatsonRegressor(bandwidth={}), "bandwidth"),
+        (NadarayaWatsonRegressor(bandwidth=[None, 1]), "bandwidth"),
+        (HistogramRegressor(box=()), "box"),
+        (HistogramRegressor(box=set()), "box"),
+        (HistogramRegressor(n_bins=2**31 - 1), "n_bins"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else type(v).__name__,
+)
+def test_arrays_in_parameters(model, name):
+    refused(model, name, (TypeError, ValueError))
+
+
+# Work.
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"subsample": 0.5},
+        {"coordinates": "random"},
+        {"coordinates": "best"},
+    ],
+    ids=str,
+)
+def test_rounds_of_linear_boosting_are_bounded(params):
+    model = LinearL2BoostingRegressor(learning_rate=1e-10, time=1.0, random_state=0, **params)
+    if "subsample" in params:
+        model.set_params(n_subsamples=2)
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"learning_rate=1e-10 and time=1 make 1e\+10 rounds"):
+        model.fit(X[:12], Y[:12])
+    assert time.process_time() - start < 2
+
+
+def test_small_rates_of_all_coordinates_are_closed_forms():
+    fast = LinearL2BoostingRegressor(learning_rate=1e-10, time=1.0).fit(X, Y)
+    limit = LinearL2BoostingRegressor(learning_rate=0, time=1.0).fit(X, Y)
+    np.testing.assert_allclose(fast.predict(X), limit.predict(X), rtol=1e-6)
+
+
+def test_bernoulli_draws_of_tiny_probability_end():
+    model = BaggingRegressor(
+        DecisionTreeRegressor(), 3, max_samples=1e-9, bootstrap="bernoulli", random_state=0
+    ).fit(X, Y)
+    assert all(len(rows) == 1 for rows in model.estimators_samples_)
+
+
+def test_the_law_of_bernoulli_draws_without_the_empty_one():
+    # Chi-squared test of the size, given that it is positive; P(> 0) is about 1 - exp(-1.2).
+    n, q, rng = 12, 0.1, np.random.RandomState(0)
+    scheme = Bernoulli(n, q)
+    sizes = np.array([scheme._positive_size(n, rng) for _ in range(4000)])
+    law = stats.binom.pmf(np.arange(1, 6), n, q) / (1 - (1 - q) ** n)
+    law = np.r_[law, 1 - law.sum()]
+    counts = np.bincount(np.minimum(sizes, 6), minlength=7)[1:]
+    assert stats.chisquare(counts, 4000 * law).pvalue > 0.01
+
+
+def test_numbers_of_draws_are_bounded():
+    heavy = np.full(30, 1e15)
+    for bootstrap in (True, "poisson"):
+        model = BaggingRegressor(DecisionTreeRegressor(), max_samples=0.5, bootstrap=bootstrap)
+        with pytest.raises(ValueError, match=r"max_samples=0\.5"):
+            model.fit(X, Y, sample_weight=heavy)
+
+
+def test_learning_rates_near_zero():
+    L2BoostingRegressor(5, learning_rate=1e-300).fit(X, Y)
+    refused(L2BoostingRegressor(5, learning_rate=5e-324), "learning_rate")
+    MatchingPursuitRegressor(tol=1e300).fit(X, Y)
+    GradientBoostingRegressor(n_estimators=2, learning_rate=5e-324).fit(X, Y)
