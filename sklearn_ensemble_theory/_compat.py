@@ -30,6 +30,7 @@ from sklearn.utils.validation import _check_feature_names_in as check_feature_na
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
+from sklearn_ensemble_theory._data.fit_inputs import checked_inputs
 from sklearn_ensemble_theory._whole_fits import whole
 
 try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_loops uses NumPy
@@ -88,12 +89,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]:
     """scikit-learn's decorator of `fit`, for fits that succeed or leave the estimator as it was.
 
-    With a type, which type checkers would otherwise lose sight of.
+    Before scikit-learn's check of the parameters come those of `_data.fit_inputs`. With a type,
+    which type checkers would otherwise lose sight of.
     """
     decorate = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
 
     def decorated(method: Function) -> Function:
-        return cast(Function, whole(decorate(method)))
+        return cast(Function, whole(decorate(method), checked_inputs))
 
     return decorated
 

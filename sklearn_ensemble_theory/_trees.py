@@ -11,12 +11,15 @@ from sklearn.tree import (
     ExtraTreeRegressor,
 )
 
+from sklearn_ensemble_theory._numerics.scaling import range_exponent
+
 __all__ = [
     "REGRESSION_TREES",
     "TREES",
     "add_to_outputs",
     "check_counts",
     "check_single_precision",
+    "fitted_in_units",
     "is_tree",
     "on_grid",
     "reads_single_precision",
@@ -61,6 +64,24 @@ def check_counts(estimator: Any, y: np.ndarray) -> None:
                 "Sum of y is not strictly positive which is necessary for Poisson regression, "
                 "criterion='poisson'."
             )
+
+
+def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any:
+    """The estimator after a call of its `fit`; a regression tree is fitted in units of y.
+
+    The squares of very large or small targets overflow or vanish, and a tree would not see the
+    gain of its splits. Such targets are divided by a power of two, by which the values of the
+    nodes are multiplied again; their impurities remain those of the divided targets.
+    """
+    scaled = type(estimator) in REGRESSION_TREES and y.dtype.kind == "f"
+    exponent = range_exponent(y) if scaled else 0
+    if not exponent:
+        estimator.fit(X, y, **params)
+        return estimator
+    estimator.fit(X, np.ldexp(y, -exponent), **params)
+    values = estimator.tree_.value
+    values[...] = np.ldexp(values, exponent)
+    return estimator
 
 
 def single_precision(X: Any) -> Any:

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory._compat import check_sample_weight
 __all__ = [
     "PositiveRows",
     "check_usual_units",
+    "checked_weights",
     "in_usual_units",
     "normalised_weights",
     "positive_rows",
@@ -75,7 +76,7 @@ def rows_of_positive_weight(
     ValueError
         If a weight is negative or not finite, or none is positive.
     """
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = checked_weights(sample_weight, X)
     weight = weight if as_given else in_usual_units(weight)
     smallest = weight.max() * SMALLEST_WEIGHT
     if weight.min() > smallest:
@@ -86,9 +87,26 @@ def rows_of_positive_weight(
     return PositiveRows(rows, weight[rows], len(weight))
 
 
+def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
+    """One non-negative finite number for each row of X.
+
+    Raises
+    ------
+    ValueError
+        If `sample_weight` is anything else.
+    """
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        if "weight" in str(error):
+            raise
+        raise ValueError(f"sample_weight must have a number for each row: {error}.") from error
+
+
 def in_usual_units(weight: Any) -> Any:
     """Non-negative weights, by a power of 2 if their sums or products could overflow or vanish."""
-    top = np.max(weight, initial=0.0)
+    top = float(np.max(np.asarray(weight), initial=0.0))
     if SMALL_TOP <= top <= LARGE_TOP or not 0 < top < np.inf:
         return weight
     # Not by one factor, which may be beyond the range of floats.

@@ -5,13 +5,14 @@ from copy import deepcopy
 from functools import wraps
 from typing import Any
 
-from sklearn_ensemble_theory._data.fit_inputs import checked_arguments
-
 __all__ = ["whole"]
 
 
-def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
+def whole(fit: Callable[..., Any], checked_y: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """Run `fit` on a twin of the estimator, whose attributes the estimator takes over at the end.
+
+    `checked_y(estimator, y)` comes before and returns the y that is fitted: here, because another
+    decorator would be another frame for the `stacklevel` of warnings to count.
 
     Until then nothing of the estimator changes: an exception of any kind, KeyboardInterrupt
     included, leaves its parameters, the earlier model and `n_features_in_` as they were. The
@@ -25,11 +26,10 @@ def whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(fit)
-    def fit_twin(estimator: Any, *args: Any, **kwargs: Any) -> Any:
-        # Not in a wrapper of its own: warnings count the calls up to the user's.
-        args, kwargs = checked_arguments(estimator, args, kwargs)
+    def fit_twin(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
         fresh = twin(estimator, continued=fit.__name__ == "partial_fit")
-        result = fit(fresh, *args, **kwargs)
+        y = checked_y(estimator, y)
+        result = fit(fresh, X, y, *args, **kwargs)
         estimator.__dict__ = fresh.__dict__
         return estimator if result is fresh else result
 

@@ -9,23 +9,16 @@ from scipy.sparse import issparse
 from sklearn.base import RegressorMixin
 from sklearn.utils import assert_all_finite
 
-__all__ = ["check_parameters", "checked_arguments", "checked_target"]
+__all__ = ["check_parameters", "checked_inputs", "checked_target"]
 
 LARGEST_COUNT = 2**31 - 1
 LARGEST_INTEGER = 2**63 - 1
 
 
-def checked_arguments(
-    estimator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a `fit`, with the y of `checked_target`, after `check_parameters`."""
+def checked_inputs(estimator: Any, y: Any) -> Any:
+    """The y of `checked_target`, after `check_parameters`."""
     check_parameters(estimator)
-    is_real = isinstance(estimator, RegressorMixin)
-    if len(args) > 1:
-        args = (args[0], checked_target(args[1], is_real=is_real), *args[2:])
-    elif "y" in kwargs:
-        kwargs = kwargs | {"y": checked_target(kwargs["y"], is_real=is_real)}
-    return args, kwargs
+    return checked_target(y, is_real=isinstance(estimator, RegressorMixin))
 
 
 def check_parameters(estimator: Any) -> None:
@@ -131,17 +124,25 @@ def checked_target(y: Any, *, is_real: bool) -> Any:
     Raises
     ------
     TypeError
-        If y is sparse, or a regressor's has values that are no numbers, such as pandas' NA.
+        If a regressor's y has values that are no numbers, such as pandas' NA.
     ValueError
-        If y has rows of different lengths, a regressor's has strings that are no numbers, or is not
-        finite after the cast, or a classifier's has missing values or both strings and numbers.
+        If y is sparse or has rows of different lengths, a regressor's has strings that are no
+        numbers, or is not finite after the cast, or a classifier's has missing values, both strings
+        and numbers, or numbers of 2^63 and above, which scikit-learn casts to integers.
     """
+    if not is_real and isinstance(y, np.ndarray) and y.dtype.kind == "f":
+        largest = float(np.fmax.reduce(np.abs(y), axis=None, initial=0.0))
+        if largest >= 2.0**63:
+            raise ValueError("y must have labels below 2**63 in absolute value, and none infinite.")
     if (
         type(y) is np.ndarray and y.dtype.kind in "fiub" and 2 < y.dtype.itemsize <= 8
     ) or y is None:
         return y
     if issparse(y):
-        raise TypeError("y must be a dense array, not a sparse one; use y.toarray().")
+        raise ValueError(
+            "y must be a dense array: sparse multilabel-indicator for y is not supported; use "
+            "y.toarray()."
+        )
     try:
         array = np.asarray(y)
     except (TypeError, ValueError):

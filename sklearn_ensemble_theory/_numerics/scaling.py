@@ -4,8 +4,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CONSTANT_TO_ROUNDING", "TargetScale", "largest_magnitude", "power_of_two"]
+__all__ = [
+    "CONSTANT_TO_ROUNDING",
+    "TargetScale",
+    "largest_magnitude",
+    "power_of_two",
+    "range_exponent",
+]
 
+# Squares of numbers between 2**-200 and 2**200, and sums of them, are safe.
+SAFE_EXPONENT = 200
 # Deviations from the mean below this share of it are rounding: the target is constant.
 CONSTANT_TO_ROUNDING = 1e-14
 LARGEST = float(np.finfo(np.float64).max)
@@ -79,3 +87,10 @@ def largest_magnitude(y: np.ndarray) -> float:
 def power_of_two(x: float) -> float:
     """The largest power of two not above x > 0; 1 for x = 0."""
     return float(np.ldexp(1.0, np.frexp(x)[1] - 1)) if x > 0 else 1.0
+
+
+def range_exponent(values: np.ndarray) -> int:
+    """0 for numbers of ordinary size; otherwise the exponent of two of the largest of them."""
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    exponent = int(np.frexp(largest)[1])
+    return exponent if abs(exponent) > SAFE_EXPONENT else 0

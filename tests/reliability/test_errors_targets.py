@@ -72,7 +72,7 @@ def test_missing_labels_and_targets_are_refused(model):
 @every
 @pytest.mark.parametrize("container", [sp.csr_array, sp.csc_matrix, sp.coo_array])
 def test_sparse_targets_get_one_message(model, container):
-    with pytest.raises(TypeError, match="y must be a dense array, not a sparse one"):
+    with pytest.raises(ValueError, match="y must be a dense array: sparse multilabel"):
         model.fit(X, container(labels(model)[:, None]))
 
 

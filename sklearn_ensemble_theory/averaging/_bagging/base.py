@@ -24,7 +24,6 @@ from sklearn_ensemble_theory._compat import (
     Interval,
     RealNotInt,
     StrOptions,
-    check_sample_weight,
     fit_context,
     raise_for_params,
     validate_parameters,
@@ -40,6 +39,7 @@ from sklearn_ensemble_theory._trees import (
 )
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import has_prepared_members, prepare_members
+from sklearn_ensemble_theory._weights import checked_weights, in_usual_units
 from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
 from sklearn_ensemble_theory.averaging._bagging.fitted_members import FittedMembersMixin
 from sklearn_ensemble_theory.averaging._bagging.members import (
@@ -272,13 +272,12 @@ class BaseBagging(
         if sp.issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported.")
         estimator = self._get_estimator()
+        self._check_learner(estimator)
         continued = self.warm_start and hasattr(self, "estimators_")
         frames = self._hands_on(X, estimator) and (not continued or self._member_spec.frames)
         X, y = validated(self, X, y, as_frame=frames, multi_output=True, **self._validation)
         if sample_weight is not None:
-            sample_weight = check_sample_weight(
-                sample_weight, X, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = in_usual_units(checked_weights(sample_weight, X))
         codes = None if groups is None else group_codes(groups, X)
         y, description = self._encode_y(y)
         classes = description.get("classes_")

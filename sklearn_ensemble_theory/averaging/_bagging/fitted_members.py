@@ -96,7 +96,9 @@ class FittedMembersMixin(ToSklearnMixin):
         if trees is not None:
             total = add_in_threads(trees, X, np.zeros((len(X), trees.width)), self.n_jobs)
             total /= len(self.estimators_)
-            return total[:, 0] if method == "predict" else total
+            if method != "predict":
+                return total
+            return total[:, 0] if np.isfinite(total).all() else self._safe_mean(X)
         X, checked = member_input(self.estimator_, X)
         features = self._features_or_all()
         with names_checked(self._member_spec.frames, X):
@@ -114,10 +116,19 @@ class FittedMembersMixin(ToSklearnMixin):
             )
         logs = method == "predict_log_proba"
         total = sums[0]
-        for part in sums[1:]:
-            total = np.logaddexp(total, part) if logs else total + part
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part in sums[1:]:
+                total = np.logaddexp(total, part) if logs else total + part
         n_members = len(self.estimators_)
-        return total - np.log(n_members) if logs else total / n_members
+        if logs:
+            return total - np.log(n_members)
+        overflow = method == "predict" and not params and not np.isfinite(total).all()
+        return self._safe_mean(X) if overflow else total / n_members
+
+    def _safe_mean(self, X: Any) -> np.ndarray:
+        """The mean of the members' predictions where their sum overflows."""
+        share = 1.0 / len(self.estimators_)
+        return np.sum([share * part for part in self._each_prediction(X, "predict")], axis=0)
 
     def _tree_sums(self, X: Any, method: str) -> TreeSums | None:
         """The sums of the members' predictions in one pass, where they are trees and X is dense."""

@@ -1,10 +1,11 @@
 """How the mean of the members' predictions becomes a prediction: of numbers, or of classes."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,10 +21,22 @@ from sklearn_ensemble_theory.averaging._inference.intervals import (
 from sklearn_ensemble_theory.bounds import held_out_voting_error_bound
 
 
+def check_score(oob_score: Any) -> None:
+    """Raise an error if `oob_score` is a class, which the check of the parameters lets through."""
+    if inspect.isclass(oob_score):
+        raise ValueError(
+            "oob_score must be a bool or a function of y and of the predictions, got the class "
+            f"{oob_score.__name__}."
+        )
+
+
 class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
     """A mean of real predictions."""
 
     oob_score: bool | Callable[..., float]
+
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        check_score(getattr(self, "oob_score", False))
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         y = column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
@@ -81,6 +94,14 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
     voting: str
     classes_: np.ndarray
     estimator_: BaseEstimator
+
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        check_score(getattr(self, "oob_score", False))
+        if not is_classifier(estimator):
+            raise ValueError(
+                f"estimator must be a classifier, got {type(estimator).__name__}, whose "
+                "predictions are no labels."
+            )
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
         y = column_or_1d(y, warn=True)

@@ -30,6 +30,7 @@ from sklearn_ensemble_theory._data.frames import columns_of, rows_of
 from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory._trees import (
     add_to_outputs,
+    fitted_in_units,
     reads_single_precision,
     single_precision_if_finite,
 )
@@ -305,14 +306,13 @@ def _fitted_to_rows(
     if not spec.all_features:
         X_rows = columns_of(X_rows, features)
     try:
-        member.fit(X_rows, y_rows, **params)
+        return fitted_in_units(member, X_rows, y_rows, **params)
     except ValueError:
         # Many classifiers reject rows of one class, which a small draw may hold by chance. The
         # member then predicts that class.
         if spec.n_classes <= 1 or (y_rows != y_rows[0]).any():
             raise
         return DummyClassifier(strategy="prior").fit(X_rows, y_rows)
-    return member
 
 
 def member_predictions(
@@ -336,6 +336,7 @@ def member_predictions(
     if features is not None:
         X = columns_of(X, features)
     params = dict(params or {})
+    checked = checked and reads_single_precision(member)  # not what stands for one class
     if checked:
         params["check_input"] = False
     with np.errstate(all="ignore"):
@@ -381,7 +382,8 @@ def summed_predictions(
     total: Any = None
     for member, columns in zip(members, features):
         predictions = member_predictions(member, method, X, features=columns, **kwargs)
-        total = predictions if total is None else add(total, predictions)
+        with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
+            total = predictions if total is None else add(total, predictions)
     return total
 
 

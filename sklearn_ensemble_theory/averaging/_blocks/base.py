@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from sklearn_ensemble_theory._compat import (
     HasMethods,
@@ -21,8 +21,10 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._trees import fitted_in_units
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
@@ -56,7 +58,7 @@ def fit_block(
         params = {**params, "sample_weight": weight}
     try:
         with np.errstate(all="ignore"):  # no warnings from the arithmetic of the estimator
-            return member.fit(X, y, **params)
+            return fitted_in_units(member, X, y, **params)
     except ValueError:
         # Many classifiers reject rows of one class; the member then predicts that class.
         if n_classes <= 1 or (y != y[0]).any():
@@ -88,6 +90,10 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta)
     @abstractmethod
     def _get_estimator(self) -> BaseEstimator:
         """The learner; the default where the user gave none."""
+
+    @abstractmethod
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        """Raise an error if its predictions are not what is averaged."""
 
     @abstractmethod
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
@@ -159,6 +165,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta)
         """
         raise_for_params(fit_params, self, "fit")
         estimator: Any = self._get_estimator()
+        self._check_learner(estimator)
         X, y = validate_data(
             self,
             X,

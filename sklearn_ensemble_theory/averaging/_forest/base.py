@@ -12,7 +12,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt
-from sklearn_ensemble_theory._typing import MatrixLike
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, member_input
 from sklearn_ensemble_theory.averaging._sampling.row_schemes import AllRows
@@ -64,11 +64,20 @@ class ForestMemberSpec(MemberSpec):
 class BaseForest(BaseBagging):
     """Base of the two forests; not for direct use."""
 
+    monotonic_cst: ArrayLike | None
     _tree_class: type[BaseEstimator]
     _validation: ClassVar[dict[str, Any]] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
     def _get_estimator(self) -> BaseEstimator:
         return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
+
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        super()._check_learner(estimator)
+        if isinstance(self.monotonic_cst, dict | set | frozenset):
+            raise ValueError(
+                "monotonic_cst must be an array-like of shape (n_features,), got "
+                f"{type(self.monotonic_cst).__name__}."
+            )
 
     @property
     def estimator(self) -> BaseEstimator:

@@ -5,6 +5,7 @@ The rows around a point, in order of distance, get weights that do not depend on
 as the number of replications grows. Nothing is resampled.
 """
 
+import inspect
 import itertools
 import warnings
 from abc import ABCMeta, abstractmethod
@@ -17,9 +18,11 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MultiOutputMixin
 from sklearn.neighbors import VALID_METRICS
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
+from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._numerics.scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.leave_one_out import (
     best_size,
@@ -46,7 +49,6 @@ _HOMOGENEOUS = {
     *("minkowski", "p", "euclidean", "l2", "sqeuclidean"),
     *("manhattan", "l1", "cityblock", "chebyshev", "infinity"),
 }
-_SAFE_EXPONENT = 200
 # Metrics without merged rows: precomputed distances, and those that may be fitted to the training
 # rows, so that merging equal rows would change them.
 _FITTED = {"seuclidean", "mahalanobis"}
@@ -179,6 +181,8 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         X, y = validate_data(
             self, X, y, multi_output=True, **self._target_validation, **self._validation()
         )
+        if inspect.isclass(self.metric):
+            raise ValueError(f"metric must be a name or a function of two rows, got {self.metric}.")
         n_given, k = X.shape[0], self.n_neighbors
         law = RANK_LAWS[self.bootstrap]
         rows = RowWeights.of(sample_weight, X, law, k)
@@ -308,6 +312,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
             metric_params=self.metric_params,
             n_jobs=self.n_jobs,
         )
+        try:  # parameters of the metric that a query would refuse are refused by the fit
+            nearest.kneighbors(points.X[:1], 1)
+        except (TypeError, AttributeError) as error:
+            raise ValueError(
+                f"metric={self.metric!r} cannot be used with p={self.p!r} and "
+                f"metric_params={self.metric_params!r}: {error}."
+            ) from error
         if weighted and points.counts is not None:
             return WeightedSearch(nearest, n_points, points.counts)
         return NeighborSearch(nearest, n_points, points.counts)
@@ -331,13 +342,6 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
                 average[rows] = block.targets(sums) @ self.weights_
         averages += (self.mean_weight_ * self._means)[:, None]
         return averages
-
-
-def range_exponent(values: np.ndarray) -> int:
-    """0 for numbers of ordinary size; otherwise the exponent of two of the largest of them."""
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
-    exponent = int(np.frexp(largest)[1])
-    return exponent if abs(exponent) > _SAFE_EXPONENT else 0
 
 
 def _rescale(X: Any, exponent: int) -> Any:

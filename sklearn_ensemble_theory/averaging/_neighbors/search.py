@@ -56,6 +56,8 @@ def index_points(
         metric_params=metric_params,
         n_jobs=n_jobs,
     )
+    if metric in ("minkowski", "p") and p is None and "p" not in (metric_params or {}):
+        raise ValueError(f"p must be a positive number with metric={metric!r}, got None.")
     power = p if metric in ("minkowski", "p") else _MINKOWSKI.get(metric)
     # Above 15 features "auto" is brute force in scikit-learn. It also is for more neighbours than
     # half of the points, where this tree is still faster.

@@ -6,8 +6,9 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
 from sklearn_ensemble_theory.averaging._sketching.base import BaseSketchedRegression

@@ -249,7 +249,9 @@ class BaseAdaBoostRegressor(
         if converted is not None:
             X, options = np.ascontiguousarray(converted), {"check_input": False}
         for member in self.estimators_:
-            yield np.asarray(member.predict(X, **options), dtype=float).reshape(X.shape[0])
+            with np.errstate(over="ignore", invalid="ignore"):  # trees check X after a cast
+                predictions = member.predict(X, **options)
+            yield np.asarray(predictions, dtype=float).reshape(X.shape[0])
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of the learners' predictions.

@@ -91,8 +91,9 @@ class LooseTrees:
         for start in range(0, len(X), chunk):
             rows = slice(start, start + chunk)
             part = np.ascontiguousarray(X[rows], dtype=np.float32)
-            for t in range(len(self)):
-                self._add_tree(t, part, out[rows])
+            with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
+                for t in range(len(self)):
+                    self._add_tree(t, part, out[rows])
 
     def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
         X = np.ascontiguousarray(X, dtype=np.float32)
