@@ -1,5 +1,7 @@
 """Linear L2-boosting on eigenvalues and matrices: against the loop, limits and simulations."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -184,8 +186,10 @@ def test_share_of_the_training_error_that_is_left():
 # Expected errors
 
 
-def simulated(S, G, f, f_new, sigma, t, rate, init):
+@cache  # several tests compare them
+def simulated(symmetric, init, rate, sigma, t):
     """Training, test and new-point errors of N_DRAWS samples; in the limit with tiny steps."""
+    S, G, f, f_new = signal(symmetric)
     rng = np.random.default_rng(5)
     n = len(S)
     steps = (round(t / rate), rate) if rate else (4000, t / 4000)
@@ -199,6 +203,12 @@ def simulated(S, G, f, f_new, sigma, t, rate, init):
     return [((a - b) ** 2).mean(axis=0) for a, b in pairs]
 
 
+def signal(symmetric):
+    """A smoother, for new points as well, and a signal that is not centred."""
+    S, G, x = smoother(symmetric)
+    return S, G, 0.3 + np.sin(5 * x), 0.3 + np.sin(5 * np.array([0.1, 0.5, 0.8]))
+
+
 SETTINGS = [
     (symmetric, init, rate)
     for symmetric in (True, False)
@@ -207,17 +217,16 @@ SETTINGS = [
 
 
 def compare_with_simulations(sigma):
-    """Yield each expected error and the simulated ones, with a signal that is not centred."""
+    """Yield each expected error and the simulated ones."""
     t = 3.0
     for symmetric, init, rate in SETTINGS:
-        S, G, x = smoother(symmetric)
-        f, f_new = 0.3 + np.sin(5 * x), 0.3 + np.sin(5 * np.array([0.1, 0.5, 0.8]))
+        S, G, f, f_new = signal(symmetric)
         given = {"learning_rate": rate, "init": init}
         bias2 = bounds.l2_boosting_squared_bias(S, f, [t], **given)[0]
         train = bounds.l2_boosting_training_variance(S, [t], sigma=sigma, **given)[0]
         test = bounds.l2_boosting_test_variance(S, [t], sigma=sigma, **given)[0]
         new = bounds.l2_boosting_new_point_error(S, G, f, f_new, [t], sigma=sigma, **given)[0]
-        samples = simulated(S, G, f, f_new, sigma, t, rate, init)
+        samples = simulated(symmetric, init, rate, sigma, t)
         yield from zip((bias2 + train, bias2 + test, new), samples)
 
 
