@@ -415,3 +415,33 @@ register(
         metric="test MSE",
     )
 )
+
+
+def smoothed_line(seed, n, noise=0.5):
+    """Two tents, with as many points to predict as there are rows."""
+    return tents(seed, n, noise, n_test=n)
+
+
+def tricube(data, bandwidth):
+    from sklearn_ensemble_theory import NadarayaWatsonRegressor
+
+    return NadarayaWatsonRegressor(bandwidth, kernel="tricube")
+
+
+register(
+    Case(
+        name="nadaraya-watson-large",
+        title="Nadaraya-Watson, tricube kernel, one feature: as many predictions as rows",
+        data=smoothed_line,
+        params={"n": 400_000, "bandwidth": 0.6, "n_knots": 40},  # 0.6 is 0.3 of the range
+        quick={"n": 2_000},
+        vary={"bandwidth": (0.002, 0.02, 0.6)},
+        sides={"ours": tricube, "ridge of splines": ridge_of_splines},
+        run=fit_predict,
+        quality=mse_of_prediction,
+        metric="test MSE",
+        seconds_limit=5,
+        memory_limit=1024,
+        runs=3,
+    )
+)

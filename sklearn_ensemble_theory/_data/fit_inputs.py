@@ -39,7 +39,7 @@ def check_parameters(estimator: Any) -> None:
             if not -LARGEST_COUNT <= value <= LARGEST_COUNT and name[0] != "_":
                 _check_integer(estimator, name, value)
         elif name[0] != "_":
-            _check_object(name, value)
+            _check_object(estimator, name, value)
             if isinstance(value, (dict, set, frozenset)):
                 _check_is_array_like(estimator, name, value)
 
@@ -66,9 +66,10 @@ def _check_is_array_like(estimator: Any, name: str, value: Any) -> None:
         raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
 
 
-def _check_object(name: str, value: Any) -> None:
+def _check_object(estimator: Any, name: str, value: Any) -> None:
     for item in _items(value):
         if isinstance(item, type) and hasattr(item, "fit"):
+            estimator._validate_params()  # scikit-learn's message, where it refuses the class too
             raise TypeError(
                 f"{name} must have an estimator, not a class: got {item.__name__} instead of "
                 f"{item.__name__}()."
@@ -102,7 +103,7 @@ def _may_be_splits(cv: Any) -> bool:
         return cv.ndim > 1 or cv.dtype == object
     if isinstance(cv, (list, tuple)):
         return all(isinstance(one, Iterable) and len(list(one)) == 2 for one in cv[:1])
-    return hasattr(cv, "split") or isinstance(cv, Iterable)
+    return True  # scikit-learn judges what is neither a splitter nor an iterable
 
 
 def checked_target(y: Any, *, is_real: bool) -> Any:

@@ -143,6 +143,9 @@ class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
     changes little where the base learner is linear in y and stable [Bach, §10.1.2].
     `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
 
+    With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
+    before trees are grown: they would lose the digits of their squared errors.
+
     References
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.

@@ -140,6 +140,10 @@ class RandomForestRegressor(RegressorPredictionMixin, BaseForest):
     `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
     distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
 
+    With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
+    before trees are grown, which scikit-learn's trees are not: they lose the digits of their
+    squared errors there.
+
     Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
     variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
     [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.

@@ -147,6 +147,10 @@ class ExtraTreesRegressor(RegressorPredictionMixin, BaseForest):
     scikit-learn's class (release 1.9). A `warm_start` computes the bins anew: the same for the same
     X. With `bootstrap=False`, `max_samples` draws rows without replacement.
 
+    With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
+    before trees are grown, which scikit-learn's trees are not: they lose the digits of their
+    squared errors there.
+
     References
     ----------
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.

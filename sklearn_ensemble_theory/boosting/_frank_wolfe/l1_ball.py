@@ -30,6 +30,12 @@ INNER_SHARE = 0.05
 INNER_ROUNDS = 10_000
 # A gap below this share of the risk at 0 is rounding.
 SMALLEST_GAP = 1e-15
+# After an exact pairwise step its two atoms are equally good, and rounding must not choose between
+# them: the first of the atoms wins that are as good up to this share, and to this part of the gap.
+TIE_SHARE = 1e-9
+TIE_OF_GAP = 1e-3
+# A smaller weight of the point 0 is rounding.
+SMALLEST_SHARE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -326,12 +332,23 @@ def _take_step(ball, radius, k, gap, options, t):
     value = radius if ball.c.item(k) > 0 else -radius
     direction = Direction(1.0, (k,), (value,), 1.0, gap)
     if options.variant != "plain":
+        k, lost = _first_of_the_best(ball.c, k, gap / radius)
+        value = radius if ball.c.item(k) > 0 else -radius
+        direction = Direction(1.0, (k,), (value,), 1.0, gap - radius * lost)
         direction = _with_worst_atom(ball, radius, direction, options.variant)
     gamma = STEP_SIZES[options.step](t, ball, direction)
     if gamma == 0:
         return False
     _move_inside(ball, radius, direction, gamma)
     return True
+
+
+def _first_of_the_best(c, k, gap):
+    """The first atom that ties with the best one k, and how much smaller its correlation is."""
+    size = np.abs(c)
+    top = size.item(k)
+    first = int((size >= top - min(TIE_SHARE * top, TIE_OF_GAP * gap)).argmax())
+    return first, top - size.item(first)
 
 
 def _with_worst_atom(ball, radius, towards, variant):
@@ -347,13 +364,15 @@ def _with_worst_atom(ball, radius, towards, variant):
     values = beta[active]
     size = np.abs(values)
     merits = radius * np.sign(values) * c[active]
-    worst = int(merits.argmin())
+    inside = float(c[active] @ values)
+    lowest = merits.min()
+    slack = min(TIE_SHARE * (gap + inside), TIE_OF_GAP * (gap + inside - lowest))
+    worst = int((merits <= lowest + slack).argmax())
     at_zero = 1 - size.sum() / radius
     atom, share, merit = int(active[worst]), size[worst] / radius, merits[worst]
     atoms, away = (atom,), (-radius * np.sign(values[worst]),)
-    if at_zero > 1e-15 and merit > 0:
+    if at_zero > SMALLEST_SHARE and merit > -slack:
         atoms, away, share, merit = (), (), at_zero, 0.0
-    inside = float(c[active] @ values)
     if variant == "pairwise":
         best = towards.atoms[0]
         gain = gap + inside - merit

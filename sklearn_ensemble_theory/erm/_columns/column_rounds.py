@@ -10,6 +10,7 @@ from sklearn_ensemble_theory._weights import normalised_weights
 
 # A column whose root mean square about its mean is below this share of the mean is constant.
 SMALLEST_SPREAD = 1e-13
+BLOCK_ROWS = 2**14  # squared at a time
 
 
 class Column(NamedTuple):
@@ -51,14 +52,17 @@ class ColumnRounds:
         self.has_scale = criterion == "inner_product"
         # In units of the largest values: squares neither overflow nor vanish.
         X = np.asarray(X, dtype=np.float64, order="C")  # one order of summation
-        sizes = np.abs(X).max(axis=0)
+        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
         self.sizes = np.where(sizes > 0, sizes, 1.0)
         self.columns = X / self.sizes
         self.weight = normalised_weights(weight, len(X))
         self.means = self.weight @ self.columns if fit_intercept else np.zeros(len(sizes))
         self.columns -= self.means
         self.fit_intercept = fit_intercept
-        squares = self.weight @ self.columns**2
+        squares = np.zeros(len(sizes))
+        for start in range(0, len(X), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            squares += self.weight[rows] @ self.columns[rows] ** 2
         # A centred column below this is rounding.
         usable = np.sqrt(squares) > SMALLEST_SPREAD * np.abs(self.means)
         self.columns[:, ~usable] = 0.0

@@ -2,11 +2,14 @@
 
 import numpy as np
 
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
 
 # An ascent ends when a step gains less than this share.
 SMALLEST_GAIN = 1e-6
 MAX_HALVINGS = 20
+# In standard deviations, or for the inner product in units of the largest deviation.
+GRID = 2.0**-22
 
 
 def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_steps, random_state):
@@ -32,20 +35,12 @@ def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_s
     coef : float
     """
     p = X.shape[1]
-    # The fit does not depend on the units of the columns, the inner product does.
-    size = np.abs(X).max(axis=0).astype(float)
-    size[size == 0] = 1.0
-    centre = np.zeros(p)
-    if criterion == "squared_error":
-        centre = weight @ (X / size)
-        spread = np.sqrt(weight @ (X / size - centre) ** 2)
-        spread[spread <= 1e-14] = 1.0
-        scale = size * spread
-    else:
-        scale = np.full(p, size.max())
-    Z = X / scale
+    Z, centre, scale = _standardised(X, weight, criterion)
+    # The ascents see Z on a grid, so that they do not depend on the rounding of X: one that takes
+    # another turn may end elsewhere. The unit that is returned is fitted to Z itself.
+    rounded = np.round(Z / GRID) * GRID
     starts = [
-        Z.T @ (weight * (target - weight @ target)),
+        rounded.T @ (weight * (target - weight @ target)),
         *random_state.standard_normal((n_starts, p)),
     ]
     if axis_hinge.sign != 0:
@@ -54,9 +49,12 @@ def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_s
     for start in starts:
         norm = np.linalg.norm(start)
         if norm > 0:
-            found = _ascend(Z, target, weight, start / norm, criterion, max_steps)
-            if best is None or found[1].gain > best[1].gain:
+            found = _ascend(rounded, target, weight, start / norm, criterion, max_steps)
+            # A start that ends at the same unit must not replace it by rounding.
+            if best is None or found[1].gain > best[1].gain * (1 + SMALLEST_GAIN):
                 best = found
+    if best is not None:
+        best = best[0], _along(Z, target, weight, best[0], criterion)
     factor = 1.0 if criterion == "squared_error" else scale[0]
     if best is None or best[1].sign == 0 or not best[1].gain * factor > axis_hinge.gain:
         return _axis_unit(p, axis_hinge)
@@ -65,7 +63,33 @@ def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_s
     weights = hinge.sign * direction * (scale.min() / scale)
     length = np.linalg.norm(weights)
     coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
-    return weights / length, -hinge.sign * hinge.knot * scale.min() / length, coef
+    weights /= length
+    bias = -hinge.sign * hinge.knot * (scale.min() / length) - weights @ centre
+    return weights, bias, coef
+
+
+def _standardised(X, weight, criterion):
+    """Z = (X - centre) / scale in C order, whatever the order of X, its origin and its units.
+
+    The fit does not depend on the units of the columns. The inner product does: there all columns
+    have one scale.
+    """
+    # Powers of two are exact: no square overflows or vanishes.
+    unit = np.array([power_of_two(largest_magnitude(column)) for column in X.T])
+    Z = np.array(X / unit, dtype=np.float64, order="C")
+    first = Z[0].copy()
+    Z -= first
+    mean = weight @ Z
+    Z -= mean
+    spread = np.sqrt(weight @ Z**2)
+    spread[spread <= 1e-14] = 1.0
+    centre = (first + mean) * unit
+    if criterion == "squared_error":
+        Z /= spread
+        return Z, centre, unit * spread
+    top = (unit * np.abs(Z).max(axis=0)).max() or 1.0
+    Z *= unit / top
+    return Z, centre, np.full(len(unit), top)
 
 
 def _axis_unit(p, hinge):

@@ -39,6 +39,7 @@ __all__ = [
     "average_form",
     "chunks",
     "fit_splines",
+    "form_at",
     "scaled_rows",
     "simultaneous_diagonal",
 ]
@@ -261,6 +262,15 @@ def penalised_form(
             moments = form.project(X, w, Y)
     own_units = np.array([_rescaled(nu, f.basis, 1) for nu, f in zip(penalties, factors)])
     return PenalisedForm(form, own_units, moments)
+
+
+def form_at(X: np.ndarray, w: np.ndarray, spec: PenaltySpec, penalties: np.ndarray) -> CentredForm:
+    """The form of a fit whose penalties, in the units of the features, are known."""
+    p = X.shape[1]
+    with one_blas_thread():
+        factors = [feature_factors(X[:, j], w, spec, spec.knots(p)) for j in range(p)]
+    unit = [_rescaled(nu, f.basis, -1) for nu, f in zip(penalties, factors)]
+    return single_form(factors[0], unit[0]) if p == 1 else joint_form(factors, unit, X, w)
 
 
 def spectral_form(

@@ -12,7 +12,12 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
-from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, fit_splines, spectral_form
+from sklearn_ensemble_theory.smoothing._spline.base import (
+    PenaltySpec,
+    fit_splines,
+    form_at,
+    spectral_form,
+)
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     FeatureSmoothers,
     feature_smoothers,
@@ -161,7 +166,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self.degrees_of_freedom_ = float(fitted.eigenvalues.sum())
         self.intercept_ = fitted.mean[0] if y.ndim == 1 else fitted.mean
         self._design, self._is_1d = fitted.form.design, y.ndim == 1
-        self._training = (X, rows.weight, fitted.form) if len(X) <= DENSE_ROWS else None
+        # Enough for the smoother matrix; the functions that it is made of are 1,000 times as large.
+        few = len(X) <= DENSE_ROWS
+        self._training = (X.copy(), rows.weight, self._penalty_spec()) if few else None
         self._coefficients = fitted.coefficients
         return self
 
@@ -226,7 +233,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(
                 f"The smoother matrix is available for at most {DENSE_ROWS} training rows."
             )
-        X_train, w, form = self._training
+        X_train, w, spec = self._training
+        form = form_at(X_train, w, spec, self.penalties_)
         if X is None:
             X = X_train
         else:
