@@ -5,6 +5,7 @@ A class that has such a counterpart names its class in `_sklearn_class` and defi
 words. A subclass does not inherit the counterpart, because it may override the predictions.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ __all__ = [
 ]
 
 
-class ToSklearnMixin:
+class ToSklearnMixin(ABC):
     """The public method; a part of the estimators that have a counterpart."""
 
     _sklearn_class: Any
@@ -91,9 +92,9 @@ class ToSklearnMixin:
         """What scikit-learn has no counterpart of, in words."""
         yield from ()
 
+    @abstractmethod
     def _counterpart(self) -> Any:
         """scikit-learn's fitted object."""
-        raise NotImplementedError
 
 
 def shared_parameters(estimator: Any, /, **changes: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ References
 R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,7 +24,7 @@ Array = NDArray[Any]
 LARGEST_EXPONENT = 700.0
 
 
-class MarginFunction:
+class MarginFunction(ABC):
     """A convex phi >= 0 that does not increase, with phi'(0) < 0.
 
     Attributes
@@ -39,21 +40,21 @@ class MarginFunction:
     is_piecewise_linear = False
     width = 0.0
 
+    @abstractmethod
     def value(self, m: Array) -> Array:
         """phi(m)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def slope(self, m: Array) -> Array:
         """phi'(m), or an element of the subdifferential."""
-        raise NotImplementedError
 
     def curvature(self, m: Array) -> Array:
         """phi''(m), or an element of the generalised second derivative."""
-        raise NotImplementedError
+        raise NotImplementedError("A piecewise linear function has no curvature; see `smoothed`.")
 
+    @abstractmethod
     def fenchel(self, m: Array, a: Array) -> Array:
         """phi(m) + phi*(-a) + a m >= 0, the loss of a dual variable a; 0 for a = -phi'(m)."""
-        raise NotImplementedError
 
     def lipschitz(self, r: float) -> float:
         """The largest |phi'| on [-r, r]; inf where it is no float."""
@@ -63,9 +64,9 @@ class MarginFunction:
         """M = phi(-r), the largest value on [-r, r]; inf where it is no float."""
         return float(self.value(np.array([-r]))[0])
 
+    @abstractmethod
     def best_constant(self, log_odds: float) -> float:
         """The score that minimises the risk of a constant, for the log-odds of +1."""
-        raise NotImplementedError
 
     def intercept_offset(self, log_odds: float) -> float:
         """The best intercept for scores of at most r is at most r plus this, in absolute value."""
@@ -77,7 +78,7 @@ class MarginFunction:
 
     def probability(self, u: Array) -> Array:
         """P(y = 1), for a score u that minimises the expected loss."""
-        raise NotImplementedError
+        raise NotImplementedError("Without `has_link` a score determines no probability.")
 
 
 class LogisticMargin(MarginFunction):

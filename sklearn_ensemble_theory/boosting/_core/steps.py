@@ -89,7 +89,7 @@ class Step:
     def length(
         self, risk: Any, u: np.ndarray, psi: np.ndarray, state: RiskState, gain: float
     ) -> float:
-        """The coefficient before the learning rate."""
+        """The coefficient before the learning rate; not needed where `__call__` is overridden."""
         raise NotImplementedError
 
     def __call__(

@@ -7,6 +7,7 @@ is a decision stump, the fitted attributes `estimator_` and `classes_`, and the 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,7 +29,7 @@ __all__ = ["MOST_DENSE_VALUES", "WeakClassifiersMixin", "WeakLearnersMixin"]
 MOST_DENSE_VALUES = 2**28
 
 
-class WeakLearnersMixin:
+class WeakLearnersMixin(ABC):
     """Input and routing of an ensemble that boosts clones of `estimator`."""
 
     estimator: Any
@@ -39,13 +40,13 @@ class WeakLearnersMixin:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")
 
+    @abstractmethod
     def _boosted_learner(self) -> Any:
         """The learner to boost: `estimator`, or the default."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _data_checks(self) -> dict:
         """What `validate_data` checks of X."""
-        raise NotImplementedError
 
     def _routed(self, fit_params: dict) -> dict:
         """The parameters of `fit` that belong to the weak learner."""
@@ -107,11 +108,13 @@ class WeakClassifiersMixin(WeakLearnersMixin):
         # Every stump reads one column.
         return np.asfortranarray(X) if has_fast_path(self.estimator_) else X
 
+    @abstractmethod
     def decision_function(self, X: Any) -> np.ndarray:
-        raise NotImplementedError
+        """The score of each row and class, of which `predict` takes the largest."""
 
+    @abstractmethod
     def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
-        raise NotImplementedError
+        """`decision_function` after each round."""
 
     def _decide(self, score: np.ndarray) -> np.ndarray:
         codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
