@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
+from sklearn_ensemble_theory._numerics.scaling import power_of_two
+
 __all__ = [
     "as_result",
     "check_number",
@@ -132,4 +134,4 @@ def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:
 def power_near_largest(rows: Any) -> float:
     """A power of 2 near the largest absolute value: sums of the quotients do not overflow."""
     largest = float(abs(rows).max())
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if 0 < largest < np.inf else 1.0
+    return power_of_two(largest) if largest < np.inf else 1.0

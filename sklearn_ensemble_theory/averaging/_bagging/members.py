@@ -407,6 +407,10 @@ class MemberRoutingMixin:
         routed = process_routing(self, method, **params)["estimator"]
         return {name: value for kwargs in routed.values() for name, value in kwargs.items()}
 
+    def _own_metadata(self) -> Any:
+        """What the methods of the ensemble itself take."""
+        return own_requests(self)
+
     def get_metadata_routing(self) -> MetadataRouter:
         """Metadata routing: to the base learner's method that serves each of ours.
 
@@ -427,5 +431,5 @@ class MemberRoutingMixin:
             ("predict_log_proba", log_proba),
         ]:
             mapping.add(caller=caller, callee=callee)
-        router = MetadataRouter(owner=self).add_self_request(own_requests(self))
+        router = MetadataRouter(owner=self).add_self_request(self._own_metadata())
         return router.add(estimator=estimator, method_mapping=mapping)

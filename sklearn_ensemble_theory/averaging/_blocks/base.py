@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -19,7 +18,6 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     fit_context,
     raise_for_params,
-    routing_enabled,
 )
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
@@ -29,6 +27,7 @@ from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLi
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
+    MemberRoutingMixin,
     member_predictions,
     random_state_names,
     seeded,
@@ -66,7 +65,9 @@ def fit_block(
         return DummyClassifier(strategy="prior").fit(X, y)
 
 
-class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+class BaseDivideAndConquer(
+    MemberRoutingMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the averages over blocks; not for direct use."""
 
     estimator: BaseEstimator | None
@@ -308,34 +309,9 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta)
                 total = np.logaddexp(total, part) if logs else np.add(total, part, out=total)
         return total
 
-    def _route(self, params: dict[str, Any], method: str) -> dict[str, Any]:
-        """Metadata for the members' method that `method` calls."""
-        if not routing_enabled():
-            return {}
-        routed = process_routing(self, method, **params)["estimator"]
-        return {name: value for kwargs in routed.values() for name, value in kwargs.items()}
-
-    def get_metadata_routing(self) -> MetadataRouter:
-        """Metadata routing: to the estimator's method that serves each of ours.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            Routing information of the ensemble, with its own `sample_weight` and `groups`.
-        """
-        estimator = self._get_estimator()
-        proba = "predict_proba" if hasattr(estimator, "predict_proba") else "predict"
-        log_proba = "predict_log_proba" if hasattr(estimator, "predict_log_proba") else proba
-        mapping = MethodMapping()
-        for caller, callee in [
-            ("fit", "fit"),
-            ("predict", proba),
-            ("predict_proba", proba),
-            ("predict_log_proba", log_proba),
-        ]:
-            mapping.add(caller=caller, callee=callee)
-        router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(estimator=estimator, method_mapping=mapping)
+    def _own_metadata(self) -> Any:
+        """With `sample_weight` and `groups`, as they are requested."""
+        return self
 
     def __len__(self) -> int:
         """Number of fitted members."""

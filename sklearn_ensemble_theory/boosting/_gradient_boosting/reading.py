@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length
 
-from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
+from sklearn_ensemble_theory._compat import safe_indexing
 from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
 from sklearn_ensemble_theory._trees import (
     check_single_precision,
@@ -18,7 +18,7 @@ from sklearn_ensemble_theory._trees import (
     single_precision,
 )
 from sklearn_ensemble_theory._weak_learners import has_fast_path
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._weights import checked_weights, rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import check_takes_weights
 from sklearn_ensemble_theory.boosting._core.second_order import SecondOrderRisk
 from sklearn_ensemble_theory.boosting._gradient_boosting.default_trees import DefaultTrees
@@ -123,7 +123,7 @@ class Reading(DefaultTrees):
         if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
             raise ValueError("y_val must contain finite numbers only.")
         if weight is not None:
-            weight = check_sample_weight(weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = checked_weights(weight, X)
         return Rows(X, y, weight)
 
     def _seed_of_split(self, rng: np.random.RandomState) -> int:
