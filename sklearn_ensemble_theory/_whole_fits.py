@@ -5,6 +5,8 @@ from copy import deepcopy
 from functools import wraps
 from typing import Any
 
+from sklearn_ensemble_theory._chunks.dask_collections import any_collection
+
 __all__ = ["whole"]
 
 
@@ -28,8 +30,14 @@ def whole(fit: Callable[..., Any], checked_y: Callable[[Any, Any], Any]) -> Call
     @wraps(fit)
     def fit_twin(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
         fresh = twin(estimator, continued=fit.__name__ == "partial_fit")
-        y = checked_y(estimator, y)
-        result = fit(fresh, X, y, *args, **kwargs)
+        if any_collection(X, y, *args, *kwargs.values()):
+            # imported here, as it imports helpers that know scikit-learn's names
+            from sklearn_ensemble_theory._chunks.chunked_fits import fit_collections
+
+            result = fit_collections(fresh, fit, X, y, *args, **kwargs)
+        else:
+            y = checked_y(estimator, y)
+            result = fit(fresh, X, y, *args, **kwargs)
         estimator.__dict__ = fresh.__dict__
         return estimator if result is fresh else result
 

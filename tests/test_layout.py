@@ -23,7 +23,7 @@ RUNTIME = {"numpy", "scipy", "sklearn", "joblib", NAME}
 # Imports go one way: a module imports from its own folder and from the lines above its own.
 TOP = "the private modules at the top"
 LAYERS = (
-    (TOP, "_conversion", "_data", "_hot_loops", "_numerics")
+    (TOP, "_chunks", "_conversion", "_data", "_hot_loops", "_numerics")
     + ("bounds", "datasets", "smoothing._smoothers"),
     ("erm", "smoothing._kernel", "smoothing._spline", "trees._binned", "trees._packed"),
     ("averaging._inference", "averaging._sampling", "trees._estimators"),

@@ -7,6 +7,9 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._chunks.dask_collections import any_collection
+
 __all__ = ["finite_predictions", "validate_data"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -20,10 +23,16 @@ def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
     Raises
     ------
     TypeError
-        Also if X has values that are no numbers, such as pandas' NA; the message names X.
+        Also if X has values that are no numbers, such as pandas' NA; the message names X. And if X
+        or y is a Dask collection, of which all rows would be read into memory.
     ValueError
         Also if X has an integer that is too large for a float.
     """
+    if any_collection(*data):
+        raise TypeError(
+            f"X and y must be in memory in this method of {type(estimator).__name__}, which was "
+            "given a Dask collection; call .compute() on it if the rows fit into memory."
+        )
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             return sklearn_validate_data(estimator, *data, **options)
@@ -36,7 +45,10 @@ def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
 
 
 def finite_predictions(method: Method) -> Method:
-    """A method of X whose values are finite, or a ValueError; without NumPy's warnings."""
+    """A method of X whose values are finite, or a ValueError; without NumPy's warnings.
+
+    Of Dask collections, chunk by chunk (`by_chunks`).
+    """
 
     @wraps(method)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -49,4 +61,4 @@ def finite_predictions(method: Method) -> Method:
                 )
         return values
 
-    return cast(Method, checked)
+    return by_chunks(cast(Method, checked))

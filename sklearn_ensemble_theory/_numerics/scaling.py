@@ -44,7 +44,14 @@ class TargetScale:
         """
         size = power_of_two(np.abs(y).max())
         mean = np.average(y / size, weights=sample_weight)
-        deviation = np.abs(y / size - mean).max()
+        return cls.of_range(mean * size, y.min(), y.max())
+
+    @classmethod
+    def of_range(cls, mean: float, low: float, high: float) -> "TargetScale":
+        """That of `in_powers_of_two` for targets of this mean and this range."""
+        size = power_of_two(max(abs(low), abs(high)))
+        mean = mean / size
+        deviation = max(high / size - mean, mean - low / size)
         if deviation * (size / 2) > LARGEST / 2:
             raise ValueError("y has differences beyond the largest float; scale y.")
         return cls(mean * size, size * power_of_two(deviation))

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import StrOptions, raise_for_params
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
@@ -243,6 +244,7 @@ class BaggingClassifier(ClassifierPredictionMixin, BaseBagging):
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     @available_if(_estimator_has("decision_function"))
+    @by_chunks
     def decision_function(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' decision functions, where the base learner has one.
 

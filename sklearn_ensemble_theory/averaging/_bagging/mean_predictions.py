@@ -11,6 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, raise_for_params
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
@@ -57,6 +58,7 @@ class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
     def _oob_attributes(self, mean: np.ndarray, score: float) -> dict[str, Any]:
         return {"oob_prediction_": mean, "oob_score_": score}
 
+    @by_chunks
     def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' predictions.
 
@@ -138,6 +140,7 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
         """Columns of the classes as users get them: one output has them all."""
         return columns
 
+    @by_chunks
     def predict(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """The class of the largest mean probability, or of the most votes.
 
@@ -161,6 +164,7 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
         raise_for_params(params, self, "predict")
         return self._labels(self._mean_proba(X, self._route(params, "predict")))
 
+    @by_chunks
     def predict_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
 
@@ -199,6 +203,7 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
             total = total + found
             yield total / t
 
+    @by_chunks
     def predict_log_proba(self, X: MatrixLike, **params: Any) -> np.ndarray:
         """Logarithm of the probabilities of `predict_proba`, -inf for 0.
 

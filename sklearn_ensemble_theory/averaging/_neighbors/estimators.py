@@ -14,6 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.base import (
     BaseBaggedNearestNeighbors,
@@ -200,6 +201,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
             np.ascontiguousarray(columns), exponent, {"_target_shape": y.shape[1:]}
         )
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the weighted average of the targets around each row.
 
@@ -382,6 +384,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         attributes = {"classes_": classes if y.ndim == 2 else classes[0]}
         return EncodedTargets(np.array(targets, dtype=np.float64), 0, attributes)
 
+    @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
         """Predict the class probabilities, the weight of each class around each row.
 
@@ -403,6 +406,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         probabilities = [np.ascontiguousarray((part / part.sum(axis=0)).T) for part in parts]
         return probabilities[0] if single else probabilities
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of the largest weight around each row.
 

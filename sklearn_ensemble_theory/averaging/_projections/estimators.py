@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
@@ -262,6 +263,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.intercept_ = float(intercept[0]) if is_single else intercept
         self._is_single = is_single
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean over the members.
 

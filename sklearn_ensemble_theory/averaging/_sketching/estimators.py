@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
@@ -175,6 +176,7 @@ class SketchedLinearRegression(BaseSketchedRegression):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the targets.
 

@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -253,6 +254,7 @@ class BaseAdaBoostRegressor(
                 predictions = member.predict(X, **options)
             yield np.asarray(predictions, dtype=float).reshape(X.shape[0])
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The weighted median of the learners' predictions.
 

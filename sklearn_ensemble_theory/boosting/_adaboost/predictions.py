@@ -10,6 +10,7 @@ from scipy.special import expit, log_expit
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
 from sklearn_ensemble_theory._weak_learners import (
     half_log_odds,
@@ -145,6 +146,7 @@ class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
         for scores, norm in zip(self._running_scores(X), self._norms()):
             yield scores / norm
 
+    @by_chunks
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each row; for two classes, positive predicts the second class.
 
@@ -181,6 +183,7 @@ class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
         twice = score * norm if self.algorithm_ == "mh" else 2 * score
         return softmax(log_expit(twice - np.log(K - 1)), copy=False)
 
+    @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities of each row.
 
@@ -218,6 +221,7 @@ class VotesMixin(VotesCounterpart, WeakClassifiersMixin):
         for score, norm in zip(self.staged_decision_function(X), self._norms()):
             yield self._to_proba(score, norm)
 
+    @by_chunks
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities.
 

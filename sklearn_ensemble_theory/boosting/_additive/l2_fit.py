@@ -14,6 +14,11 @@ from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import (
     MIB,
     squared_risk,
 )
+from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import TargetRange
+from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import (
+    bins_of_chunks,
+    folds_of_chunk,
+)
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive._fitting.squared_error_fits import SquaredErrorFits
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
@@ -30,12 +35,43 @@ from sklearn_ensemble_theory.boosting._additive.base import (
 from sklearn_ensemble_theory.boosting._core.round_reports import begin_fit
 
 
+@dataclass
+class StumpSums:
+    """The sums over rows from which the model is fitted without the rows.
+
+    Attributes
+    ----------
+    sums : CutSums
+        With one cut or none.
+    gram : array of shape (k, P, P)
+        With two cuts.
+    """
+
+    sums: CutSums
+    gram: np.ndarray
+
+    @classmethod
+    def of(cls, X, y, weight, folds, n_groups, bins, target):
+        """The sums over some rows, in bins; O(n p^2)."""
+        layout, codes = bins.layout(), bins.codes(X)
+        options = {"sample_weight": weight, "folds": folds}
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums = cut_sums(codes, layout, target(y), n_folds=n_groups, **options)
+            counted = CountedGram(codes, layout, sums.left_weight, **options)
+            groups = [counted.whole(j) for j in range(len(layout.n_bins))]
+            gram = np.concatenate([counted.block(group) for group in groups], axis=1)
+        return cls(sums, gram)
+
+    def __add__(self, other):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return StumpSums(self.sums + other.sums, self.gram + other.gram)
+
+
 @dataclass(frozen=True)
 class _Chunks:
     """What `partial_fit` keeps of the rows of all its calls."""
 
-    sums: CutSums
-    gram: np.ndarray  # (k, P, P): the sums with two cuts
+    sums: StumpSums
     bins: FeatureBins
     target: TargetScale
     weight_unit: float
@@ -146,7 +182,7 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
                 "use interactions=0."
             )
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
+        self._monotonic(rows.X.shape[1], rows.columns)  # refused before the sums are taken
         weight, unit = rows.weight, 1.0
         if known is not None:
             unit = known.weight_unit
@@ -162,30 +198,46 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         else:
             bins, target = known.bins, known.target
         n_groups = rows.n_splits + 1
-        if known is not None and n_groups != len(known.sums.weight):
+        if known is not None and n_groups != len(known.sums.sums.weight):
             raise ValueError(
                 "n_estimators and cv must give the same number of folds in every call of "
                 "partial_fit."
             )
-        layout = bins.layout()
-        self._check_memory_of_chunks(layout.n_cuts, n_groups, rows.n_splits)
-        sums, gram = _sums_and_gram(rows, bins, target, n_groups)
+        self._check_memory_of_chunks(bins.layout().n_cuts, n_groups, rows.n_splits)
+        sums = StumpSums.of(rows.X, rows.y, rows.weight, rows.folds, n_groups, bins, target)
         if known is not None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                sums = known.sums + sums
-        if not sums.moderate():
+            sums = known.sums + sums
+        if not sums.sums.moderate():
             raise ValueError("y or sample_weight is too large compared with the first chunk.")
-        if known is not None:
-            gram += known.gram
         if refit:
-            self._check_folds(sums, rows.n_splits)
-            risk = SquaredErrorFits(sums, StoredGram(gram, layout), rows.n_splits)
-            results = *self._boost(risk, layout, (), monotonic), None
-            self._learn(results, sums, bins, rows.columns, target)
+            self._fit_sums(sums, rows.n_splits, bins, rows.columns, target)
         else:
             self._columns = rows.columns
-        self._chunks = _Chunks(sums, gram, bins, target, unit)
+        self._chunks = _Chunks(sums, bins, target, unit)
         return self
+
+    def _fit_chunks(self, rows):
+        """`fit` of rows in chunks, which are read twice, and once more if there are categories."""
+        chunked = bins_of_chunks(self, rows, TargetRange.of)
+        p, bins, n_splits = rows.checks.n_features, chunked.bins, chunked.n_splits
+        if self._resolved_interactions(p) not in (0, []):
+            raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
+        self._monotonic(p, chunked.columns)  # refused before the sums are taken
+        target = chunked.summary.target.scale()
+        self._check_memory_of_chunks(bins.layout().n_cuts, max(n_splits, 1), n_splits)
+        self._progress().message(f"{bins.layout().n_cuts} cuts in {p} features")
+        sums = chunked.rows.sum(_sums_of_chunk, bins, target, n_splits)
+        self._fit_sums(sums, n_splits, bins, chunked.columns, target)
+        vars(self).pop("_chunks", None)
+
+    def _fit_sums(self, sums, n_splits, bins, columns, target):
+        """The model, from the sums over all rows."""
+        layout = bins.layout()
+        self._check_folds(sums.sums, n_splits)
+        monotonic = self._monotonic(len(layout.n_bins), columns)
+        risk = SquaredErrorFits(sums.sums, StoredGram(sums.gram, layout), n_splits)
+        results = *self._boost(risk, layout, (), monotonic), None
+        self._learn(results, sums.sums, bins, columns, target)
 
     def _checked_rows(self, X, y, sample_weight, reset):
         X, y, columns = self._checked_data(X, y, reset, y_numeric=True)
@@ -239,13 +291,6 @@ def _bin_weights(layout, sums):
     return [np.maximum(weight, 0.0) for weight in weights]
 
 
-def _sums_and_gram(rows, bins, target, n_groups):
-    """The sums over one chunk with one cut or none, and with two cuts."""
-    layout, codes = bins.layout(), bins.codes(rows.X)
-    options = {"sample_weight": rows.weight, "folds": rows.folds}
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = cut_sums(codes, layout, target(rows.y), n_folds=n_groups, **options)
-        counted = CountedGram(codes, layout, sums.left_weight, **options)
-        groups = [counted.whole(j) for j in range(len(layout.n_bins))]
-        gram = np.concatenate([counted.block(group) for group in groups], axis=1)
-    return sums, gram
+def _sums_of_chunk(chunk, bins, target, n_splits):
+    folds = folds_of_chunk(chunk, n_splits)
+    return StumpSums.of(chunk.X, chunk.y, chunk.weight, folds, max(n_splits, 1), bins, target)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._additive.logit_fit import BaseLogitBoost
@@ -283,6 +284,7 @@ class LogitBoostClassifier(BaseLogitBoost):
         self.max_memory = max_memory
         self.verbose = verbose
 
+    @by_chunks
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return the log-odds of the second class, or the scores of all classes.
 
@@ -299,6 +301,7 @@ class LogitBoostClassifier(BaseLogitBoost):
         """
         return self._scores(X)
 
+    @by_chunks
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the most probable class.
 
@@ -314,6 +317,7 @@ class LogitBoostClassifier(BaseLogitBoost):
         """
         return self._labels(self._scores(X))
 
+    @by_chunks
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the probabilities of the classes.
 
@@ -329,6 +333,7 @@ class LogitBoostClassifier(BaseLogitBoost):
         """
         return _probabilities(self._scores(X))
 
+    @by_chunks
     def predict_log_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the logarithms of the probabilities of the classes.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory.boosting.losses.registry import make_loss
 
 __all__ = ["ProbabilitiesMixin", "loss_gives_probabilities"]
@@ -37,6 +38,7 @@ class ProbabilitiesMixin:
     """
 
     @available_if(loss_gives_probabilities)
+    @by_chunks
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Class probabilities, by the inverse link of the loss.
 
@@ -56,6 +58,7 @@ class ProbabilitiesMixin:
         return self.loss_.class_probabilities(u)
 
     @available_if(loss_gives_probabilities)
+    @by_chunks
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Logarithms of the class probabilities.
 

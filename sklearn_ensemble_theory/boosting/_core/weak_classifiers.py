@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import raise_for_params, routing_enabled
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._weak_learners import has_fast_path
@@ -120,6 +121,7 @@ class WeakClassifiersMixin(WeakLearnersMixin):
         codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
         return self.classes_.take(codes, axis=0)
 
+    @by_chunks
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row; ties go to the first class.
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
 from sklearn_ensemble_theory._data.validation import finite_predictions
 from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
@@ -427,6 +428,7 @@ class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, 
         total = self.variation_norm_ + abs(self.intercept_)
         yield self.decision_function(X) / max(total, np.finfo(float).tiny)
 
+    @by_chunks
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of each row.
 
@@ -440,8 +442,7 @@ class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, 
         y : ndarray of shape (n_samples,)
             Predictions.
         """
-        second = self.decision_function(X) > 0
-        return self.classes_[second.astype(int)]
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

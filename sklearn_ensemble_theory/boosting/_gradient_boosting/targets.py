@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
 from sklearn_ensemble_theory.boosting._core.probabilities import loss_gives_probabilities
 
@@ -47,6 +48,7 @@ class RealTargets:
     def _predict_init(self, init, loss, X):
         return np.ravel(init.predict(X))
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the target, by the inverse link of the loss.
 
@@ -135,6 +137,7 @@ class ClassTargets:
         proba = init.predict_proba(X)
         return proba[:, 1] if proba.shape[1] == 2 else proba
 
+    @by_chunks
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Compute the scores.
 
@@ -172,6 +175,7 @@ class ClassTargets:
     def _decide(self, u):
         return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class with the largest score; ties go to the first.
 

@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -315,6 +316,7 @@ class BaseRobustBoosting(
 
     # --- predictions ------------------------------------------------------------------------
 
+    @by_chunks
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each row; for two classes, positive predicts the second class.
 
@@ -374,6 +376,7 @@ class BaseRobustBoosting(
             yield score / reach[0] if len(reach) == 1 else score / (2.0 * reach)
 
     @available_if(_refuse_probabilities)
+    @by_chunks
     def predict_proba(self, X: Any) -> np.ndarray:
         """Not available, because the scores are not calibrated.
 

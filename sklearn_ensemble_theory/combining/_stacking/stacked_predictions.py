@@ -11,6 +11,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import fit_context, raise_for_params, routing_enabled
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
 from sklearn_ensemble_theory.combining._members import is_dropped
@@ -135,6 +136,7 @@ class StackedValues(BaseStacking):
         return tags
 
     @available_if(_final_has("predict"))
+    @by_chunks
     def predict(self, X: MatrixLike, **predict_params: Any) -> np.ndarray:
         """Predict targets.
 
@@ -269,6 +271,7 @@ class StackedClasses(BaseStacking):
         )
 
     @available_if(_final_has("predict"))
+    @by_chunks
     def predict(self, X: MatrixLike, **predict_params: Any) -> np.ndarray:
         """Predict labels.
 
@@ -304,6 +307,7 @@ class StackedClasses(BaseStacking):
         return np.array(columns).T
 
     @available_if(_final_has("predict_proba"))
+    @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict probabilities of the classes.
 
@@ -336,6 +340,7 @@ class StackedClasses(BaseStacking):
         return proba
 
     @available_if(_final_has("decision_function", with_weights=False))
+    @by_chunks
     def decision_function(self, X: MatrixLike) -> np.ndarray:
         """Scores of the final estimator; not with learned weights.
 

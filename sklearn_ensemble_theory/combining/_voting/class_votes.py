@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
 
@@ -19,6 +20,7 @@ def _is_soft(ensemble: Any) -> bool:
 class ClassVotesMixin:
     """The predictions of a fitted vote of classifiers."""
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict labels by the vote.
 
@@ -67,6 +69,7 @@ class ClassVotesMixin:
         return [aligned_columns(proba, place, n_classes) for proba, place in zip(found, places)]
 
     @available_if(_is_soft)
+    @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean of the members' probabilities; with `voting="soft"`.
 

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
@@ -48,6 +49,7 @@ class LinearScoresMixin:
         scores = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 0] if len(self.intercept_) == 1 else scores
 
+    @by_chunks
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the class of each row: the largest score, the first class for ties.
 
@@ -66,6 +68,7 @@ class LinearScoresMixin:
         return self.classes_[chosen]
 
     @available_if(_has_link)
+    @by_chunks
     def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Class probabilities, by the link of the logistic or exponential loss.
 
@@ -89,6 +92,7 @@ class LinearScoresMixin:
         return proba / proba.sum(axis=1, keepdims=True)
 
     @available_if(_has_link)
+    @by_chunks
     def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Logarithms of the class probabilities.
 

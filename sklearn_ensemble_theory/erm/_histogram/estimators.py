@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import fit_context
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory.bounds import finite_class_bound
@@ -33,7 +34,6 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         the exponent 1/(p + 1) for p features is the extension for which m grows and the number of
         cells for each row, m^p/n, vanishes. At most 2^27 in all features. With `sample_weight`,
         n_samples is `effective_n_samples_`; with `partial_fit`, the first call determines m.
-
     box : array-like of shape (2,) or (n_features, 2), default=None
         Lower and upper ends of the box, for all features or for each one, in units of X. If None,
         they are the smallest and the largest value of each feature in the training rows (with
@@ -177,8 +177,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         unknown = np.setdiff1d(y, known)
         if len(unknown):
             raise ValueError(f"y has the labels {unknown.tolist()}, which are not in classes.")
-        codes = np.searchsorted(known, y)
-        return self._learn_codes(X, codes, sample_weight, known, first=first)
+        return self._learn_codes(X, np.searchsorted(known, y), sample_weight, known, first=first)
 
     def _learn_codes(
         self,
@@ -197,6 +196,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         self.training_error_ = float(errors.sum() / table.weight.sum())
         return self
 
+    @by_chunks
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the majority class of the cell of each row.
 
@@ -212,9 +212,9 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         y : ndarray of shape (n_samples,)
             Predictions. In cells without training rows, the most frequent class of all.
         """
-        codes = self._proba(X).argmax(axis=1)
-        return self.classes_.take(codes)
+        return self.classes_.take(self._proba(X).argmax(axis=1))
 
+    @by_chunks
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the class probabilities, the weighted shares of the classes in the row's cell.
 
@@ -292,7 +292,6 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
     n_bins : int or "rate", default="rate"
         Number m of intervals of each feature. ``"rate"`` is the smallest m with
         ``m ** (n_features + 1) >= n_samples``, as for `HistogramClassifier`.
-
     box : array-like of shape (2,) or (n_features, 2), default=None
         Lower and upper ends of the box, for all features or for each one, in units of X. If None,
         they are the smallest and the largest value of each feature in the training rows (with
@@ -424,6 +423,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
         self.mean_ = float(table.overall[0]) if y.ndim == 1 else table.overall
         return self
 
+    @by_chunks
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the mean of the cell of each row.
 

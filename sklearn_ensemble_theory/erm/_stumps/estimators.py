@@ -11,6 +11,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import Interval, fit_context
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
@@ -219,6 +220,7 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         )
         return self
 
+    @by_chunks
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the class of each row.
 
@@ -253,6 +255,7 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
     ) -> PreparedRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
+    @by_chunks
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the class probabilities, the weighted shares of the classes on the row's side.
 
@@ -382,6 +385,7 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         self._sides = sides_of_targets(self._left_of(X), y, weight)
         return self
 
+    @by_chunks
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the value on the side of each row.
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import PreparedRounds, Task
@@ -205,6 +206,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
     # inherit it.
     _reads_single_precision = True
+    predict = by_chunks(DecisionTreeRegressor.predict)
     _sklearn_class = DecisionTreeRegressor
     _node_arrays = BaseBinnedTree._nodes
 
@@ -406,6 +408,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
+    @by_chunks
     def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
         """Predict the logarithms of the class probabilities.
 
@@ -419,12 +422,14 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         Returns
         -------
         log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, -inf for 0, in the order of `classes_`.
+            In the order of `classes_`; -inf for a probability of 0.
         """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, check_input))
 
     _reads_single_precision = True
+    predict = by_chunks(DecisionTreeClassifier.predict)
+    predict_proba = by_chunks(DecisionTreeClassifier.predict_proba)
     _sklearn_class = DecisionTreeClassifier
     _node_arrays = BaseBinnedTree._nodes
 
@@ -435,9 +440,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
 
         return BinnedMembers(self, X, sample_weight, n_jobs)
 
-    def _prepare_rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> PreparedRounds | None:
+    def _prepare_rounds(self, X: np.ndarray, weight: Any, task: Task) -> PreparedRounds | None:
         return class_rounds(self, X, weight, task)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Columns as they come: numbers, missing values, and categories of data frames."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,14 +52,16 @@ class CategoricalColumns:
         flags = self._flags(X, p, categorical_features, feature_names)
         self.categories: list = [None] * p
         for j in np.flatnonzero(flags):
-            found = _occurring(_column(X, j))
-            if len(found) > MAX_CATEGORIES:
-                raise ValueError(
-                    f"Feature {j} has {len(found)} categories; at most {MAX_CATEGORIES} are "
-                    "possible."
-                )
-            # of no category only: one that never occurs
-            self.categories[j] = found if len(found) else np.array([np.nan], dtype=object)
+            self.categories[j] = _few_categories(_occurring(_column(X, j)), j)
+
+    def __add__(self, other: "CategoricalColumns") -> "CategoricalColumns":
+        """The categories that occur here or there."""
+        both = copy.copy(self)
+        both.categories = [
+            None if own is None else _few_categories(_occurring(np.concatenate([own, theirs])), j)
+            for j, (own, theirs) in enumerate(zip(self.categories, other.categories))
+        ]
+        return both
 
     @staticmethod
     def _flags(X, p, given, names):
@@ -126,6 +129,15 @@ class CategoricalColumns:
                     "categorical dtype or name it in categorical_features."
                 ) from None
         return out
+
+
+def _few_categories(found, j):
+    if len(found) > MAX_CATEGORIES:
+        raise ValueError(
+            f"Feature {j} has {len(found)} categories; at most {MAX_CATEGORIES} are possible."
+        )
+    # of no category only: one that never occurs
+    return found if len(found) else np.array([np.nan], dtype=object)
 
 
 def _floats(column):

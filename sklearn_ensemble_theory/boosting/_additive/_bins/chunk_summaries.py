@@ -1,0 +1,109 @@
+"""What a first pass over chunks of rows finds: their number, the bins of X, the range of y."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
+from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory._numerics.binning import columns_with_missing
+from sklearn_ensemble_theory._numerics.scaling import TargetScale
+
+__all__ = ["ChunkSummary", "TargetRange", "summarise"]
+
+
+@dataclass
+class TargetRange:
+    """The weight, the weighted mean and the range of targets."""
+
+    weight: float
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> "TargetRange":
+        size = max(abs(float(y.min())), abs(float(y.max()))) or 1.0
+        mean = float(np.average(y / size, weights=weight)) * size
+        total = len(y) if weight is None else weight.sum()
+        return cls(float(total), mean, float(y.min()), float(y.max()))
+
+    def __add__(self, other: "TargetRange") -> "TargetRange":
+        weight = self.weight + other.weight
+        mean = self.weight / weight * self.mean + other.weight / weight * other.mean
+        return TargetRange(weight, mean, min(self.low, other.low), max(self.high, other.high))
+
+    def scale(self) -> TargetScale:
+        return TargetScale.of_range(self.mean, self.low, self.high)
+
+
+@dataclass
+class ChunkSummary:
+    """What one or several chunks have.
+
+    Attributes
+    ----------
+    lengths : dict
+        The number of rows of positive weight of each chunk, by its number.
+    low_weight, high_weight : float
+        Of the rows of positive weight.
+    missing : bool array of shape (p,)
+    sketch : QuantileSketch
+        Of no columns where bins are given.
+    target : TargetRange or LabelCounts
+    """
+
+    lengths: dict[int, int]
+    low_weight: float
+    high_weight: float
+    missing: np.ndarray
+    sketch: QuantileSketch
+    target: Any = field(default=None)
+
+    def __add__(self, other: "ChunkSummary") -> "ChunkSummary":
+        return ChunkSummary(
+            self.lengths | other.lengths,
+            min(self.low_weight, other.low_weight),
+            max(self.high_weight, other.high_weight),
+            self.missing | other.missing,
+            self.sketch + other.sketch,
+            self.target + other.target,
+        )
+
+    @property
+    def first_rows(self) -> dict[int, int]:
+        """The number of the first row of each chunk."""
+        first, total = {}, 0
+        for number in sorted(self.lengths):
+            first[number] = total
+            total += self.lengths[number]
+        return first
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.lengths.values())
+
+
+def summarise(chunk: CheckedChunk, with_sketch: bool, target_of: Any) -> ChunkSummary:
+    """The summary of one chunk.
+
+    Parameters
+    ----------
+    chunk : CheckedChunk
+    with_sketch : bool
+        Whether bins are to be made of the quantiles.
+    target_of : callable
+        What to keep of (y, weight).
+    """
+    weight = chunk.weight
+    X = chunk.X if with_sketch else chunk.X[:, :0]
+    sketch = QuantileSketch.of(X, weight, np.random.default_rng(chunk.number))
+    return ChunkSummary(
+        {chunk.number: len(chunk.y)},
+        1.0 if weight is None else float(weight.min()),
+        1.0 if weight is None else float(weight.max()),
+        columns_with_missing(chunk.X),
+        sketch,
+        target_of(chunk.y, weight),
+    )

@@ -1,0 +1,66 @@
+"""Quantiles of columns in chunks: exact ones of few rows, and the stated error of many."""
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory._chunks import quantile_sketch
+from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
+from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
+
+
+def sketch_of(X, weight, cuts):
+    parts = zip(np.split(X, cuts), np.split(weight, cuts) if weight is not None else [None] * 99)
+    sketches = [QuantileSketch.of(x, w, np.random.default_rng(k)) for k, (x, w) in enumerate(parts)]
+    total = sketches[0]
+    for one in sketches[1:]:
+        total = total + one
+    return total
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_bins", [5, 64])
+def test_few_rows_give_the_edges_of_all_rows(weighted, max_bins):
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.standard_normal(3000), rng.integers(0, 4, 3000), np.round(rng.exponential(size=3000))]
+    )
+    X[rng.random(3000) < 0.1, 0] = np.nan
+    weight = rng.integers(1, 4, 3000).astype(float) if weighted else None
+    edges = sketch_of(X, weight, [5, 5, 1000, 2999]).edges(max_bins)
+    for found, expected in zip(edges, bin_edges_from_quantiles(X, max_bins, weight)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_samples_have_the_stated_error(monkeypatch):
+    monkeypatch.setattr(quantile_sketch, "SAMPLE", 500)
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((20_000, 1))
+    errors = []
+    for seed in range(200):
+        drawn = [
+            QuantileSketch.of(part, None, np.random.default_rng([seed, k]))
+            for k, part in enumerate(np.split(x, 10))
+        ]
+        total = sum(drawn[1:], drawn[0])
+        below = np.searchsorted(np.sort(x[:, 0]), total.values[0], side="right") / len(x)
+        share = np.cumsum(total.weights[0]) / total.weights[0].sum()
+        errors.append(np.abs(share - below).max())
+    bound = np.sqrt(np.log(2 / 0.1) / (2 * 5000))
+    assert np.mean(np.array(errors) > bound) <= 0.1
+    assert np.max(errors) > bound / 4  # the bound is of the right size
+
+
+def test_reductions_move_ranks_by_their_share(monkeypatch):
+    monkeypatch.setattr(quantile_sketch, "MOST", 2000)
+    monkeypatch.setattr(quantile_sketch, "KEPT", 500)
+    rng = np.random.default_rng(2)
+    x = rng.exponential(size=(10_000, 1))
+    weight = rng.uniform(0.5, 2, 10_000)
+    total = sketch_of(x, weight, np.arange(1000, 10_000, 1000))
+    assert len(total.values[0]) <= 2000
+    assert total.weights[0].sum() == pytest.approx(weight.sum())
+    order = np.argsort(x[:, 0])
+    exact = np.cumsum(weight[order])[np.searchsorted(x[order, 0], total.values[0])]
+    reductions = 5  # each time 2,000 points have come together
+    error = np.abs(np.cumsum(total.weights[0]) - exact).max() / weight.sum()
+    assert error <= reductions / 500

@@ -1,0 +1,94 @@
+"""What every estimator does with Dask collections: lazy predictions, fits or clear errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import is_classifier
+
+from sklearn_ensemble_theory import BaggingRegressor, HistogramRegressor, L2BoostingRegressor
+
+from ..estimators import estimator_classes, make
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+every_estimator = pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
+
+
+def rows(cls, n=60):
+    p = 1 if cls.__name__ == "SmoothingSplineRegressor" else 3
+    X = np.random.default_rng(0).standard_normal((n, p))
+    return X, (X[:, 0] > 0).astype(int) if is_classifier(make(cls)) else X[:, 0].copy()
+
+
+@every_estimator
+def test_predictions_are_lazy_and_those_of_the_rows(cls):
+    X, y = rows(cls)
+    model = make(cls).fit(X, y)
+    lazy = da.from_array(X, chunks=((20, 0, 40), 1))
+    for method in (getattr(model, name) for name in METHODS if hasattr(model, name)):
+        found, expected = method(lazy), method(X)
+        assert isinstance(found, da.Array)
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_array_equal(found.compute(), expected)
+
+
+def refuse_to_compute(block):
+    if len(block):
+        raise AssertionError("rows were read")
+    return block
+
+
+@every_estimator
+def test_estimators_that_need_all_rows_say_so_and_read_none(cls):
+    X, y = rows(cls)
+    model = make(cls)
+    if hasattr(model, "_fit_chunks"):
+        model.fit(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
+        return
+    lazy = da.from_array(X, chunks=(20, 3)).map_blocks(refuse_to_compute, dtype=float)
+    for arguments in ((lazy, y), (X, da.from_array(y)), (X, y, da.ones(len(y)))):
+        with pytest.raises(TypeError, match=f"{cls.__name__}.* Dask"):
+            model.fit(*arguments)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_chunks_of_data_frames_are_predicted_one_by_one():
+    X, y = rows(BaggingRegressor)
+    frame = pd.DataFrame(X, columns=list("abc"))
+    model = BaggingRegressor(n_estimators=3, random_state=0).fit(frame, y)
+    lazy = model.predict(dd.from_pandas(frame, npartitions=4))
+    assert isinstance(lazy, da.Array)
+    assert lazy.numblocks == (4,)
+    np.testing.assert_array_equal(lazy.compute(), model.predict(frame))
+
+
+ODD = {
+    "of other lengths": (lambda X, y: (X, y[:40]), "X has 60 rows, but y has 40"),
+    "not finite": (lambda X, y: (X, da.where(y > 0, y, np.nan)), "y contains NaN.*in chunk"),
+    "infinite": (lambda X, y: (da.where(X > 0, X, np.inf), y), "X contains infinity.*in chunk"),
+    "one column": (lambda X, y: (X[:, 0], y), "X must have two dimensions"),
+    "no rows": (lambda X, y: (X[:0], y[:0]), "no rows of positive weight"),
+    "in memory": (lambda X, y: (X.compute(), y), "X must be a Dask collection"),
+    "strings": (lambda X, y: (X.astype(str).map_blocks(np.char.add, "a"), y), "in chunk"),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_odd_rows_are_refused_and_nothing_is_fitted(kind):
+    X, y = rows(L2BoostingRegressor)
+    make_odd, message = ODD[kind]
+    model = L2BoostingRegressor(5).fit(X, y)
+    before = {name: id(value) for name, value in vars(model).items()}
+    odd = make_odd(da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(*odd)
+    assert {name: id(value) for name, value in vars(model).items()} == before
+
+
+def test_methods_that_need_rows_in_memory_say_so():
+    X, y = rows(HistogramRegressor)
+    lazy, target = da.from_array(X, chunks=(20, 3)), da.from_array(y, chunks=20)
+    with pytest.raises(TypeError, match=r"HistogramRegressor.partial_fit needs all rows in memory"):
+        HistogramRegressor().partial_fit(lazy, target)
