@@ -59,6 +59,10 @@ def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
         if X.numblocks[1] > 1:
             X = X.rechunk({1: -1})
         lengths = X.chunks[0]
+    if lengths is None:
+        joined = _one_frame(X, y, sample_weight)
+        if joined is not None:
+            return joined
     parts = _delayed(X)
     columns = [parts]
     for name, column in (("y", y), ("sample_weight", sample_weight)):
@@ -67,6 +71,38 @@ def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
 
     block = delayed(_block, pure=False)
     return DaskBlocks([block(number, *each) for number, each in enumerate(zip(*columns))])
+
+
+def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
+    """The blocks of one data frame with y and the weights as columns; None where X has no part.
+
+    Columns of one table are then read together. Dask may also read single columns of several files
+    as one chunk, so that y, read alone, would not have the chunks of X. Frames whose divisions are
+    known are joined by their index, which is left to `_parts_like` where the chunks agree.
+    """
+    others = {"y": y, "weight": weight}
+    others = {f"__{name}__": one for name, one in others.items() if one is not None}
+    if not all(
+        hasattr(one, "divisions") and getattr(one, "ndim", 0) == 1 for one in others.values()
+    ):
+        return None
+    if X.known_divisions and all(one.npartitions == X.npartitions for one in others.values()):
+        return None
+    try:
+        frame = X.assign(**others)
+    except (NotImplementedError, ValueError):  # of another table
+        return None
+    from dask import delayed
+
+    block = delayed(_split_block, pure=False)
+    return DaskBlocks(
+        [block(number, part, [*others]) for number, part in enumerate(_delayed(frame))]
+    )
+
+
+def _split_block(number: int, frame: Any, names: list[str]) -> tuple[int, Any, Any, Any]:
+    y, weight = (frame[name] if name in names else None for name in ("__y__", "__weight__"))
+    return number, frame.drop(columns=names), y, weight
 
 
 def _block(number: int, X: Any, y: Any, weight: Any) -> tuple[int, Any, Any, Any]:

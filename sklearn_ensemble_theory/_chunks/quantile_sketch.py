@@ -55,11 +55,15 @@ class QuantileSketch:
         for j in range(X.shape[1]):
             x = X[:, j].astype(np.float64)
             present = ~np.isnan(x)
-            w = np.full(len(x), share) if weight is None else share * weight
-            x, w = x[present], w[present]
-            order = np.argsort(x, kind="stable")
-            values.append(x[order])
-            weights.append(w[order])
+            x = x[present]
+            if weight is None:
+                x.sort()
+                w = np.full(len(x), share)
+            else:
+                order = np.argsort(x, kind="stable")
+                x, w = x[order], share * weight[present][order]
+            values.append(x)
+            weights.append(w)
         return cls(values, weights)
 
     def __add__(self, other: "QuantileSketch") -> "QuantileSketch":

@@ -1,0 +1,149 @@
+"""Fits on a cluster of processes: workers that die, tasks that run once, bytes that are sent."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from sklearn_ensemble_theory import L2BoostingRegressor
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+sizeof = pytest.importorskip("dask.sizeof").sizeof
+
+N, CHUNK = 6000, 1000
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.random((N, 4))
+    return X, np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(N)
+
+
+def lazy(X, y):
+    return da.from_array(X, chunks=(CHUNK, 4)), da.from_array(y, chunks=CHUNK)
+
+
+MODELS = {
+    "L2Boosting": (L2BoostingRegressor("cv", max_estimators=200), lambda y: y, 2),
+}
+every_model = pytest.mark.parametrize("name", MODELS)
+
+
+def fitted(name, X, y):
+    model, target_of, _ = MODELS[name]
+    return model.fit(X, target_of(y))
+
+
+def test_the_workers_are_processes(client):
+    assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2
+
+
+class CountTasks(distributed.SchedulerPlugin):
+    """How often each task was computed."""
+
+    name = "count tasks"
+
+    def __init__(self):
+        self.counts = {}
+
+    def transition(self, key, start, finish, *args, **kwargs):
+        if start == "processing" and finish == "memory":
+            self.counts[key] = self.counts.get(key, 0) + 1
+
+
+@every_model
+def test_nothing_is_computed_twice_and_only_sums_reach_the_client(client, name, monkeypatch):
+    received = []
+    get = distributed.Client.get
+
+    def counted(self, *args, **kwargs):
+        results = get(self, *args, **kwargs)
+        received.append(sizeof(results))
+        return results
+
+    monkeypatch.setattr(distributed.Client, "get", counted)
+    plugin = CountTasks()
+    scheduler = client.cluster.scheduler
+    scheduler.add_plugin(plugin)
+    try:
+        X, y = rows()
+        fitted(name, *lazy(X, y))
+    finally:
+        scheduler.remove_plugin(plugin.name)
+    passes = MODELS[name][2]
+    by_chunk = [n for key, n in plugin.counts.items() if str(key).startswith("applied")]
+    assert by_chunk == [1] * (passes * (N // CHUNK))
+    # The rows are read once in each pass, and never kept.
+    assert max(plugin.counts.values()) <= passes
+    assert len(received) == passes
+    # The quantiles of the first pass, at most all values; then sums, which do not grow with N.
+    assert max(received[1:]) < 3e6
+
+
+def kill_once(block, flag):
+    """Kill the process that computes it, the first time."""
+    if len(block) and not Path(flag).exists():
+        Path(flag).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+@every_model
+def test_a_worker_that_is_killed_in_a_fit_changes_nothing(client, name, tmp_path):
+    X, y = rows()
+    expected = fitted(name, *lazy(X, y)).predict(X)
+    broken, target = lazy(X, y)
+    broken = broken.map_blocks(kill_once, str(tmp_path / "killed"), dtype=float, meta=X[:0])
+    found = fitted(name, broken, target).predict(X)
+    assert (tmp_path / "killed").exists()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+    client.wait_for_workers(2, timeout=30)
+
+
+def always_killed(block):
+    if len(block):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return block
+
+
+def test_chunks_that_kill_every_worker_end_in_an_error_and_leave_the_model(client):
+    X, y = rows()
+    model = L2BoostingRegressor(20).fit(X, y)
+    before = model.predict(X)
+    broken, target = lazy(X, y)
+    last = broken[-CHUNK:].map_blocks(always_killed, dtype=float, meta=X[:0])
+    broken = da.concatenate([broken[:-CHUNK], last])
+    with pytest.raises(distributed.scheduler.KilledWorker, match=r"block|applied"):
+        model.fit(broken, target)
+    np.testing.assert_array_equal(model.predict(X), before)
+    client.wait_for_workers(2, timeout=30)
+
+
+def test_no_process_is_left():
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        workers = list(client.run(os.getpid).values())
+        X, y = lazy(*rows())
+        with pytest.raises(ValueError, match="y contains NaN"):
+            L2BoostingRegressor(20).fit(X, da.where(y > 0, y, np.nan))
+    _, alive = psutil.wait_procs([psutil.Process(p) for p in workers if psutil.pid_exists(p)], 10)
+    assert not alive
