@@ -5,8 +5,8 @@ without replacement, each of which stands for the weight of n/SAMPLE rows. Sampl
 concatenated; a total of more than `MOST` points of a column is reduced to the points at `KEPT`
 equally spaced ranks. With probability 1 - delta the shares of the weight below any threshold are
 those of all rows up to sqrt(log(2/delta) / (2 m)) for m equally weighted rows in the samples
-[Massart 1990] plus 1/(2 KEPT) for each reduction: for 10^6 rows sampled and delta = 0.01, .0016
-and .0001. Columns of at most `SAMPLE` rows in all chunks are exact.
+[Massart 1990] plus 1/KEPT for each reduction: for 10^6 rows sampled and delta = 0.01, .0016 and
+.00006. Where no chunk has more than `SAMPLE` rows and all have at most `MOST`, they are exact.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from sklearn_ensemble_theory._numerics.binning import edges_of_sorted
 
 __all__ = ["QuantileSketch"]
 
-SAMPLE = 50_000
-MOST = 2**19
-KEPT = 2**16
+SAMPLE = 2**15
+MOST = 2**17
+KEPT = 2**14
 
 
 @dataclass

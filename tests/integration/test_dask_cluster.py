@@ -4,11 +4,20 @@ import os
 import signal
 from pathlib import Path
 
+import joblib
 import numpy as np
 import psutil
 import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import GridSearchCV
 
-from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory import (
+    BaggingClassifier,
+    DecisionStumpClassifier,
+    ExtraTreesClassifier,
+    L2BoostingRegressor,
+    RandomForestRegressor,
+)
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -128,10 +137,28 @@ def test_chunks_that_kill_every_worker_end_in_an_error_and_leave_the_model(clien
     broken, target = lazy(X, y)
     last = broken[-CHUNK:].map_blocks(always_killed, dtype=float, meta=X[:0])
     broken = da.concatenate([broken[:-CHUNK], last])
-    with pytest.raises(distributed.scheduler.KilledWorker, match=r"block|applied"):
+    with pytest.raises(distributed.scheduler.KilledWorker, match=r"always_killed.*, 5, 0"):
         model.fit(broken, target)
     np.testing.assert_array_equal(model.predict(X), before)
     client.wait_for_workers(2, timeout=30)
+
+
+def test_joblib_tasks_on_the_workers(client):
+    """Members and candidates of a search are fitted by the workers: the same models, bit for bit."""
+    X, y = rows()
+    X, y = X[:500], y[:500]
+    models = [
+        RandomForestRegressor(6, random_state=0),
+        ExtraTreesClassifier(6, random_state=0),
+        BaggingClassifier(DecisionStumpClassifier(), n_estimators=6, random_state=0),
+        GridSearchCV(RandomForestRegressor(4, random_state=0), {"max_depth": [1, 3]}, cv=3),
+    ]
+    for model in models:
+        target = (y > 0).astype(int) if is_classifier(model) else y
+        expected = clone(model).fit(X, target).predict(X)
+        with joblib.parallel_config(backend="dask"):
+            found = clone(model).set_params(n_jobs=2).fit(X, target).predict(X)
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_no_process_is_left():
