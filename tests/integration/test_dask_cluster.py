@@ -144,7 +144,7 @@ def test_chunks_that_kill_every_worker_end_in_an_error_and_leave_the_model(clien
 
 
 def test_joblib_tasks_on_the_workers(client):
-    """Members and candidates of a search are fitted by the workers: the same models, bit for bit."""
+    """Members and candidates are fitted by the workers: the same models, bit for bit."""
     X, y = rows()
     X, y = X[:500], y[:500]
     models = [
