@@ -55,9 +55,10 @@ class _Prediction:
     def __init__(
         self, method: Callable[..., Any], args: tuple, kwargs: dict[str, Any], like: np.ndarray
     ) -> None:
-        self.name, self.args, self.kwargs, self.like = method.__name__, args, kwargs, like
+        self.__name__ = method.__name__  # which Dask shows
+        self.args, self.kwargs, self.like = args, kwargs, like
 
     def __call__(self, X: Any, model: Any) -> np.ndarray:
         if len(X) == 0:
             return self.like
-        return np.asarray(getattr(model, self.name)(X, *self.args, **self.kwargs))
+        return np.asarray(getattr(model, self.__name__)(X, *self.args, **self.kwargs))
