@@ -49,7 +49,7 @@ def test_every_extra_is_described():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     install = README[README.index("## Install") : README.index("## Getting started")]
     described = set(re.findall(r"`(\w+)`", install))
-    assert set(project["optional-dependencies"]) - {"dask"} <= described
+    assert set(project["optional-dependencies"]) <= described
 
 
 def test_the_test_extra_covers_the_compiled_loops():
