@@ -182,5 +182,5 @@ def test_labels_of_two_kinds():
 def test_memory_of_the_sums_is_bounded():
     X, y, _ = rows()
     lazy = da.from_array(X, chunks=(500, 4)), da.from_array(y, chunks=500)
-    with pytest.raises(ValueError, match="max_memory=0.1 MiB is less than the"):
+    with pytest.raises(ValueError, match=r"max_memory=0\.1 MiB is less than the"):
         LogitBoostClassifier(5, max_memory=0.1).fit(*lazy)

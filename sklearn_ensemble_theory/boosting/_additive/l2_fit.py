@@ -181,11 +181,13 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
     def _fit_chunks(self, rows):
         """`fit` of rows in chunks, which are read twice, and once more if there are categories."""
-        chunked = bins_of_chunks(self, rows, TargetRange.of)
-        p, bins, n_splits = rows.checks.n_features, chunked.bins, chunked.n_splits
+        p = rows.checks.n_features
         if self._resolved_interactions(p) not in (0, []):
             raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
-        self._monotonic(p, chunked.columns)  # refused before the sums are taken
+        self._monotonic(p, None)  # refused before rows are read
+        chunked = bins_of_chunks(self, rows, TargetRange.of)
+        bins, n_splits = chunked.bins, chunked.n_splits
+        self._monotonic(p, chunked.columns)
         target = chunked.summary.target.scale()
         self._check_memory_of_chunks(bins.layout().n_cuts, max(n_splits, 1), n_splits)
         self._progress().message(f"{bins.layout().n_cuts} cuts in {p} features")

@@ -48,11 +48,11 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or Dask collection of shape (n_samples, n_features)
             Numbers, NaN where they are missing, or a data frame with categorical columns.
-        y : array-like of shape (n_samples,)
+        y : array-like or Dask collection of shape (n_samples,)
             Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
             out.
 
@@ -65,7 +65,8 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         ------
         ValueError
             If `cv` tests on a row more than once, or if the sums over a single cut with
-            all others exceed `max_memory`.
+            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
+            cuts exceed it, `cv` is no integer, or `interactions` asks for pairs.
         """
         rows, classes = self._checked_rows(X, y, sample_weight, None, reset=True)
         end_fit = begin_fit(self, X, y, sample_weight)
@@ -185,7 +186,7 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         p = rows.checks.n_features
         if self._resolved_interactions(p) not in (0, []):
             raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
-        self._monotonic(p, None)
+        self._monotonic(p, None)  # refused before rows are read
         chunked = bins_of_chunks(self, rows, ClassLabels.of)
         bins, n_splits, classes = chunked.bins, chunked.n_splits, chunked.summary.target.labels
         self._check_classes(classes)

@@ -30,7 +30,7 @@ from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
     scores_at,
 )
 from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import StoredGram
-from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums, cut_sums
+from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
