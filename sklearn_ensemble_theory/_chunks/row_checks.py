@@ -102,6 +102,8 @@ class RowChecks:
             check_usual_units(weight)
             positive = positive_rows(weight)
             X, y, weight = X[positive], y[positive], weight[positive] / self.weight_unit
+        if self.classes is not None:
+            y = self._class_numbers(y)
         rows = self.first_rows.get(number, 0) + np.arange(len(X))
         return CheckedChunk(X, y, None if self.equal_weights else weight, number, rows)
 
@@ -129,8 +131,9 @@ class RowChecks:
         )
         if not (self.multi_output and y.ndim == 2):
             y = column_or_1d(y)
-        if self.classes is None:
-            return y
+        return y
+
+    def _class_numbers(self, y):
         number = np.searchsorted(self.classes, y)
         known = self.classes.take(np.minimum(number, len(self.classes) - 1))
         if not np.array_equal(known, y):

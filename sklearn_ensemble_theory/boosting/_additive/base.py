@@ -17,6 +17,7 @@ from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import (
     MAX_SMOOTHING_ROUNDS,
+    MIB,
     SMOOTHING_PATIENCE,
     CheckedRows,
     choose_bins,
@@ -147,6 +148,16 @@ class BaseAdditive(AdditiveTerms):
             self.max_memory,
             keep_missing=keep_missing,
         )
+
+    def _check_memory_of_chunks(self, n_cuts, n_groups, n_splits, n_scores=1):
+        # so far, of this chunk by feature and in one piece, and as products of columns
+        copies = 2 * n_groups + n_scores * (n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits))
+        needed = copies * n_cuts**2 * 8 / MIB
+        if needed > self.max_memory:
+            raise ValueError(
+                f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
+                f"over all pairs of the {n_cuts} cuts; use fewer bins."
+            )
 
     # --- the phases -------------------------------------------------------------------------------
 

@@ -10,10 +10,7 @@ from sklearn.base import RegressorMixin
 
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
-from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import (
-    MIB,
-    squared_risk,
-)
+from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import squared_risk
 from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import TargetRange
 from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import (
     bins_of_chunks,
@@ -22,49 +19,14 @@ from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import (
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive._fitting.squared_error_fits import SquaredErrorFits
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
-from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import (
-    CountedGram,
-    StoredGram,
-)
-from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums, cut_sums
+from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import StoredGram
+from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
 from sklearn_ensemble_theory.boosting._additive.base import (
     BaseAdditive,
     rows_to_fit,
     unit_weights,
 )
 from sklearn_ensemble_theory.boosting._core.round_reports import begin_fit
-
-
-@dataclass
-class StumpSums:
-    """The sums over rows from which the model is fitted without the rows.
-
-    Attributes
-    ----------
-    sums : CutSums
-        With one cut or none.
-    gram : array of shape (k, P, P)
-        With two cuts.
-    """
-
-    sums: CutSums
-    gram: np.ndarray
-
-    @classmethod
-    def of(cls, X, y, weight, folds, n_groups, bins, target):
-        """The sums over some rows, in bins; O(n p^2)."""
-        layout, codes = bins.layout(), bins.codes(X)
-        options = {"sample_weight": weight, "folds": folds}
-        with np.errstate(over="ignore", invalid="ignore"):
-            sums = cut_sums(codes, layout, target(y), n_folds=n_groups, **options)
-            counted = CountedGram(codes, layout, sums.left_weight, **options)
-            groups = [counted.whole(j) for j in range(len(layout.n_bins))]
-            gram = np.concatenate([counted.block(group) for group in groups], axis=1)
-        return cls(sums, gram)
-
-    def __add__(self, other):
-        with np.errstate(over="ignore", invalid="ignore"):
-            return StumpSums(self.sums + other.sums, self.gram + other.gram)
 
 
 @dataclass(frozen=True)
@@ -204,7 +166,8 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "partial_fit."
             )
         self._check_memory_of_chunks(bins.layout().n_cuts, n_groups, rows.n_splits)
-        sums = StumpSums.of(rows.X, rows.y, rows.weight, rows.folds, n_groups, bins, target)
+        codes = bins.codes(rows.X)
+        sums = StumpSums.of(codes, bins.layout(), target(rows.y), rows.weight, rows.folds, n_groups)
         if known is not None:
             sums = known.sums + sums
         if not sums.sums.moderate():
@@ -218,11 +181,13 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
     def _fit_chunks(self, rows):
         """`fit` of rows in chunks, which are read twice, and once more if there are categories."""
-        chunked = bins_of_chunks(self, rows, TargetRange.of)
-        p, bins, n_splits = rows.checks.n_features, chunked.bins, chunked.n_splits
+        p = rows.checks.n_features
         if self._resolved_interactions(p) not in (0, []):
             raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
-        self._monotonic(p, chunked.columns)  # refused before the sums are taken
+        self._monotonic(p, None)  # refused before rows are read
+        chunked = bins_of_chunks(self, rows, TargetRange.of)
+        bins, n_splits = chunked.bins, chunked.n_splits
+        self._monotonic(p, chunked.columns)
         target = chunked.summary.target.scale()
         self._check_memory_of_chunks(bins.layout().n_cuts, max(n_splits, 1), n_splits)
         self._progress().message(f"{bins.layout().n_cuts} cuts in {p} features")
@@ -253,16 +218,6 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                     f"Split {fold} of cv has no weight in its training set or in its test set."
                 )
 
-    def _check_memory_of_chunks(self, n_cuts, n_groups, n_splits):
-        # so far, of this chunk by feature and in one piece, and as products of columns
-        copies = 3 * n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits)
-        needed = copies * n_cuts**2 * 8 / MIB
-        if needed > self.max_memory:
-            raise ValueError(
-                f"max_memory={self.max_memory} MiB is less than the {needed:.0f} MiB of the sums "
-                f"over all pairs of the {n_cuts} cuts; use fewer bins."
-            )
-
     def _learn(self, results, sums, bins, columns, target):
         """Set everything that is learned from the sums."""
         layout = bins.layout()
@@ -292,5 +247,6 @@ def _bin_weights(layout, sums):
 
 
 def _sums_of_chunk(chunk, bins, target, n_splits):
+    codes, y = bins.codes(chunk.X), target(chunk.y)
     folds = folds_of_chunk(chunk, n_splits)
-    return StumpSums.of(chunk.X, chunk.y, chunk.weight, folds, max(n_splits, 1), bins, target)
+    return StumpSums.of(codes, bins.layout(), y, chunk.weight, folds, max(n_splits, 1))

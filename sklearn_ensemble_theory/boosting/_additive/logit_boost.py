@@ -184,6 +184,9 @@ class LogitBoostClassifier(BaseLogitBoost):
     n_refreshes_ : int
         How often gradients were computed, before the pairs.
 
+    n_passes_ : int
+        How often the rows or their bins were read; only after a fit of Dask collections.
+
     feature_importances_ : ndarray of shape (p,)
         The importances of the terms of single features, divided by their sum.
 
@@ -215,6 +218,19 @@ class LogitBoostClassifier(BaseLogitBoost):
     round. Prediction is O(p K) per row. The memory in addition to X is one byte per value for the
     bins (two for more than 255 bins), O(n k K) for the scores, and for the sums at most
     ``8 (k + K (1 + 2 k)) P^2`` bytes with "cv" and `max_memory`.
+
+    With Dask collections, `fit` reads the rows twice: for the bins, which are quantiles up to the
+    error of a sketch, and for the bin of every value, one byte, which stays on the workers. If
+    there are categorical features, these are read once more before. All else is sums over the bins,
+    which are read once for the frequencies of the classes, once each time that gradients are
+    computed, and once more for each score whose second derivatives are. Scores are computed again
+    from the functions of the features, and not kept: 15,000 rounds with ``learning_rate=0.01`` read
+    200,000 rows of ten features twice, and their bins 24 times. A worker needs about ``90 n_c K``
+    bytes for each chunk that it works on, of n_c rows, and ``8 k P^2`` bytes (k = 1 without "cv")
+    for each of at most eight sums that are added at a time. What a chunk returns are such sums, or
+    ``8 K k (k + 1) P`` bytes where only gradients are computed. Folds are drawn by a hash of the
+    row's number, bins are not refined, and `interactions` has to be 0. The model is that of the
+    same rows in memory with the same bins and folds, whatever the chunks.
 
     This is forward stagewise additive modelling [DS-GA 1003, lecture 8] with the logistic loss,
     each stage by a Newton step. Missing values, categories and pairs are those of

@@ -10,7 +10,13 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import cuts_in_memory
+from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import ClassLabels
+from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import bins_of_chunks
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive._fitting.chunked_logistic_fits import (
+    ChunkedLogisticFits,
+    labelled_rows,
+)
 from sklearn_ensemble_theory.boosting._additive._fitting.logistic_fits import LogisticFits
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
 from sklearn_ensemble_theory.boosting._additive.base import (
@@ -42,11 +48,11 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or Dask collection of shape (n_samples, n_features)
             Numbers, NaN where they are missing, or a data frame with categorical columns.
-        y : array-like of shape (n_samples,)
+        y : array-like or Dask collection of shape (n_samples,)
             Class labels.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
             out.
 
@@ -59,11 +65,12 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         ------
         ValueError
             If `cv` tests on a row more than once, or if the sums over a single cut with
-            all others exceed `max_memory`.
+            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
+            cuts exceed it, `cv` is no integer, or `interactions` asks for pairs.
         """
         rows, classes = self._checked_rows(X, y, sample_weight, None, reset=True)
         end_fit = begin_fit(self, X, y, sample_weight)
-        monotonic = self._monotonic_of_classes(rows, classes)
+        monotonic = self._monotonic_of_classes(rows.X.shape[1], rows.columns, classes)
         weight = unit_weights(rows.weight)
         rows = replace(rows, weight=weight)
         target = np.asarray(rows.y == 1, dtype=float) if len(classes) == 2 else None
@@ -75,7 +82,7 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self._progress().message(f"{bins.layout().n_cuts} cuts in {len(bins.edges)} features")
         codes = bins.codes(rows.X)
         binned = BinnedRows(codes, bins.layout(), weight, rows.folds, rows.n_splits)
-        self._learn(binned, rows.y, classes, bins, rows.columns, jumps, monotonic)
+        self._fit_rows(binned, rows.y, classes, bins, rows.columns, jumps, monotonic)
         vars(self).pop("_kept", None)
         end_fit()
         return self
@@ -134,7 +141,7 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                 )
             classes = self.classes_
         rows, classes = self._checked_rows(X, y, sample_weight, classes, reset=known is None)
-        monotonic = self._monotonic_of_classes(rows, classes)
+        monotonic = self._monotonic_of_classes(rows.X.shape[1], rows.columns, classes)
         n = len(rows.y)
         weight = np.ones(n) if rows.weight is None else rows.weight
         if known is None:
@@ -165,11 +172,35 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                 codes = np.asfortranarray(np.concatenate(kept.codes))
             weight = unit_weights(kept.weight)
             binned = BinnedRows(codes, bins.layout(), weight, kept.folds, kept.n_splits)
-            self._learn(binned, kept.y, classes, bins, rows.columns, (), monotonic)
+            self._fit_rows(binned, kept.y, classes, bins, rows.columns, (), monotonic)
         else:
             self._columns, self.classes_ = rows.columns, classes
         self._kept = kept
         return self
+
+    def _fit_chunks(self, rows):
+        """`fit` of rows in chunks, which are read twice, and once more if there are categories.
+
+        The bins stay where the rows are, and are read once a refresh or twice.
+        """
+        p = rows.checks.n_features
+        if self._resolved_interactions(p) not in (0, []):
+            raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
+        self._monotonic(p, None)  # refused before rows are read
+        chunked = bins_of_chunks(self, rows, ClassLabels.of)
+        bins, n_splits, classes = chunked.bins, chunked.n_splits, chunked.summary.target.labels
+        self._check_classes(classes)
+        layout = bins.layout()
+        n_scores = 1 if len(classes) == 2 else len(classes)
+        monotonic = self._monotonic_of_classes(p, chunked.columns, classes)
+        self._check_memory_of_chunks(layout.n_cuts, max(n_splits, 1), n_splits, n_scores)
+        self._progress().message(f"{layout.n_cuts} cuts in {p} features")
+        coded = chunked.rows.knowing(classes=classes).map(labelled_rows, bins, n_splits)
+        risk = ChunkedLogisticFits(coded, layout, len(classes), n_splits)
+        results = *self._boost(risk, layout, (), monotonic, self.refresh_tol), None
+        self._learn(results, risk, risk.bin_weights, classes, bins, chunked.columns)
+        self.n_passes_ = 2 + (chunked.columns is not None) + risk.n_passes
+        vars(self).pop("_kept", None)
 
     def _checked_rows(self, X, y, sample_weight, classes, reset):
         X, y, columns = self._checked_data(X, y, reset)
@@ -181,16 +212,19 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         elif not np.isin(found, classes).all():
             unknown = found[~np.isin(found, classes)]
             raise ValueError(f"y has labels that are not in classes: {unknown!r}.")
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes; y has one class, "
-                f"{found[0]!r}."
-            )
+        self._check_classes(classes)
         rows = self._kept_rows(X, y, weight, kept, columns, classifier=True)
         return replace(rows, y=np.searchsorted(classes, rows.y)), classes
 
-    def _monotonic_of_classes(self, rows, classes):
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
+    def _check_classes(self, classes):
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes; y has one class, "
+                f"{classes[0]!r}."
+            )
+
+    def _monotonic_of_classes(self, p, columns, classes):
+        monotonic = self._monotonic(p, columns)
         if monotonic is not None and len(classes) > 2:
             raise ValueError(
                 "monotonic_cst is possible for two classes only, where it constrains the "
@@ -198,8 +232,8 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             )
         return monotonic
 
-    def _learn(self, binned, y, classes, bins, columns, jumps, monotonic):
-        """Set everything that is learned from the rows in bins."""
+    def _fit_rows(self, binned, y, classes, bins, columns, jumps, monotonic):
+        """The model, from rows in bins."""
         n_scores = 1 if len(classes) == 2 else len(classes)
         layout = binned.layout
         max_cuts = cuts_in_memory(self.max_memory, binned, n_scores)
@@ -209,8 +243,13 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             np.bincount(binned.codes[:, j], binned.weight, minlength=layout.n_bins[j]).astype(float)
             for j in range(len(layout.n_bins))
         ]
+        self._learn(results, risk, weights, classes, bins, columns)
+        vars(self).pop("n_passes_", None)
+
+    def _learn(self, results, risk, weights, classes, bins, columns):
+        """Set everything that is learned, but how often rows in chunks were read."""
         learned = self._learned(bins, columns, weights, results)
-        self._set(learned | {"classes_": classes, "n_refreshes_": risk.n_passes}, results)
-        importances = self.term_importances_[: len(layout.n_bins)]
+        self._set(learned | {"classes_": classes, "n_refreshes_": risk.n_refreshes}, results)
+        importances = self.term_importances_[: len(weights)]
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances

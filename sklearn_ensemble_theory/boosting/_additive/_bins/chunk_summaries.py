@@ -4,13 +4,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
 from sklearn_ensemble_theory._numerics.binning import columns_with_missing
 from sklearn_ensemble_theory._numerics.scaling import TargetScale
 
-__all__ = ["ChunkSummary", "TargetRange", "summarise"]
+__all__ = ["ChunkSummary", "ClassLabels", "TargetRange", "summarise"]
 
 
 @dataclass
@@ -39,6 +40,28 @@ class TargetRange:
 
 
 @dataclass
+class ClassLabels:
+    """The labels that occur, in increasing order."""
+
+    labels: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> "ClassLabels":
+        check_classification_targets(y)
+        return cls(np.unique(y))
+
+    def __add__(self, other: "ClassLabels") -> "ClassLabels":
+        pair = self.labels, other.labels
+        if len({_is_text(labels) for labels in pair}) > 1:
+            raise TypeError("y has labels that are numbers and labels that are strings.")
+        return ClassLabels(np.unique(np.concatenate(pair)))
+
+
+def _is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "USO"
+
+
+@dataclass
 class ChunkSummary:
     """What one or several chunks have.
 
@@ -51,7 +74,7 @@ class ChunkSummary:
     missing : bool array of shape (p,)
     sketch : QuantileSketch
         Of no columns where bins are given.
-    target : TargetRange or LabelCounts
+    target : TargetRange or ClassLabels
     """
 
     lengths: dict[int, int]

@@ -1,20 +1,17 @@
-"""The logistic loss by Newton steps, as sums over bins.
-
-The residuals are working residuals g/w, with the gradient g = y - p at the scores of the model and
-weights w, the second derivatives p (1 - p) [Friedman, Hastie and Tibshirani 2000]; rounds of a
-stage lower the quadratic that has this gradient and these weights. A stage ends when the scores
-have moved by a given amount, and the next one computes gradients and weights again. The weights of
-all models are those of the model of all rows: the tables of pairs of cuts are then counted once for
-all folds, while every gradient is exact. Weights that have changed little since the stage before,
-on average by no more than a given share, are kept, and with them all products of cuts: only
-gradients are summed again.
-"""
+"""The logistic loss of rows in memory, by Newton steps, as sums over bins."""
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
 
+from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import (
+    KnownWeights,
+    LogisticStages,
+    class_weights,
+    curvature_of,
+    is_of_class,
+    logistic_losses,
+    probabilities_of,
+)
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
-    Stage,
     TableModel,
     WorkingResiduals,
     scores_at,
@@ -23,36 +20,20 @@ from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import Coun
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
-from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
 
 __all__ = ["LogisticFits"]
 
-# Second derivatives are bounded from below by this: a row whose probability is 0 or 1 to rounding
-# has a gradient of that size too.
-_MIN_CURVATURE = 1e-5
 
+class _WeightsOfRows(KnownWeights):
+    """The second derivatives of the loss, and those times the sample weights."""
 
-class _WeightsOfScore:
-    """The weights of a stage and what depends on nothing else.
-
-    Attributes
-    ----------
-    curvature, weight : array of shape (n,)
-        The second derivatives of the loss, and those times the sample weights.
-    left_weight : array of shape (k, P)
-    gram : CountedGram
-    rows : list of CutRows or None
-        The products of cuts, by model.
-    """
-
-    def __init__(self, curvature, weight, n_models):
+    def __init__(self, curvature, weight, gram, n_models):
+        super().__init__(gram, n_models)
         self.curvature, self.weight = curvature, weight
-        self.left_weight = self.gram = None
-        self.rows: list = [None] * n_models
 
 
-class LogisticFits:
-    """The logistic loss of two classes, one score, or of K classes, K scores.
+class LogisticFits(LogisticStages):
+    """The logistic loss of rows in memory, whose scores are kept from stage to stage.
 
     Parameters
     ----------
@@ -65,78 +46,14 @@ class LogisticFits:
         Scores to which those of each model are added.
     """
 
-    is_quadratic = False
-
     def __init__(self, rows, y, n_classes, max_cuts=None, offsets=None):
-        self.offsets = offsets
-        self.rows, self.y, self.n_classes = rows, y, n_classes
-        self.n_scores = 1 if n_classes == 2 else n_classes
-        self.max_cuts, self.n_splits = max_cuts, rows.n_splits
-        self.n_passes = self.n_countings = 0
-        self.known: list = [None] * self.n_scores
-        n = len(y)
-        self.weight = np.ones(n) if rows.weight is None else rows.weight
+        self.rows, self.y, self.offsets = rows, y, offsets
+        self.weight = np.ones(len(y)) if rows.weight is None else rows.weight
+        by_class = class_weights(y, n_classes, rows.weight, rows.folds, rows.n_groups)
+        super().__init__(rows.layout, by_class, self.weight.mean(), rows.n_splits, max_cuts)
         self.scores: list = []  # of each model at all rows: (n, n_scores)
         self.scored: list = []  # the models of these scores
-        of_fold = [
-            self.weight.sum() if fold is None else self.weight[rows.folds == fold].sum()
-            for fold in rows.held_out
-        ]
-        if not (np.array(of_fold) > 0).all():
-            raise ValueError("Every split of cv must have weight in its test set.")
-        self.per_square = 0.5 / np.array(of_fold)
-
-    def start(self) -> list[TableModel]:
-        """Models of the class frequencies alone, of the rows that each is fitted to."""
-        models = []
-        for fold in self.rows.held_out:
-            weight = self.weight if fold is None else self.weight * (self.rows.folds != fold)
-            share = np.bincount(self.y, weights=weight, minlength=self.n_classes)
-            # a class that is absent from the training rows has not the probability 0
-            share = np.maximum(share, 0.5 * self.weight.mean()) / weight.sum()
-            log = np.log(share / share.sum())
-            intercepts = log[1:] - log[0] if self.n_scores == 1 else log - log.mean()
-            p = len(self.rows.layout.n_bins)
-            models.append(TableModel(intercepts, [[None] * p for _ in range(self.n_scores)]))
-        return models
-
-    def open(self, models: list, tolerance: float = 0.0, by_rows: bool = False) -> Stage:
-        """The next stage.
-
-        Parameters
-        ----------
-        models : list of TableModel
-        tolerance : float, default=0
-            The weights of the stage before are kept if they have changed by no more than this share
-            on average.
-        by_rows : bool, default=False
-            Whether the states are those of rows.
-        """
-        self.n_passes += 1
-        self._update_scores(models)
-        probabilities = [self._probabilities(scores) for scores in self.scores]
-        models = [model.copy() for model in models]
-        states: list = [[] for _ in models]
-        for score in range(self.n_scores):
-            known = self._weights_of_stage(score, probabilities[0][:, score], tolerance)
-            target = self.y == (1 if self.n_scores == 1 else score)
-            for number, fold in enumerate(self.rows.held_out):
-                residual = (target - probabilities[number][:, score]) / known.curvature
-                cuts = NormalizedCuts(self._sums(residual, known), known.gram, fold)
-                if by_rows:
-                    is_held = None if fold is None else self.rows.folds == fold
-                    residual -= cuts.mean
-                    state = RowState(cuts, self.rows.codes, residual, known.weight, is_held)
-                else:
-                    state = TableState(cuts, self.max_cuts, rows=known.rows[number])
-                    known.rows[number] = state.rows
-                models[number].intercepts[score] += cuts.mean
-                states[number].append(state)
-        if self.n_scores > 1:
-            for model in models:
-                model.intercepts -= model.intercepts.mean()
-        losses = self._losses()
-        return Stage(states, models, losses[1:], self.per_square, losses[0])
+        self.probabilities: list = []
 
     def working_residuals(self, models: list, pairs=None) -> list[WorkingResiduals]:
         """Working residuals, with the weights of the first model.
@@ -150,11 +67,11 @@ class LogisticFits:
         scores = [scores_at(model, self.rows.codes) for model in models]
         for number, own in enumerate(scores if pairs is not None else []):
             own += pairs.scores(self.rows.codes, number)
-        probabilities = [self._probabilities(own) for own in scores]
+        probabilities = [probabilities_of(own) for own in scores]
         works = []
         for score in range(self.n_scores):
-            curvature = self._curvature(probabilities[0][:, score])
-            target = self.y == (1 if self.n_scores == 1 else score)
+            curvature = curvature_of(probabilities[0][:, score], self.n_scores)
+            target = is_of_class(self.y, score, self.n_scores)
             works.append(
                 WorkingResiduals(
                     self.weight * curvature,
@@ -166,46 +83,55 @@ class LogisticFits:
 
     def given(self, pairs) -> "LogisticFits":
         """The risk of main effects that are added to pairs."""
-        offsets = [pairs.scores(self.rows.codes, k) for k in range(len(self.rows.held_out))]
+        offsets = [pairs.scores(self.rows.codes, k) for k in range(len(self.held_out))]
         return LogisticFits(self.rows, self.y, self.n_classes, self.max_cuts, offsets)
 
-    def _curvature(self, probability):
-        curvature = probability * (1 - probability)
-        if self.n_scores > 1:  # as in the multinomial LogitBoost, steps times (K - 1) / K
-            curvature *= self.n_classes / (self.n_classes - 1)
-        return np.maximum(curvature, _MIN_CURVATURE)
+    def _read(self, models):
+        self._update_scores(models)
+        self.probabilities = [probabilities_of(scores) for scores in self.scores]
 
-    def _weights_of_stage(self, score, probability, tolerance):
-        """The second derivatives of a score, with the sums that depend on nothing else."""
-        curvature = self._curvature(probability)
-        known = self.known[score]
-        if known is not None and tolerance > 0:
-            change = self.weight @ np.abs(curvature - known.curvature)
-            if change <= tolerance * (self.weight @ curvature):
-                return known
-        self.n_countings += 1
-        known = _WeightsOfScore(curvature, self.weight * curvature, len(self.rows.held_out))
-        sums = self._sums(np.zeros(len(curvature)), known)
-        known.left_weight = sums.left_weight
-        known.gram = CountedGram(
-            self.rows.codes,
-            self.rows.layout,
+    def _curvature(self, score):
+        return curvature_of(self.probabilities[0][:, score], self.n_scores)
+
+    def _change(self, score):
+        curvature = self._curvature(score)
+        change = self.weight @ np.abs(curvature - self.known[score].curvature)
+        return change, self.weight @ curvature
+
+    def _counted(self, score):
+        curvature, rows = self._curvature(score), self.rows
+        weight = self.weight * curvature
+        sums = self._sums(np.zeros(len(curvature)), weight, None)
+        gram = CountedGram(
+            rows.codes,
+            rows.layout,
             sums.left_weight,
-            sample_weight=known.weight,
-            folds=self.rows.folds,
+            sample_weight=weight,
+            folds=rows.folds,
             max_cuts=self.max_cuts,
         )
-        self.known[score] = known
-        return known
+        return _WeightsOfRows(curvature, weight, gram, len(self.held_out))
 
-    def _sums(self, residual, known):
+    def _state(self, score, number, by_rows):
+        known, fold = self.known[score], self.held_out[number]
+        target = is_of_class(self.y, score, self.n_scores)
+        residual = (target - self.probabilities[number][:, score]) / known.curvature
+        sums = self._sums(residual, known.weight, known.gram.left_weight)
+        cuts = NormalizedCuts(sums, known.gram, fold)
+        if not by_rows:
+            return known.table_state(cuts, number, self.max_cuts)
+        is_held = None if fold is None else self.rows.folds == fold
+        residual -= cuts.mean
+        return RowState(cuts, self.rows.codes, residual, known.weight, is_held)
+
+    def _sums(self, residual, weight, left_weight):
         rows = self.rows
         return cut_sums(
             rows.codes,
             rows.layout,
             residual,
-            sample_weight=known.weight,
-            left_weight=known.left_weight,
+            sample_weight=weight,
+            left_weight=left_weight,
             folds=rows.folds,
             n_folds=rows.n_groups,
         )
@@ -237,19 +163,10 @@ class LogisticFits:
                 model.intercepts.copy(), [list(own) for own in model.tables]
             )
 
-    def _probabilities(self, scores):
-        if self.n_scores > 1:
-            return softmax(scores, axis=1)
-        return expit(scores)
-
     def _losses(self):
-        """The mean losses of the first model over all rows, and of each over its held-out rows."""
         losses = []
-        for scores, fold in zip(self.scores, self.rows.held_out):
-            if self.n_scores == 1:
-                loss = np.logaddexp(0, scores[:, 0]) - self.y * scores[:, 0]
-            else:
-                loss = logsumexp(scores, axis=1) - scores[np.arange(len(self.y)), self.y]
+        for scores, fold in zip(self.scores, self.held_out):
+            loss = logistic_losses(scores, self.y)
             kept = slice(None) if fold is None else self.rows.folds == fold
             losses.append(np.average(loss[kept], weights=self.weight[kept]))
         return np.array(losses)

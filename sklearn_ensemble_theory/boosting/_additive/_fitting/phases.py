@@ -69,7 +69,7 @@ def run_phase(
 
     Parameters
     ----------
-    risk : SquaredErrorFits or LogisticFits
+    risk : SquaredErrorFits or LogisticStages
     models : list of TableModel
         That of all rows, then those of the folds.
     make_rounds : callable
@@ -81,7 +81,7 @@ def run_phase(
     longest : int, default=inf
         The largest number of rounds of a stage, where `limit` is finite.
     tolerance : float, default=0
-        See `LogisticFits.open`.
+        See `LogisticStages.open`.
     patience : int, default=None
         The phase ends when the mean held-out loss has had no new minimum for so many rounds.
     choose : bool, default=True

@@ -2,7 +2,7 @@
 
 A *model* consists of one table a feature for each score, and of intercepts. The models of a fit are
 that of all rows and, with cross-validation, one for each fold held out. What is fitted
-(`squared_error_fits.py`, `logistic_fits.py`) *opens a stage*: for each model and each score it
+(`squared_error_fits.py`, `logistic_stages.py`) *opens a stage*: for each model and each score it
 returns the products of the residuals with all cuts, from which rounds go on without the rows.
 """
 

@@ -1,0 +1,251 @@
+"""The logistic loss of rows in chunks: each stage is one pass over their bins, or two.
+
+The first sums gradients and losses, with the scores of the models computed again from their tables,
+and how far the second derivatives are from those that the products of cuts have. Only if that is
+too far, a second one counts the products again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._chunks.blocks import Blocks
+from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import folds_of_chunk
+from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import (
+    KnownWeights,
+    LogisticStages,
+    class_weights,
+    curvature_of,
+    is_of_class,
+    logistic_losses,
+    probabilities_of,
+)
+from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+    BinnedRows,
+    TableModel,
+    scores_at,
+)
+from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import StoredGram
+from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
+from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
+from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
+from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
+
+__all__ = ["ChunkedLogisticFits", "LabelledRows", "labelled_rows"]
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """The rows of a chunk in bins, and the number of each row's class."""
+
+    rows: BinnedRows
+    y: np.ndarray
+
+
+def labelled_rows(chunk: CheckedChunk, bins: FeatureBins, n_splits: int) -> LabelledRows:
+    """A chunk in bins; its y are the numbers of classes."""
+    codes, folds = bins.codes(chunk.X), folds_of_chunk(chunk, n_splits)
+    y = chunk.y.astype(np.min_scalar_type(int(chunk.y.max())))
+    return LabelledRows(BinnedRows(codes, bins.layout(), chunk.weight, folds, n_splits), y)
+
+
+class _Summed:
+    """Sums over rows, which are added field by field."""
+
+    def __add__(self, other):
+        names = [each.name for each in fields(self)]
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+
+
+@dataclass
+class _RowTotals(_Summed):
+    """Sums over rows that no model changes."""
+
+    n_rows: int
+    class_weight: np.ndarray  # (k, n_classes)
+    bin_weight: np.ndarray  # (n_bins of all features,)
+
+
+@dataclass
+class _GradientSums(_Summed):
+    """Sums over rows at the models of a stage, of K scores, M models and k folds.
+
+    Attributes
+    ----------
+    y : array of shape (K, M, k)
+        Gradients w (t - p).
+    left_y : array of shape (K, M, k, P)
+        The same left of each cut.
+    squares, new_squares : array of shape (K, M, k)
+        w (t - p)^2, divided by the second derivatives that are known, and by those of the stage.
+    change, total : array of shape (K,)
+        Absolute differences of these, and those of the stage.
+    losses : array of shape (M, k)
+    """
+
+    y: np.ndarray
+    left_y: np.ndarray
+    squares: np.ndarray
+    new_squares: np.ndarray
+    change: np.ndarray
+    total: np.ndarray
+    losses: np.ndarray
+
+
+class _WeightsOfModel(KnownWeights):
+    """The sums over rows with second derivatives at the scores of a model."""
+
+    def __init__(self, model, sums, gram, n_models):
+        super().__init__(gram, n_models)
+        self.model, self.sums = model, sums
+
+
+class ChunkedLogisticFits(LogisticStages):
+    """The logistic loss of rows in chunks.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of `LabelledRows`.
+    layout : CutLayout
+    n_classes : int
+    n_splits : int
+
+    Attributes
+    ----------
+    n_passes : int
+        How often the blocks have been read.
+    bin_weights : list of p arrays
+        The weight of the rows in each bin.
+    """
+
+    rows = None
+
+    def __init__(self, blocks: Blocks, layout: CutLayout, n_classes: int, n_splits: int) -> None:
+        totals = blocks.sum(_row_totals, n_classes)
+        by_class = totals.class_weight
+        super().__init__(layout, by_class, by_class.sum() / totals.n_rows, n_splits)
+        self.blocks, self.n_passes = blocks, 1
+        self.bin_weights = np.split(totals.bin_weight, np.cumsum(layout.n_bins)[:-1])
+        self.models: Sequence = []
+        self.found: Any = None
+
+    def _read(self, models):
+        self.models, self.n_passes = models, self.n_passes + 1
+        known = [None if each is None else each.model for each in self.known]
+        self.found = self.blocks.sum(_gradient_sums, models, known)
+
+    def _change(self, score):
+        return self.found.change[score], self.found.total[score]
+
+    def _counted(self, score):
+        # One score at a time: these sums are the largest.
+        self.n_passes += 1
+        counted = self.blocks.sum(_weight_sums, self.models[0], score)
+        self.found.squares[score] = self.found.new_squares[score]
+        gram = StoredGram(counted.gram, self.layout)
+        return _WeightsOfModel(self.models[0].copy(), counted.sums, gram, len(self.models))
+
+    def _state(self, score, number, by_rows):
+        known, found = self.known[score], self.found
+        sums = replace(
+            known.sums,
+            y=found.y[score, number],
+            yy=found.squares[score, number],
+            left_y=found.left_y[score, number],
+        )
+        cuts = NormalizedCuts(sums, known.gram, self.held_out[number])
+        return known.table_state(cuts, number)
+
+    def _losses(self):
+        total, of_fold = self.found.losses.sum(axis=1), self.class_weight.sum(axis=1)
+        held = [self.found.losses[1 + fold, fold] / of_fold[fold] for fold in range(self.n_splits)]
+        return np.array([total[0] / of_fold.sum(), *held])
+
+
+def _row_totals(block, n_classes):
+    rows = block.rows
+    groups = class_weights(block.y, n_classes, rows.weight, rows.folds, rows.n_groups)
+    n_bins = rows.layout.n_bins
+    weight = [
+        np.bincount(rows.codes[:, j], rows.weight, minlength=n_bins[j]) for j in range(len(n_bins))
+    ]
+    return _RowTotals(len(block.y), groups, np.concatenate(weight).astype(float))
+
+
+def _gradient_sums(block: LabelledRows, models: Sequence[TableModel], known: Sequence) -> Any:
+    """The sums over one block; `known` has the model of each score's second derivatives."""
+    rows, y = block.rows, block.y
+    n_scores, n_models = len(models[0].tables), len(models)
+    n_groups, n_cuts = rows.n_groups, rows.layout.n_cuts
+    weight = np.ones(len(y)) if rows.weight is None else rows.weight
+    found = _GradientSums(
+        np.empty((n_scores, n_models, n_groups)),
+        np.empty((n_scores, n_models, n_groups, n_cuts)),
+        np.empty((n_scores, n_models, n_groups)),
+        np.empty((n_scores, n_models, n_groups)),
+        np.empty(n_scores),
+        np.empty(n_scores),
+        np.empty((n_models, n_groups)),
+    )
+
+    def by_fold(values):
+        folds = np.zeros(len(y), np.intp) if rows.folds is None else rows.folds
+        return np.bincount(folds, weights=values, minlength=n_groups)
+
+    curvature = _curvatures(rows, models[0])
+    of_model = {id(models[0]): curvature}
+    before = np.empty_like(curvature)
+    for score, model in enumerate(known):
+        if model is None:
+            model = models[0]
+        elif id(model) not in of_model:
+            of_model[id(model)] = _curvatures(rows, model)
+        before[:, score] = of_model[id(model)][:, score]
+    of_model.clear()
+    found.change[:] = weight @ np.abs(curvature - before)
+    found.total[:] = weight @ curvature
+    none = np.zeros((n_groups, n_cuts))
+    for number, model in enumerate(models):
+        scores = scores_at(model, rows.codes)
+        found.losses[number] = by_fold(weight * logistic_losses(scores, y))
+        gradient = -probabilities_of(scores)
+        for score in range(n_scores):
+            own = gradient[:, score] + is_of_class(y, score, n_scores)
+            sums = cut_sums(
+                rows.codes,
+                rows.layout,
+                own,
+                sample_weight=rows.weight,
+                folds=rows.folds,
+                n_folds=n_groups,
+                left_weight=none,
+            )
+            found.y[score, number], found.left_y[score, number] = sums.y, sums.left_y
+            squares = weight * own**2
+            found.squares[score, number] = by_fold(squares / before[:, score])
+            found.new_squares[score, number] = by_fold(squares / curvature[:, score])
+    return found
+
+
+def _curvatures(rows, model):
+    """The second derivatives at the scores of a model: (n, n_scores)."""
+    probabilities = probabilities_of(scores_at(model, rows.codes))
+    n_scores = probabilities.shape[1]
+    return np.column_stack([curvature_of(p, n_scores) for p in probabilities.T])
+
+
+def _weight_sums(block: LabelledRows, model: TableModel, score: int) -> StumpSums:
+    """The sums with two cuts over one block, with the second derivatives at a model."""
+    rows = block.rows
+    weight = _curvatures(rows, model)[:, score]
+    if rows.weight is not None:
+        weight = weight * rows.weight
+    else:
+        weight = np.ascontiguousarray(weight)
+    none = np.zeros(len(weight))
+    return StumpSums.of(rows.codes, rows.layout, none, weight, rows.folds, rows.n_groups)
