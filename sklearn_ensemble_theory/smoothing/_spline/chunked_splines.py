@@ -140,7 +140,8 @@ def sums_of_splines(
     X = chunk.X.astype(np.float64, copy=False)
     w = np.ones(len(X)) if chunk.weight is None else chunk.weight
     Y = chunk.y.reshape(len(X), -1) / scale - mean
-    weights, value_sums = [], np.zeros((0, Y.shape[1]))
+    weights: list[np.ndarray] = []
+    value_sums = np.zeros((0, Y.shape[1]))
     for x, values in zip(X.T, distinct):
         if values is None:
             weights.append(np.zeros(0))
