@@ -115,7 +115,7 @@ def test_large_sketches_are_close_to_least_squares_and_risks_to_those_in_memory(
     risks = []
     for fit in (fitted, lambda model, X, y, **_: model.fit(X, y)):
         model = fit(SketchedLinearRegression(30, **options), X, noise, cuts=(90, 200))
-        fits = np.einsum("nd,mqd->mqn", Xc, model.coefs_)
+        fits = np.einsum("id,mqd->mqi", Xc, model.coefs_)
         risks.append((fits**2).sum(axis=2).mean(axis=1))
     ratio = np.mean(risks[0]) / np.mean(risks[1])
     spread = np.hypot(*(np.std(r) / np.mean(r) / 30**0.5 for r in risks))

@@ -25,7 +25,7 @@ from sklearn_ensemble_theory.erm._histogram.cell_sums import (
     RowRange,
     WeightSums,
     cells_of_chunk,
-    checked_labels,
+    distinct_labels,
 )
 
 # Numbers of bins times numbers of features; the edges take 1 GB.
@@ -98,7 +98,7 @@ class BaseHistogram(BaseEstimator):
         rows, n = rows.knowing(multi_output=not is_classifier), 1.0
         classes = np.empty(0)
         if is_classifier or self.box is None or self.n_bins == "rate":
-            seen = rows.sum(RowRange.of, checked_labels if is_classifier else None)
+            seen = rows.sum(RowRange.of, distinct_labels if is_classifier else None)
             box, n = self._box_of(seen.low, seen.high), seen.weights.effective_n
             classes = seen.classes
         edges = self._edges_of(*box, n)

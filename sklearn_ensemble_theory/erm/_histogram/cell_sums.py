@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
 from sklearn_ensemble_theory.erm._histogram.cell_index import CellIndex, bin_numbers
 
-__all__ = ["CellSums", "RowRange", "WeightSums", "cells_of_chunk", "checked_labels"]
+__all__ = ["CellSums", "RowRange", "WeightSums", "cells_of_chunk", "distinct_labels"]
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class RowRange:
         )
 
 
-def checked_labels(y: np.ndarray) -> np.ndarray:
+def distinct_labels(y: np.ndarray) -> np.ndarray:
     """The distinct labels."""
     check_classification_targets(y)
     return np.unique(y)
