@@ -223,7 +223,8 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         y : ndarray of shape (n_samples,)
             Predictions. In cells without training rows, the most frequent class of all.
         """
-        return self.classes_.take(self._proba(X).argmax(axis=1))
+        proba = self._proba(X)  # which raises NotFittedError, before `classes_` is looked for
+        return self.classes_.take(proba.argmax(axis=1))
 
     @by_chunks
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
