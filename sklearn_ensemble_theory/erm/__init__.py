@@ -7,10 +7,8 @@ from sklearn_ensemble_theory.erm._ball.projections import (
     project_simplex,
 )
 from sklearn_ensemble_theory.erm._columns.estimators import BestColumnRegressor
-from sklearn_ensemble_theory.erm._histogram.estimators import (
-    HistogramClassifier,
-    HistogramRegressor,
-)
+from sklearn_ensemble_theory.erm._histogram.estimators import HistogramClassifier
+from sklearn_ensemble_theory.erm._histogram.mean_histogram import HistogramRegressor
 from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork, ReLUUnitRegressor
 from sklearn_ensemble_theory.erm._stumps.estimators import (
     DecisionStumpClassifier,

@@ -7,7 +7,7 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline.base import AdditiveDesign
+from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis, demmler_reinsch
 
 

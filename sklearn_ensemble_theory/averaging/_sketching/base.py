@@ -1,164 +1,33 @@
 """The fit of averaged sketches: sums over chunks of rows first, then a small problem a member."""
 
-import itertools
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from joblib import effective_n_jobs
-from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.parallel import Parallel, delayed
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
 from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import check_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
-from sklearn_ensemble_theory.averaging._sketching.row_chunks import (
-    CentredRows,
-    RowChunks,
-    first_shift,
+from sklearn_ensemble_theory.averaging._sketching.chunked_sketches import (
+    ChunkedCentredRows,
+    sketches_of_chunks,
 )
-from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import (
-    SketchedGram,
-    refined,
-    sketched_solution,
+from sklearn_ensemble_theory.averaging._sketching.leverage import leverage_probabilities
+from sklearn_ensemble_theory.averaging._sketching.row_chunks import CentredRows
+from sklearn_ensemble_theory.averaging._sketching.sketch_sums import (
+    SketchSums,
+    in_groups,
+    member_solutions,
 )
-from sklearn_ensemble_theory.averaging._sketching.sketches import SKETCHES, CountSketch, Sketch
-
-# Leverage scores are estimated up to a constant factor: more columns than these are projected.
-LEVERAGE_COLUMNS = 16
-# Share of the draws by leverage that is uniform, so that no factor of a row is very large.
-UNIFORM_SHARE = 0.1
-# Elements of a centred column below this share of what was subtracted are rounding.
-CANCELLED = 1e-13
-
-
-@dataclass
-class SketchSums:
-    """What `fit` accumulates: the sketches and the sums over the rows seen."""
-
-    sketches: list[Sketch]
-    shift: np.ndarray
-    y_shift: np.ndarray
-    y_unit: np.ndarray
-    single: bool
-    n_rows: int = 0
-    weight: float = 0.0
-    x_sum: np.ndarray = field(init=False)
-    y_sum: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.x_sum = np.zeros_like(self.shift)
-        self.y_sum = np.zeros_like(self.y_shift)
-
-    def chunks(self, X: Any, y: np.ndarray, root_weight: np.ndarray | None) -> RowChunks:
-        y = (y.reshape(len(y), -1) - self.y_shift) / self.y_unit
-        return RowChunks(X, y, root_weight, self.shift)
-
-    def add(self, chunks: RowChunks, n_jobs: int | None) -> None:
-        """Add the rows to all sums; the sketches in threads, a group of members each."""
-        weight, x_sum, y_sum = chunks.sums()
-        self.weight += weight
-        self.x_sum += x_sum
-        self.y_sum += y_sum
-        self.n_rows += chunks.X.shape[0]
-        in_groups(add_rows, self.sketches, n_jobs, chunks)
-
-    def means(self, fit_intercept: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Weighted means of X and y about their shifts; zero without an intercept."""
-        if not fit_intercept:
-            return np.zeros_like(self.x_sum), np.zeros_like(self.y_sum)
-        return self.x_sum / self.weight, self.y_sum / self.weight
-
-
-def in_groups(task: Any, sketches: list[Sketch], n_jobs: int | None, *args: Any) -> list[Any]:
-    """The results of `task(group, *args)` for groups of sketches in threads, one after the other.
-
-    The results do not depend on the groups; with one thread nothing is handed out.
-    """
-    n_groups = min(len(sketches), effective_n_jobs(n_jobs))
-    if n_groups == 1:
-        return task(sketches, *args)
-    bounds = np.linspace(0, len(sketches), n_groups + 1).astype(int)
-    groups = [sketches[a:b] for a, b in itertools.pairwise(bounds)]
-    parallel = Parallel(n_jobs=n_groups, require="sharedmem")  # sketches are changed in place
-    return list(itertools.chain(*parallel(delayed(task)(group, *args) for group in groups)))
-
-
-def add_rows(sketches: list[Sketch], chunks: RowChunks) -> list[Any]:
-    """Add the rows to these sketches, chunk by chunk, so that X is read once for all of them."""
-    # The product with a chunk is as large as the sketch.
-    with np.errstate(over="ignore", invalid="ignore"):
-        for part in chunks.slices(2 * sketches[0].size):
-            rows, targets = chunks.rows(part), chunks.targets(part)
-            for sketch in sketches:
-                sketch.add(rows, targets)
-    return []
-
-
-def member_solutions(
-    sketches: list[Sketch],
-    x_mean: np.ndarray,
-    y_mean: np.ndarray,
-    alpha: float,
-    keeps_gram: bool,
-) -> list[tuple[np.ndarray, int, SketchedGram | None]]:
-    """(coefficients of shape (d, q), rank, what the refinement needs) of these members."""
-    results = []
-    for sketch in sketches:
-        theta, gram = sketched_solution(*centred_sketch(sketch, x_mean, y_mean), alpha)
-        results.append((theta, gram.rank, gram if keeps_gram else None))
-    return results
-
-
-def centred_sketch(
-    sketch: Sketch, x_mean: np.ndarray, y_mean: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The sketch of the centred rows: S (X - 1 mean') = S X - (S 1) mean'."""
-    A, B = sketch.result()
-    ones, B = B[:, :1], np.ascontiguousarray(B[:, 1:])
-    if x_mean.any():
-        A -= ones * x_mean
-        cancelled = np.abs(A).max(axis=0) <= CANCELLED * np.abs(ones).max() * np.abs(x_mean)
-        A[:, cancelled] = 0
-    if y_mean.any():
-        B -= ones * y_mean
-    return A, B
-
-
-def leverage_probabilities(chunks: RowChunks, fit_intercept: bool, seed: int) -> np.ndarray:
-    """Probabilities of the rows in proportion to their estimated leverage scores.
-
-    The scores ||R^-T x||^2 with R of a count sketch of 4 d rows; for more than 16 columns the norms
-    are those of 16 Gaussian projections. O(n d + d^3 + 16 n d).
-    """
-    d = chunks.X.shape[1]
-    sketch = CountSketch(seed, max(4 * d, LEVERAGE_COLUMNS), d, 1)
-    empty = RowChunks(chunks.X, np.empty((len(chunks.y), 0)), chunks.root_weight, chunks.shift)
-    add_rows([sketch], empty)
-    weight, x_sum, y_sum = empty.sums()
-    x_mean = x_sum / weight if fit_intercept else np.zeros(d)
-    _, gram = sketched_solution(*centred_sketch(sketch, x_mean, y_sum), 0.0)
-    M = inverse_factor(gram)
-    if M.shape[1] > LEVERAGE_COLUMNS:
-        M = M @ np.random.default_rng(seed).standard_normal((M.shape[1], LEVERAGE_COLUMNS))
-        M /= LEVERAGE_COLUMNS**0.5
-    scores = np.minimum(CentredRows(empty, x_mean, y_sum).squared_norms(M), 1.0)
-    total = scores.sum()
-    uniform = np.full(len(scores), 1 / len(scores))
-    return uniform if total <= 0 else scores / total * (1 - UNIFORM_SHARE) + uniform * UNIFORM_SHARE
-
-
-def inverse_factor(gram: SketchedGram) -> np.ndarray:
-    """M with M M' the (pseudo)inverse of the matrix."""
-    if gram.triangular:
-        return solve_triangular(gram.factor, np.eye(gram.rank)) / gram.scale[:, None]
-    return gram.V.T / gram.values[:, 0] / gram.unit
+from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import refined
+from sklearn_ensemble_theory.averaging._sketching.sketches import SKETCHES
 
 
 class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -196,10 +65,10 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
+            Training rows, or a Dask array or data frame without sparse chunks.
 
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
+            Targets; a Dask collection where X is one.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the squared errors. Integer weights are equivalent in
@@ -230,7 +99,7 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             for sketch in sums.sketches:
                 sketch.draw(probability)
         sums.add(chunks, self.n_jobs)
-        self._finish(sums, chunks)
+        self._finish(sums, partial(CentredRows, chunks))
         self.__dict__.pop("_sums", None)
         return self
 
@@ -322,25 +191,33 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return s
 
     def _start(self, X: Any, y: np.ndarray) -> SketchSums:
-        rng = check_random_state(self.random_state)
-        columns = y.reshape(len(y), -1)
-        y_shift = first_shift(columns, self.fit_intercept)
-        largest = np.abs(columns / 2 - y_shift / 2).max(axis=0)
-        d = X.shape[1]
-        s, kind = self._size(d), SKETCHES[self.sketch]
-        return SketchSums(
-            [
-                kind(int(seed), s, d, columns.shape[1] + 1)
-                for seed in rng.randint(MAX_SEED, size=self.n_estimators)
-            ],
-            shift=first_shift(X, self.fit_intercept),
-            y_shift=y_shift,
-            y_unit=np.array([power_of_two(2 * x) for x in largest]),
-            single=y.ndim == 1,
-        )
+        kind, d, q = SKETCHES[self.sketch], X.shape[1], y.reshape(len(y), -1).shape[1]
+        size = self._size(d)
+        sketches = [kind(seed, size, d, q + 1) for seed in self._seeds()]
+        return SketchSums.of(sketches, X, y, self.fit_intercept)
 
-    def _finish(self, sums: SketchSums, chunks: RowChunks | None) -> None:
-        """Solve the sketched problems and store the fitted attributes."""
+    def _seeds(self) -> list[int]:
+        rng = check_random_state(self.random_state)
+        return [int(seed) for seed in rng.randint(MAX_SEED, size=self.n_estimators)]
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks, each with random numbers of its own.
+
+        The rows are read once; for leverage scores three times; with refinements once more and once
+        for each of them.
+        """
+        size = self._size(rows.checks.n_features)
+        rows = rows.knowing(multi_output=True)
+        seeds = self._seeds()
+        sums = sketches_of_chunks(rows, self.sketch, size, seeds, self.fit_intercept)
+        self._finish(sums, partial(ChunkedCentredRows, rows, sums.frame()))
+        self.__dict__.pop("_sums", None)
+
+    def _finish(self, sums: SketchSums, centred: Callable[..., Any] | None) -> None:
+        """Solve the sketched problems and store the fitted attributes.
+
+        ``centred(x_mean, y_mean)`` are the rows for the refinement.
+        """
         x_mean, y_mean = sums.means(self.fit_intercept)
         results = in_groups(
             member_solutions,
@@ -353,9 +230,9 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         )
         members = np.array([theta for theta, *_ in results])
         mean = members.mean(axis=0)
-        if self.n_refinements and chunks is not None:
+        if self.n_refinements and centred is not None:
             grams = [gram for _, _, gram in results]
-            rows = CentredRows(chunks, x_mean, y_mean)
+            rows = centred(x_mean, y_mean)
             mean = refined(mean, grams, rows, self.alpha, self.n_refinements)
         coefs = members.transpose(0, 2, 1) * sums.y_unit[:, None]
         coef = mean.T * sums.y_unit[:, None]

@@ -115,6 +115,15 @@ class SketchedLinearRegression(BaseSketchedRegression):
     for the solutions; and O(n d) for each refinement. `predict` costs O(d) for each row. In
     addition to X, the m sketches and a chunk of 2 s rows at most are in memory.
 
+    *Dask collections.* The sketches of the chunks are added up. Each chunk has random numbers of
+    its own, given by `random_state` and the number of the chunk: for given chunks the model is
+    always the same, and its law is that of a fit in memory, but not its bits. The rows are read
+    once, for "leverage" three times; `n_refinements=k` reads them k + 1 times more, and gives the
+    fit of all rows as in memory. A worker has the m sketches of its chunk in memory and sends m s
+    (d + q + 1) numbers, for q targets, to where they are added, and 2 d q numbers for each
+    refinement. Chunks of far more than s rows are therefore best; for "srht" the last block of each
+    chunk is filled up with zeros.
+
     *Rank.* If a sketch of X does not have full rank, the solution of the smallest norm is used. As
     in any sketched problem, rows of very large leverage may be lost by "subsample".
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["RowChunks", "first_shift"]
+__all__ = ["CentredRows", "RowChunks", "first_shift"]
 
 # Numbers of X in a chunk, at least: 2 MB, so that a chunk stays in the cache for all sketches.
 CHUNK_NUMBERS = 2**18
@@ -105,6 +105,22 @@ class CentredRows:
         self.mean = x_mean  # about the shift
         roots = self.chunks.roots(slice(None))
         self.targets = roots * (chunks.y - y_mean)
+        self.residual = self.moved = np.empty(0)
+
+    def start(self, theta: np.ndarray) -> np.ndarray:
+        """Phi'(y - Phi theta)."""
+        self.residual = self.targets - self.times(theta)
+        return self.transposed_times(self.residual)
+
+    def squares(self, direction: np.ndarray) -> np.ndarray:
+        """||Phi direction||^2, for each target."""
+        self.moved = self.times(direction)
+        return (self.moved**2).sum(axis=0)
+
+    def step(self, length: np.ndarray) -> np.ndarray:
+        """Phi'(y - Phi theta) at `length` further along the last direction."""
+        self.residual -= length * self.moved
+        return self.transposed_times(self.residual)
 
     def times(self, theta: np.ndarray) -> np.ndarray:
         out = np.empty((self.chunks.X.shape[0], theta.shape[1]))

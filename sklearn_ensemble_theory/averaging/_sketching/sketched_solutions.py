@@ -124,16 +124,16 @@ def refined(
     theta : float array of shape (d, q)
     grams : list of SketchedGram
     data : object
-        With `times(theta)`, Phi theta; `transposed_times(r)`, Phi'r; and `targets`, y.
+        With `start(theta)`, Phi'(y - Phi theta); `squares(direction)`, the squared norms of
+        Phi direction; and `step(length)`, Phi'(y - Phi theta) after theta += length * direction.
     alpha : float
     n_steps : int
 
     Notes
     -----
-    O(n d q + m d^2 q) a step, in two passes over the rows.
+    O(n d q + m d^2 q) a step.
     """
-    residual = data.targets - data.times(theta)
-    gradient = data.transposed_times(residual) - alpha * theta
+    gradient = data.start(theta) - alpha * theta
     direction: Any = None
     slope_before: Any = None
     for _ in range(n_steps):
@@ -146,12 +146,10 @@ def refined(
             falls = slope < slope_before
             share = np.divide(slope, slope_before, out=np.zeros_like(slope), where=falls)
             direction = step + share * direction
-        moved = data.times(direction)
-        curvature = (moved**2).sum(axis=0) + ((alpha**0.5 * direction) ** 2).sum(axis=0)
+        curvature = data.squares(direction) + ((alpha**0.5 * direction) ** 2).sum(axis=0)
         descent = (gradient * direction).sum(axis=0)
         length = np.divide(descent, curvature, out=np.zeros_like(slope), where=curvature > 0)
         theta = theta + length * direction
-        residual -= length * moved
-        gradient = data.transposed_times(residual) - alpha * theta
+        gradient = data.step(length) - alpha * theta
         slope_before = slope
     return theta

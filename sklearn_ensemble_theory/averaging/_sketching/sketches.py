@@ -6,7 +6,8 @@ than the columns of a few rows is ever in memory.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from copy import copy
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.fft
@@ -23,7 +24,7 @@ class Sketch(ABC):
 
     Parameters
     ----------
-    seed : int
+    seed : int or list of int
     size : int
         The number s of rows of S.
     n_features, n_targets : int
@@ -35,7 +36,7 @@ class Sketch(ABC):
     # Whether S is drawn without a look at the rows, so that chunks can be added.
     oblivious: ClassVar[bool] = True
 
-    def __init__(self, seed: int, size: int, n_features: int, n_targets: int) -> None:
+    def __init__(self, seed: int | list[int], size: int, n_features: int, n_targets: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.size = size
         self.phi = np.zeros((size, n_features))
@@ -54,6 +55,27 @@ class Sketch(ABC):
     def result(self) -> tuple[np.ndarray, np.ndarray]:
         """(S Phi, S T) of the rows added so far, in arrays of their own."""
         return self.phi.copy(), self.targets.copy()
+
+    def closed(self) -> Self:
+        """The sketch of these rows without more to come, which can be added to others."""
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """The sketch of the rows of both, which are closed and have columns of their own in S."""
+        total = copy(self)
+        total.phi, total.targets = self.phi + other.phi, self.targets + other.targets
+        return total
+
+    def mapped(self, x_change: np.ndarray, y_factor: np.ndarray, y_change: np.ndarray) -> Self:
+        """The closed sketch of rows x + x_change with targets y * y_factor + y_change.
+
+        The first column of the targets has the square roots of the weights.
+        """
+        ones, y = self.targets[:, :1], self.targets[:, 1:]
+        total = copy(self)
+        total.phi = self.phi + ones * x_change if x_change.any() else self.phi
+        total.targets = np.hstack([ones, y * y_factor + ones * y_change])
+        return total
 
 
 class _DenseSketch(Sketch):
@@ -164,6 +186,12 @@ class TrigonometricSketch(Sketch):
             targets += chosen[:, phi.shape[1] :]
         return phi, targets
 
+    def closed(self):
+        total = copy(self)
+        total.phi, total.targets = self.result()
+        total.rows, total.n_rows = np.empty((0, 0)), 0
+        return total
+
 
 class SubsampleSketch(Sketch):
     """s rows without replacement: those of the smallest of independent uniform keys."""
@@ -189,6 +217,15 @@ class SubsampleSketch(Sketch):
         self.targets[replaced] = targets[new]
         self.keys[replaced] = keys[new]
 
+    def __add__(self, other):
+        total = copy(self)
+        keys = np.concatenate([self.keys, other.keys])
+        kept = np.argsort(keys, kind="stable")[: self.size]
+        total.keys, total.n_rows = keys[kept], self.n_rows + other.n_rows
+        total.phi = np.concatenate([self.phi, other.phi])[kept]
+        total.targets = np.concatenate([self.targets, other.targets])[kept]
+        return total
+
     def result(self):
         # In the order of the keys, which does not depend on the chunks.
         order = np.argsort(self.keys)[: self.n_rows]
@@ -211,6 +248,11 @@ class RowSketch(Sketch):
         """Draw s rows with replacement; a row drawn c times has the factor sqrt(c / (s p))."""
         self.rows, self.factors = draw_leverage_rows(self.rng, probability, self.size)
 
+    def draw_some(self, probability: np.ndarray, count: int, share: float) -> None:
+        """Draw `count` of the s rows, from some that have this share of the probability of all."""
+        self.rows, self.factors = draw_leverage_rows(self.rng, probability, count)
+        self.factors *= (count / (self.size * share)) ** 0.5
+
     def add(self, phi, targets):
         first, last = np.searchsorted(self.rows, [self.n_rows, self.n_rows + phi.shape[0]])
         rows, factors = self.rows[first:last] - self.n_rows, self.factors[first:last, None]
@@ -220,6 +262,18 @@ class RowSketch(Sketch):
         self.targets[place] = targets[rows] * factors
         self.n_filled += len(rows)
         self.n_rows += phi.shape[0]
+
+    def closed(self):
+        total = copy(self)
+        total.phi, total.targets = self.phi[: self.n_filled], self.targets[: self.n_filled]
+        total.rows, total.factors = self.rows[:0], self.factors[:0]
+        return total
+
+    def __add__(self, other):
+        total = copy(self)
+        total.phi = np.concatenate([self.phi, other.phi])
+        total.targets = np.concatenate([self.targets, other.targets])
+        return total
 
 
 def draw_leverage_rows(

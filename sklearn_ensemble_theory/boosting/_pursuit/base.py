@@ -27,6 +27,11 @@ from sklearn_ensemble_theory.boosting._core.column_dictionary import (
 )
 from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
+from sklearn_ensemble_theory.boosting._pursuit.column_moments import (
+    MomentDictionary,
+    check_columns,
+    moments_of_chunk,
+)
 from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import (
     held_out_squares,
     orthogonal_pursuit_on_gram,
@@ -61,9 +66,10 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
+            Training rows, or a Dask array or data frame without sparse chunks.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Several targets are fitted one by one, with the same Gram matrix.
+            Several targets are fitted one by one, with the same Gram matrix. A Dask collection
+            where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
             rows, while an integer `cv` splits the rows of positive weight.
@@ -79,11 +85,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
             If orthogonal pursuit skipped columns that are nearly linear combinations of the active
             ones.
         """
-        if self.variant == "orthogonal" and self.learning_rate != 1:
-            raise ValueError(
-                "learning_rate must be 1 for variant='orthogonal', whose rounds end with least "
-                f"squares; got {self.learning_rate!r}."
-            )
+        self._check_learning_rate()
         given = X
         X, y = validate_data(
             self,
@@ -123,17 +125,46 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         found = self._paths(X, Y, weight, limits, reports)
         paths = found[-1]
         reports.finish(", ".join(dict.fromkeys(path.stop_reason for path in paths)), lambda: found)
-        n_skipped = sum(len(path.skipped) for path in paths)
-        if n_skipped:
-            warnings.warn(
-                f"{n_skipped} columns were skipped because they are nearly linear combinations of "
-                "the active ones; skipped_ lists them.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        _warn_of_skipped(paths, stacklevel=5)
         self.__dict__.pop("validation_path_", None)
         vars(self).update(attributes(found))
         return self
+
+    def _fit_chunks(self, rows):
+        """`fit` of rows in chunks, which are read once."""
+        self._check_learning_rate()
+        if self.early_stopping:
+            raise ValueError(
+                f"early_stopping={self.early_stopping!r} needs all rows in memory; use "
+                "early_stopping=False, with n_iterations or tol."
+            )
+        d = rows.checks.n_features
+        check_columns(d)
+        moments = rows.knowing(multi_output=True).sum(moments_of_chunk, self.fit_intercept)
+        dictionary = MomentDictionary(moments, d)
+
+        def attributes(found):
+            return self._attributes_of(*found, moments.single, None)
+
+        n_targets = len(dictionary.squares)
+        reports = RoundReports(self, self.n_iterations, n_targets, attributes=attributes)
+        gram = GramRows(dictionary, self.n_iterations)
+        gram.load_all()
+        found = self._pursued(
+            gram, dictionary.target, dictionary.correlations, dictionary.squares, reports
+        )
+        reasons = dict.fromkeys(path.stop_reason for path in found[-1])
+        reports.finish(", ".join(reasons), lambda: found)
+        _warn_of_skipped(found[-1], stacklevel=5)
+        self.__dict__.pop("validation_path_", None)
+        vars(self).update(attributes(found))
+
+    def _check_learning_rate(self):
+        if self.variant == "orthogonal" and self.learning_rate != 1:
+            raise ValueError(
+                "learning_rate must be 1 for variant='orthogonal', whose rounds end with least "
+                f"squares; got {self.learning_rate!r}."
+            )
 
     def _set_aside(self, n):
         """The rows to train on and those to validate on."""
@@ -155,7 +186,14 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         scaled = target(Y)
         correlations = dictionary.products(scaled.T)
         squares = weight @ scaled**2
-        end_round = None
+        dictionary, target, paths = self._pursued(rows, target, correlations, squares, reports)
+        if limits is not None:
+            paths = [path.first_rounds(limit) for path, limit in zip(paths, limits)]
+        return dictionary, target, paths
+
+    def _pursued(self, rows, target, correlations, squares, reports=None):
+        """The dictionary, the scales and the path of each target, from sums over rows."""
+        dictionary, end_round = rows.dictionary, None
         if reports is not None and not reports.is_silent:
 
             def end_round(residual, so_far):
@@ -167,8 +205,6 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
             self._path(rows, c, float(square), end_round)
             for c, square in zip(correlations, squares)
         ]
-        if limits is not None:
-            paths = [path.first_rounds(limit) for path, limit in zip(paths, limits)]
         return dictionary, target, paths
 
     def _path(self, rows, correlations, square, end_round):
@@ -244,6 +280,17 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         if errors is not None:
             found["validation_path_"] = each(errors)
         return found
+
+
+def _warn_of_skipped(paths, stacklevel):
+    n_skipped = sum(len(path.skipped) for path in paths)
+    if n_skipped:
+        warnings.warn(
+            f"{n_skipped} columns were skipped because they are nearly linear combinations of "
+            "the active ones; skipped_ lists them.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _distinct(chosen):

@@ -112,6 +112,11 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
     Round t of orthogonal pursuit costs O(d t). In addition to X, the rows of the Gram matrix in use
     are stored.
 
+    With Dask collections the rows are read once, for the sums of products of all pairs of columns,
+    O(n d²), from which the rounds are computed: the model is that of all rows in memory up to
+    rounding. A chunk needs, and sends, 8 (d + q)² bytes for q targets; there may be at most 8192
+    features. `early_stopping` needs all rows in memory.
+
     Columns that are constant (or zero, without intercept) are never chosen. Ties go to the first
     column. Integer weights are equivalent to repeating rows, except for the folds and the held-out
     rows.

@@ -124,20 +124,8 @@ def _newton_stage(problem, phi, best, end, max_iter, is_last):
 
 def _model_step(problem, phi, m, slope, Z, chosen, beta, target):
     """The step to the minimum of the quadratic model up to `target`, without the intercept."""
-    H, h, total = problem.gram(Z, problem.weight * phi.curvature(m))
-    c = slope.beta[chosen]
-    if problem.fit_intercept and total > 0:
-        H -= np.outer(h, h / total)
-        c = c - h * (slope.intercept / total)
-    z = problem.ball.quadratic_minimum(H, c, beta, target)
-    step = z - beta
-    db = 0.0
-    if problem.fit_intercept:
-        if total > 0:
-            db = -(slope.intercept + float(h @ step)) / total
-        else:
-            db = -problem.reach * float(np.sign(slope.intercept))
-    return step, db
+    hessian = problem.gram(Z, problem.weight * phi.curvature(m))
+    return problem.model_step(hessian, slope, chosen, beta, target)
 
 
 def _line_search(phi: MarginFunction, m, change, weight):

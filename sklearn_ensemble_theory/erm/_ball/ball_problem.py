@@ -57,7 +57,88 @@ class Slope(NamedTuple):
     intercept: float
 
 
-class BallProblem:
+def without_rounding(total: float, size: float) -> float:
+    """A sum, or 0 if it is a rounding error of its terms, which is not to be multiplied by B."""
+    return 0.0 if abs(total) <= 4 * EPS * size else total
+
+
+class BallSet:
+    """The set of coefficients and intercepts, and what it takes to move in it.
+
+    Parameters
+    ----------
+    phi : MarginFunction
+    ball : L1Ball or L2Ball
+    C : float
+    log_odds : float or None
+        log(W_+/W_-); None without an intercept.
+
+    Attributes
+    ----------
+    C, reach, start : float
+        As for `BallProblem`.
+    """
+
+    def __init__(self, phi: MarginFunction, ball: Any, C: float, log_odds: float | None):
+        self.phi, self.ball, self.C = phi, ball, C
+        self.fit_intercept = log_odds is not None
+        self.reach = self.start = 0.0
+        if log_odds is not None:
+            self.reach = phi.intercept_offset(log_odds) + ball.radius * C
+            self.start = phi.best_constant(log_odds)
+
+    @property
+    def largest_score(self) -> float:
+        """r: no score |x'beta + b| of the set is larger."""
+        return self.ball.radius * self.C + self.reach
+
+    @property
+    def largest_point(self) -> float:
+        """R: no (beta, b) of the set has a larger Euclidean norm."""
+        return float(np.hypot(self.ball.radius, self.reach))
+
+    def linear_gap(self, slope: Slope, beta: np.ndarray, intercept: float) -> float:
+        """The most by which a linear function falls from a point on, over the set."""
+        in_ball = slope.beta @ beta + self.ball.radius * self.ball.dual_norm(slope.beta)
+        outside = slope.intercept * intercept + self.reach * abs(slope.intercept)
+        return max(float(in_ball), 0.0) + max(outside, 0.0)
+
+    def rounding_of(self, mass: float) -> float:
+        """The size of gaps that are rounding errors, for the weighted mean of the dual variables.
+
+        Larger ones than `LARGEST_ROUNDING` are not.
+        """
+        return min(16 * EPS * (1 + self.largest_score), LARGEST_ROUNDING) * mass
+
+    def model_step(
+        self,
+        hessian: tuple[np.ndarray, np.ndarray, float],
+        slope: Slope,
+        chosen: np.ndarray,
+        beta: np.ndarray,
+        target: float,
+    ) -> tuple[np.ndarray, float]:
+        """The step of the chosen coefficients, beta, and of the intercept to a model's minimum.
+
+        The model has these derivatives; its minimum without the intercept is up to `target`.
+        `hessian` is what `BallProblem.gram` returns for the chosen columns, and is overwritten.
+        """
+        H, h, total = hessian
+        c = slope.beta[chosen]
+        if self.fit_intercept and total > 0:
+            H -= np.outer(h, h / total)
+            c = c - h * (slope.intercept / total)
+        step = self.ball.quadratic_minimum(H, c, beta, target) - beta
+        db = 0.0
+        if self.fit_intercept:
+            if total > 0:
+                db = -(slope.intercept + float(h @ step)) / total
+            else:
+                db = -self.reach * float(np.sign(slope.intercept))
+        return step, db
+
+
+class BallProblem(BallSet):
     """The data of a problem.
 
     Parameters
@@ -99,26 +180,13 @@ class BallProblem:
         *,
         fit_intercept: bool,
     ):
-        self.X, self.y, self.weight, self.phi, self.ball = X, y, weight, phi, ball
-        self.n, self.p = X.shape
-        self.fit_intercept = fit_intercept
-        self.signed = weight * y
-        self.C = ball.row_size(X)
-        self.reach = self.start = 0.0
+        log_odds = None
         if fit_intercept:
             log_odds = float(np.log(weight[y > 0].sum()) - np.log(weight[y < 0].sum()))
-            self.reach = phi.intercept_offset(log_odds) + ball.radius * self.C
-            self.start = phi.best_constant(log_odds)
-
-    @property
-    def largest_score(self) -> float:
-        """r: no score |x'beta + b| of the set is larger."""
-        return self.ball.radius * self.C + self.reach
-
-    @property
-    def largest_point(self) -> float:
-        """R: no (beta, b) of the set has a larger Euclidean norm."""
-        return float(np.hypot(self.ball.radius, self.reach))
+        super().__init__(phi, ball, ball.row_size(X), log_odds)
+        self.X, self.y, self.weight = X, y, weight
+        self.n, self.p = X.shape
+        self.signed = weight * y
 
     @cached_property
     def row_norms(self) -> np.ndarray:
@@ -145,15 +213,7 @@ class BallProblem:
         """The derivatives where -phi' is a."""
         r = -self.signed * a
         total = float(r.sum()) if self.fit_intercept else 0.0
-        # Rounding errors of the sum are not multiplied by B.
-        is_zero = abs(total) <= 4 * EPS * float(np.abs(r).sum())
-        return Slope(self.X.T @ r, 0.0 if is_zero else total)
-
-    def linear_gap(self, slope: Slope, beta: np.ndarray, intercept: float) -> float:
-        """The most by which a linear function falls from a point on, over the set."""
-        in_ball = slope.beta @ beta + self.ball.radius * self.ball.dual_norm(slope.beta)
-        outside = slope.intercept * intercept + self.reach * abs(slope.intercept)
-        return max(float(in_ball), 0.0) + max(outside, 0.0)
+        return Slope(self.X.T @ r, without_rounding(total, float(np.abs(r).sum())))
 
     def gap(self, beta: np.ndarray, intercept: float, m: np.ndarray, a: np.ndarray) -> float:
         """The duality gap of a point with margins m and of dual variables a."""
@@ -161,9 +221,8 @@ class BallProblem:
         return loss + self.linear_gap(self.slope(a), beta, intercept)
 
     def rounding(self, a: np.ndarray) -> float:
-        """Gaps of this size are rounding errors; larger ones than `LARGEST_ROUNDING` are not."""
-        mass = float(self.weight @ a)
-        return min(16 * EPS * (1 + self.largest_score), LARGEST_ROUNDING) * mass
+        """Gaps of this size are rounding errors, with the dual variables a."""
+        return self.rounding_of(float(self.weight @ a))
 
     @cached_property
     def _columns(self):

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
@@ -18,8 +19,13 @@ from sklearn_ensemble_theory.erm._ball.averaged_descent import (
     stochastic_steps,
 )
 from sklearn_ensemble_theory.erm._ball.ball_newton import solve_in_ball
-from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem
+from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem, BallSet
 from sklearn_ensemble_theory.erm._ball.balls import BALLS
+from sklearn_ensemble_theory.erm._ball.chunked_newton import (
+    LabelledRows,
+    check_chunked_options,
+    points_of_chunks,
+)
 
 # Features between these are used as they are; others are divided by a power of two.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
@@ -125,13 +131,8 @@ def fit_in_ball(
     ValueError
         Where the numbers are too large.
     """
-    largest = float(abs(X).max())
-    scale = 1.0 if SMALLEST_SCALE < largest < LARGEST_SCALE else power_of_two(largest)
+    ball, scale = scaled_ball(options, float(abs(X).max()))
     X = X if scale == 1 else X / scale
-    radius = options.radius * scale
-    if not 1e-290 < radius < 1e290:
-        raise ValueError(f"radius={options.radius!r} times the largest value of X is no float.")
-    ball = BALLS[options.norm](radius)
     phi = MARGIN_FUNCTIONS[options.loss]
     fits = []
     for k in [1] if n_classes == 2 else range(n_classes):
@@ -152,14 +153,78 @@ def fit_in_ball(
                 state if scale == 1 else None,
             )
         )
+    warn_of_gaps(fits, stacklevel=6)
+    return fits
+
+
+def scaled_ball(options: BallOptions, largest: float) -> tuple[Any, float]:
+    """The ball for X in units of `scale`, and this power of 2; `largest` is that of X."""
+    scale = 1.0 if SMALLEST_SCALE < largest < LARGEST_SCALE else power_of_two(largest)
+    radius = options.radius * scale
+    if not 1e-290 < radius < 1e290:
+        raise ValueError(f"radius={options.radius!r} times the largest value of X is no float.")
+    return BALLS[options.norm](radius), scale
+
+
+def warn_of_gaps(fits: list[BallFit], stacklevel: int) -> None:
+    """ConvergenceWarning if a gap is above tol."""
     if not all(fit.converged for fit in fits):
         warnings.warn(
             f"The fit ended at a duality gap of {max(f.gap for f in fits):.3g}, above tol. Scale "
             "the features, or increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    return fits
+
+
+def check_labels(classes: np.ndarray, name: str) -> None:
+    """ValueError for fewer than two classes."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"{name} needs rows of at least two classes; y has one class only, {classes[0]!r}."
+        )
+
+
+def fit_chunks_in_ball(
+    rows: ChunkedRows, options: BallOptions, name: str
+) -> tuple[np.ndarray, list[BallFit], float]:
+    """The fit of rows in chunks; see `chunked_newton`.
+
+    Returns
+    -------
+    classes : array of shape (K,)
+    fits : list of BallFit
+    n_effective : float
+        The square of the sum of the weights over the sum of their squares.
+    """
+    check_chunked_options(options.loss, options.solver, rows.checks.n_features)
+    seen = rows.sum(LabelledRows.of, BALLS[options.norm](1.0))
+    check_labels(seen.classes, name)
+    ball, scale = scaled_ball(options, seen.largest)
+    phi, total = MARGIN_FUNCTIONS[options.loss], float(seen.weights.sum())
+    problems = {}
+    for k in [1] if len(seen.classes) == 2 else range(len(seen.classes)):
+        log_odds = seen.log_odds(k) if options.fit_intercept else None
+        problems[k] = BallSet(phi, ball, seen.size / scale, log_odds)
+    rows = rows.knowing(classes=seen.classes)
+    max_iter = options.max_iter or 10_000
+    points = points_of_chunks(rows, problems, total, scale, options.tol, max_iter)
+    fits = [
+        BallFit(
+            point.beta / scale,
+            point.intercept,
+            point.gap,
+            point.gap,
+            point.n_iter,
+            point.converged,
+            seen.size,
+            problem.reach,
+            None,
+        )
+        for point, problem in zip(points, problems.values())
+    ]
+    warn_of_gaps(fits, stacklevel=6)
+    return seen.classes, fits, total**2 / seen.squares
 
 
 def first_states(

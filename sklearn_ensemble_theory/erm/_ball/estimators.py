@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
@@ -21,7 +22,9 @@ from sklearn_ensemble_theory.erm._ball.base import (
     SOLVERS,
     BallOptions,
     as_csr_or_array,
+    check_labels,
     first_states,
+    fit_chunks_in_ball,
     fit_in_ball,
     further_steps,
 )
@@ -128,6 +131,12 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
     O(n k² + k³) for k features at a time: the active ones and those that enter, or all of them for
     the l2 norm. Predicting costs O(p) for each row and each problem.
 
+    *Dask collections* are possible with "auto", the logistic or the exponential loss, and at most
+    1500 features. Newton's method then reads the rows once at the start, and once for each point
+    that it tries, for all problems at a time: `n_iter_` + 2 times, and more where it shortens
+    steps. A chunk computes all p² second derivatives, in O(n p²), and sends them for each problem.
+    The minimum is the one in memory; the steps differ.
+
     References
     ----------
     R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
@@ -197,9 +206,9 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows.
+            Training rows, or a Dask array or data frame without sparse chunks.
         y : array-like of shape (n_samples,)
-            Class labels, of at least two classes.
+            Class labels, of at least two classes; a Dask collection where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are ignored.
 
@@ -224,23 +233,27 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         kept = rows_of_positive_weight(sample_weight, X)
         X, y = kept.take(as_csr_or_array(X), y)
         classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes; y has one class only, "
-                f"{classes[0]!r}."
-            )
+        check_labels(classes, type(self).__name__)
         weight = kept.normalised
         rng = check_random_state(self.random_state)
         fits = fit_in_ball(X, codes, len(classes), weight, self._options(), rng)
+        self._learn(classes, fits, float(1 / np.sum(weight**2)))
+        return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks: once over them, and once for each point of Newton's method."""
+        name = type(self).__name__
+        self._learn(*fit_chunks_in_ball(rows, self._options(), name))
+
+    def _learn(self, classes, fits, n_effective):
         self._store(classes, [f.coef for f in fits], [f.intercept for f in fits])
         self.n_iter_ = max(f.n_iter for f in fits)
         self.dual_gap_ = max(f.gap for f in fits)
         self.suboptimality_bound_ = max(f.bound for f in fits)
         self.feature_bound_ = fits[0].feature_bound
         self.intercept_bound_ = np.array([f.intercept_bound for f in fits])
-        self._n_effective = float(1 / np.sum(weight**2))
+        self._n_effective = n_effective
         self._states: list[StochasticState | None] = [f.state for f in fits]
-        return self
 
     def _store(self, classes, coefs, intercepts):
         self.classes_ = classes

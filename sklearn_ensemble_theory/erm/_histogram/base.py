@@ -2,15 +2,15 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
@@ -20,41 +20,16 @@ from sklearn_ensemble_theory.erm._histogram.cell_index import (
     bin_numbers,
     edges_of_box,
 )
+from sklearn_ensemble_theory.erm._histogram.cell_sums import (
+    CellSums,
+    RowRange,
+    WeightSums,
+    cells_of_chunk,
+    distinct_labels,
+)
 
 # Numbers of bins times numbers of features; the edges take 1 GB.
 MOST_EDGES = 2**27
-
-
-@dataclass
-class _WeightSums:
-    """Sums of the weights so far, in units of a power of 2, so that they do not overflow."""
-
-    unit: float
-    n: int = 0
-    total: float = 0.0
-    squares: float = 0.0
-
-    def add(self, weight: np.ndarray) -> tuple["_WeightSums", np.ndarray]:
-        """The sums with these weights, and the weights in their units.
-
-        Raises
-        ------
-        ValueError
-            If the weights are too large for the units of the first call.
-        """
-        with np.errstate(over="ignore", under="ignore"):
-            weight = np.maximum(weight / self.unit, np.finfo(np.float64).tiny)
-            squares = self.squares + float(weight @ weight)
-        if not math.isfinite(squares):
-            raise ValueError(
-                "sample_weight must not be more than 1e150 times as large as in the first call."
-            )
-        total = self.total + float(weight.sum())
-        return _WeightSums(self.unit, self.n + len(weight), total, squares), weight
-
-    @property
-    def effective_n(self) -> float:
-        return self.total**2 / self.squares
 
 
 class BaseHistogram(BaseEstimator):
@@ -89,47 +64,72 @@ class BaseHistogram(BaseEstimator):
         """
         kept = rows_of_positive_weight(sample_weight, X, as_given=True)
         X, target = kept.take(X, target)
-        weights = _WeightSums(power_of_two(kept.weight.max())) if first else self._weights
-        weights, weight = weights.add(kept.weight)
+        unit = power_of_two(kept.weight.max()) if first else self._weight_unit
+        with np.errstate(over="ignore", under="ignore"):
+            weight = np.maximum(kept.weight / unit, np.finfo(np.float64).tiny)
+            squares = float(weight @ weight) + (0.0 if first else self._cell_sums.weights.squares)
+        if not math.isfinite(squares):
+            raise ValueError(
+                "sample_weight must not be more than 1e150 times as large as in the first call."
+            )
         if first:
-            low, high = self._box_of(X)
-            n_bins = self._n_bins_of(weights.effective_n, X.shape[1])
-            if n_bins * X.shape[1] > MOST_EDGES:
-                raise ValueError(
-                    f"n_bins={n_bins} for {X.shape[1]} features makes more than {MOST_EDGES:,} "
-                    "bins; use fewer."
-                )
-            edges = edges_of_box(low, high, n_bins)
+            low, high = self._box_of(X.min(axis=0), X.max(axis=0))
+            edges = self._edges_of(low, high, WeightSums.of(weight).effective_n)
         else:
-            n_bins, edges = self.n_bins_, self.bin_edges_
+            edges = self.bin_edges_
+        sums = CellSums.of(X, target, weight, edges, table_of)
+        return self._store(sums if first else self._cell_sums + sums, edges, unit)
 
-        numbers = bin_numbers(X, edges)
-        if first:
-            index, cell = CellIndex.of(numbers, n_bins)
-            cells = _cells(numbers, cell, index.n_cells)
-            table = table_of(cell, index.n_cells, target, weight)
-        else:
-            index, cells, table = self._index, self.cells_, self._cell_table
-            cell = index.find(numbers)
-            if cell.min() < 0:
-                both = np.concatenate([cells, np.asarray(numbers[cell < 0], cells.dtype)])
-                index, position = CellIndex.of(both, n_bins)
-                table = table.renumbered(position[: len(cells)], index.n_cells)
-                cells = _cells(both, position, index.n_cells)
-                cell = index.find(numbers)
-            table = table.plus(table_of(cell, index.n_cells, target, weight))
+    def _store(self, sums: CellSums, edges: np.ndarray, weight_unit: float) -> Any:
+        """Set what all histograms know of the cells; their table."""
+        self.n_bins_, self.bin_edges_, self.cells_ = sums.n_bins, edges, sums.cells
+        self._index, _ = CellIndex.of(sums.cells, sums.n_bins)
+        self._cell_sums, self._weight_unit = sums, weight_unit
+        self.n_samples_seen_ = sums.weights.n
+        self.effective_n_samples_ = sums.weights.effective_n
+        self.cell_shares_ = sums.table.weight / sums.table.weight.sum()
+        return sums.table
 
-        self.n_bins_, self.bin_edges_, self.cells_ = n_bins, edges, cells
-        self._index, self._cell_table, self._weights = index, table, weights
-        self.n_samples_seen_, self.effective_n_samples_ = weights.n, weights.effective_n
-        self.cell_shares_ = table.weight / table.weight.sum()
-        return table
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks: for the box, the number of rows and the labels, if they are not
+        given; and for the cells."""
+        p, is_classifier = rows.checks.n_features, rows.checks.is_classifier
+        box = self._box_of(np.zeros(p), np.zeros(p))  # refused before the rows are read
+        rows, n = rows.knowing(multi_output=not is_classifier), 1.0
+        classes = np.empty(0)
+        if is_classifier or self.box is None or self.n_bins == "rate":
+            seen = rows.sum(RowRange.of, distinct_labels if is_classifier else None)
+            box, n = self._box_of(seen.low, seen.high), seen.weights.effective_n
+            classes = seen.classes
+        edges = self._edges_of(*box, n)
+        if is_classifier:
+            rows = rows.knowing(classes=classes)
+        sums = rows.sum(cells_of_chunk, edges, self._table_of(classes))
+        self._learned(self._store(sums, edges, 1.0), classes)
 
-    def _box_of(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The lower and upper ends of the box, in double precision."""
+    def _table_of(self, classes: np.ndarray) -> Callable[..., Any]:
+        """The function that makes the table of some rows; see `CellSums.of`."""
+        raise NotImplementedError("A histogram knows what it learns in a cell.")
+
+    def _learned(self, table: Any, classes: np.ndarray) -> Self:
+        """Set what is learned in the cells, from their table."""
+        raise NotImplementedError("A histogram knows what it learns in a cell.")
+
+    def _edges_of(self, low: np.ndarray, high: np.ndarray, n: float) -> np.ndarray:
+        """The edges of the bins of each feature."""
+        n_bins = self._n_bins_of(n, len(low))
+        if n_bins * len(low) > MOST_EDGES:
+            raise ValueError(
+                f"n_bins={n_bins} for {len(low)} features makes more than {MOST_EDGES:,} bins; use "
+                "fewer."
+            )
+        return edges_of_box(low, high, n_bins)
+
+    def _box_of(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The lower and upper ends of the box, in double precision, for rows of this range."""
         if self.box is None:
-            return X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        p = X.shape[1]
+            return low.astype(np.float64), high.astype(np.float64)
+        p = len(low)
         try:
             box = check_array(self.box, dtype=np.float64, ensure_2d=False, input_name="box")
         except (TypeError, ValueError, OverflowError) as error:
@@ -177,10 +177,3 @@ class BaseHistogram(BaseEstimator):
             Position of the cell in `cells_`, or -1 for a cell without training rows.
         """
         return self._cell_of(X)
-
-
-def _cells(numbers: np.ndarray, cell: np.ndarray, n_cells: int) -> np.ndarray:
-    """The bin numbers of each cell."""
-    row = np.empty(n_cells, dtype=np.intp)
-    row[cell] = np.arange(len(cell))
-    return np.ascontiguousarray(numbers[row])

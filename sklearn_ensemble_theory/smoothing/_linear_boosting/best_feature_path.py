@@ -21,7 +21,7 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     check_number_of_rounds,
     n_rounds,
 )
-from sklearn_ensemble_theory.smoothing._spline.base import AdditivePredictor
+from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditivePredictor
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     ComplementSystem,
     FeatureSmoothers,

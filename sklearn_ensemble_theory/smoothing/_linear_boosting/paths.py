@@ -33,7 +33,7 @@ from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
     weight_filter,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
-from sklearn_ensemble_theory.smoothing._spline.base import AdditivePredictor, chunks
+from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditivePredictor, chunks
 
 __all__ = [
     "BoostingPath",

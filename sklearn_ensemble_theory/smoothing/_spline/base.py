@@ -10,18 +10,17 @@ separately, so that the smoother matrix is
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
 from scipy.optimize import brentq
 
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, feature_ranges
+from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.basis import (
     DENSE_VALUES,
     Factors,
@@ -31,112 +30,19 @@ from sklearn_ensemble_theory.smoothing._spline.basis import (
 )
 
 __all__ = [
-    "AdditiveDesign",
-    "AdditivePredictor",
     "CentredForm",
     "PenaltySpec",
     "SplineFit",
     "average_form",
-    "chunks",
     "fit_splines",
+    "fit_sums",
     "form_at",
-    "scaled_rows",
     "simultaneous_diagonal",
 ]
 
 PILOT_DF = 5.0
 """With several features and `penalty="gcv"`, their penalties keep the ratio that gives each
 feature's own spline this many degrees of freedom; their common factor is chosen."""
-
-CHUNK = 50_000
-"""Rows processed together: no matrix of basis functions has more rows."""
-
-
-@dataclass(frozen=True)
-class AdditiveDesign:
-    """The B-splines of all features side by side."""
-
-    bases: tuple[SplineBasis, ...]
-
-    @property
-    def slices(self) -> list[slice]:
-        """The columns of each feature."""
-        ends = np.cumsum([0, *(basis.size for basis in self.bases)])
-        return [slice(a, b) for a, b in pairwise(ends)]
-
-    def feature(self, j: int) -> "AdditiveDesign":
-        """The design of one feature alone."""
-        return AdditiveDesign((self.bases[j],))
-
-    def matrix(self, X: np.ndarray) -> sp.csr_matrix:
-        """Sparse (len(X), columns)."""
-        parts = [basis.design(X[:, j]) for j, basis in enumerate(self.bases)]
-        return parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
-
-    def gram(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
-        """D'WD, dense."""
-        total: Any = None
-        for rows in chunks(len(X)):
-            D = self.matrix(X[rows])
-            part = D.T @ scaled_rows(D, w[rows])
-            total = part if total is None else total + part
-        return total.toarray()
-
-    def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """D'W Y for a matrix Y."""
-        total: Any = 0.0
-        for rows in chunks(len(X)):
-            total = total + self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
-        return total
-
-    def terms(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """The part of each feature: shape (len(X), n_features, coefficients.shape[1])."""
-        parts = [
-            self.feature(j).evaluate(X[:, [j]], coefficients[columns])
-            for j, columns in enumerate(self.slices)
-        ]
-        return np.stack(parts, axis=1)
-
-    def evaluate(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """D(X) @ coefficients, in chunks of rows."""
-        out = np.empty((len(X), coefficients.shape[1]))
-        for rows in chunks(len(X)):
-            out[rows] = self.matrix(X[rows]) @ coefficients
-        return out
-
-
-def chunks(n_rows: int) -> list[slice]:
-    """Slices of at most `CHUNK` rows."""
-    return [slice(i, min(i + CHUNK, n_rows)) for i in range(0, n_rows, CHUNK)]
-
-
-def scaled_rows(D: sp.csr_matrix, w: np.ndarray) -> sp.csr_matrix:
-    """diag(w) D."""
-    scaled = D.copy()
-    scaled.data = scaled.data * np.repeat(w, np.diff(D.indptr))
-    return scaled
-
-
-class AdditivePredictor:
-    """constant + design(x) @ coefficients, with one column for each time."""
-
-    is_centred = True  # each feature's functions have mean zero over the training rows
-
-    def __init__(self, design: AdditiveDesign, coefficients: np.ndarray, constants: np.ndarray):
-        self.design, self.coefficients, self.constants = design, coefficients, constants
-
-    @property
-    def constant(self) -> float:
-        """At the first time."""
-        return float(self.constants[0])
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.design.evaluate(X, self.coefficients) + self.constants
-
-    def component(self, j: int, x: np.ndarray) -> np.ndarray:
-        """The part of feature j at x: shape (len(x), number of times)."""
-        block = self.coefficients[self.design.slices[j]]
-        return self.design.feature(j).evaluate(x[:, None], block)
 
 
 @dataclass(frozen=True)
@@ -155,10 +61,6 @@ class CentredForm:
         total = self.gamma + ratio
         live = (self.gamma > 0) & np.isfinite(total)
         return np.where(live, 1.0 / np.where(live, total, 1.0), 0.0)
-
-    def project(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """Phi'W Y."""
-        return self.T.T @ self.design.moments(X, w, Y)
 
 
 @dataclass(frozen=True)
@@ -204,13 +106,13 @@ class PenalisedForm(NamedTuple):
     form : CentredForm
     penalties : ndarray of shape (n_features,)
         In the units of the features.
-    moments : ndarray of shape (n_functions, n_outputs) or None
-        Phi'W Y; None without Y.
+    moments : ndarray of shape (n_functions, n_outputs)
+        Phi'W Y.
     """
 
     form: CentredForm
     penalties: np.ndarray
-    moments: np.ndarray | None
+    moments: np.ndarray
 
 
 class SplineFit(NamedTuple):
@@ -223,6 +125,56 @@ class SplineFit(NamedTuple):
     coefficients: np.ndarray
 
 
+class SumsOverRows(Protocol):
+    """What the fit reads of the rows, whose targets are scaled and about their means."""
+
+    def factors(self, spec: PenaltySpec) -> list[Factors]:
+        """The basis of Demmler and Reinsch of each feature."""
+        ...
+
+    def gram(self, design: AdditiveDesign) -> np.ndarray:
+        """D'WD, dense."""
+        ...
+
+    def moments(self, design: AdditiveDesign) -> np.ndarray:
+        """D'W Y."""
+        ...
+
+    def observations(self) -> tuple[float, int]:
+        """The sum of squares of the means over equal rows, and the number of different rows."""
+        ...
+
+
+class RowsInMemory:
+    """The sums over rows of positive weight.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, n_features)
+    w : ndarray of shape (n,)
+    Y : ndarray of shape (n, n_outputs)
+        Not needed for a form without moments.
+    """
+
+    def __init__(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray | None = None):
+        feature_ranges(X)
+        self.X, self.w, self.Y = X, w, np.empty((len(X), 0)) if Y is None else Y
+
+    def factors(self, spec: PenaltySpec) -> list[Factors]:
+        max_knots = spec.knots(self.X.shape[1])
+        return [feature_factors(x, self.w, spec, max_knots) for x in self.X.T]
+
+    def gram(self, design: AdditiveDesign) -> np.ndarray:
+        return design.gram(self.X, self.w)
+
+    def moments(self, design: AdditiveDesign) -> np.ndarray:
+        return design.moments(self.X, self.w, self.Y)
+
+    def observations(self) -> tuple[float, int]:
+        distinct, means, weights, _ = collapse_rows(self.X, self.Y, self.w)
+        return float((weights[:, None] * means**2).sum()), len(distinct)
+
+
 def fit_splines(X: np.ndarray, Y: np.ndarray, w: np.ndarray, spec: PenaltySpec) -> SplineFit:
     """Fit the columns of Y, on rows of positive weight."""
     # In units of the largest |y|, so that squares neither overflow nor vanish.
@@ -230,47 +182,43 @@ def fit_splines(X: np.ndarray, Y: np.ndarray, w: np.ndarray, spec: PenaltySpec) 
     Y = Y / scale
     mean = w @ Y / w.sum()
     Y -= mean
-    form, penalties, moments = penalised_form(X, w, spec, Y)
+    return fit_sums(RowsInMemory(X, w, Y), spec, mean, scale)
+
+
+def fit_sums(rows: SumsOverRows, spec: PenaltySpec, mean: np.ndarray, scale: float) -> SplineFit:
+    """The fit, from sums over rows with the targets y / scale - mean."""
+    form, penalties, moments = penalised_form(rows, spec)
     s = form.shrinkage(1.0)
     eigenvalues = np.r_[1.0, np.sort(form.gamma * s)[::-1]]
     coefficients = form.T @ (s[:, None] * moments) * scale
     return SplineFit(form, penalties, eigenvalues, mean * scale, coefficients)
 
 
-def penalised_form(
-    X: np.ndarray, w: np.ndarray, spec: PenaltySpec, Y: np.ndarray | None = None
-) -> PenalisedForm:
-    """Diagonalise the data and the penalty; with Y, choose the penalty if `spec` gives none."""
-    feature_ranges(X)
-    p = X.shape[1]
+def penalised_form(rows: SumsOverRows, spec: PenaltySpec) -> PenalisedForm:
+    """Diagonalise the data and the penalty; choose the penalty if `spec` gives none."""
     with one_blas_thread():  # many small decompositions
-        factors = [feature_factors(X[:, j], w, spec, spec.knots(p)) for j in range(p)]
+        factors = rows.factors(spec)
     penalties = [spec.on_unit_interval(f) for f in factors]
-    form = single_form(factors[0], penalties[0]) if p == 1 else joint_form(factors, penalties, X, w)
-    moments = None if Y is None else form.project(X, w, Y)
+    form = joint_form(factors, penalties, rows)
+    moments = form.T.T @ rows.moments(form.design)
     if spec.is_chosen:
-        assert Y is not None
-        assert moments is not None
-        distinct, means, weights, _ = collapse_rows(X, Y, w)
-        total = float((weights[:, None] * means**2).sum())
-        kappa = gcv_factor(form, moments, total, len(distinct))
+        kappa = gcv_factor(form, moments, *rows.observations())
         penalties = [nu * kappa for nu in penalties]
-        if p == 1:
-            form = single_form(factors[0], penalties[0])
-        else:  # once more, because the numbers are most accurate at a factor near 1
-            form = joint_form(factors, penalties, X, w)
-            moments = form.project(X, w, Y)
+        # once more, because the numbers are most accurate at a factor near 1
+        form = joint_form(factors, penalties, rows)
+        if len(factors) > 1:
+            moments = form.T.T @ rows.moments(form.design)
     own_units = np.array([_rescaled(nu, f.basis, 1) for nu, f in zip(penalties, factors)])
     return PenalisedForm(form, own_units, moments)
 
 
 def form_at(X: np.ndarray, w: np.ndarray, spec: PenaltySpec, penalties: np.ndarray) -> CentredForm:
     """The form of a fit whose penalties, in the units of the features, are known."""
-    p = X.shape[1]
+    rows = RowsInMemory(X, w)
     with one_blas_thread():
-        factors = [feature_factors(X[:, j], w, spec, spec.knots(p)) for j in range(p)]
+        factors = rows.factors(spec)
     unit = [_rescaled(nu, f.basis, -1) for nu, f in zip(penalties, factors)]
-    return single_form(factors[0], unit[0]) if p == 1 else joint_form(factors, unit, X, w)
+    return joint_form(factors, unit, rows)
 
 
 def spectral_form(
@@ -279,9 +227,11 @@ def spectral_form(
     """The smoother matrix of all features together, or the average of those of one feature each."""
     if one_feature_each:
         return average_form(
-            [penalised_form(X[:, [j]], w, spec).form for j in range(X.shape[1])], X, w
+            [penalised_form(RowsInMemory(X[:, [j]], w), spec).form for j in range(X.shape[1])],
+            X,
+            w,
         )
-    form = penalised_form(X, w, spec).form
+    form = penalised_form(RowsInMemory(X, w), spec).form
     s = form.shrinkage(1.0)
     return SpectralForm(form.design, form.T * np.sqrt(s), form.gamma * s)
 
@@ -325,10 +275,12 @@ def single_form(factors: Factors, penalty: float) -> CentredForm:
 
 
 def joint_form(
-    all_factors: Sequence[Factors], penalties: Sequence[float], X: np.ndarray, w: np.ndarray
+    all_factors: Sequence[Factors], penalties: Sequence[float], rows: SumsOverRows
 ) -> CentredForm:
     """Several features fitted together: their cross products diagonalised with their penalties."""
     singles = [single_form(f, nu) for f, nu in zip(all_factors, penalties)]
+    if len(singles) == 1:
+        return singles[0]
     design = AdditiveDesign(tuple(f.basis for f in all_factors))
     # An infinite penalty (a straight line) leaves the penalised functions out altogether.
     keep = [np.isfinite(form.roughness) for form in singles]
@@ -337,7 +289,7 @@ def joint_form(
     if not T.shape[1]:
         return CentredForm(design, T, roughness, roughness)
     with threads_for_size(len(T)):
-        G = T.T @ design.gram(X, w) @ T
+        G = T.T @ rows.gram(design) @ T
         turn, gamma = simultaneous_diagonal(G, roughness)
     return CentredForm(design, T @ turn, gamma, 1.0 - gamma)
 

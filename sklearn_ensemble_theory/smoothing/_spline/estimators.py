@@ -8,16 +8,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import (
     PenaltySpec,
+    SplineFit,
     fit_splines,
     form_at,
     spectral_form,
 )
+from sklearn_ensemble_theory.smoothing._spline.chunked_splines import fit_splines_of_chunks
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     FeatureSmoothers,
     feature_smoothers,
@@ -87,6 +90,14 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     With K knots in total, the cost is O(n log n) to sort, O(n) for products of B-splines of order
     r, and O(K^3) for one decomposition. No n x n matrix is built.
 
+    Dask collections are read twice: for the knots and the mean of y, and for the products of
+    B-splines, of which a chunk sends K^2 numbers. With the same knots the model is that of all rows
+    in memory up to rounding. The knots are the same, whatever the number of rows, for a feature of
+    at most 4000 distinct values, and where no chunk has more than 50,000 rows and all together
+    have at most 500,000; otherwise they are quantiles of the distinct values in a sample of the
+    rows. With ``penalty="gcv"`` equal rows count as one observation only where there is a single
+    feature of at most 4000 distinct values; otherwise each row counts as one.
+
     References
     ----------
     C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
@@ -145,9 +156,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training data.
+            Training data, or a Dask array or data frame.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
+            Targets; a Dask collection where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows. Integer weights are equivalent to repeating rows.
 
@@ -161,16 +172,24 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         rows = rows_of_positive_weight(sample_weight, X)
         X, y = rows.take(X, y)
         Y = y.astype(np.float64, copy=False).reshape(len(y), -1)
-        fitted = fit_splines(X, Y, rows.weight, self._penalty_spec())
-        self.penalties_, self.eigenvalues_ = fitted.penalties, fitted.eigenvalues
-        self.degrees_of_freedom_ = float(fitted.eigenvalues.sum())
-        self.intercept_ = fitted.mean[0] if y.ndim == 1 else fitted.mean
-        self._design, self._is_1d = fitted.form.design, y.ndim == 1
+        self._learn(fit_splines(X, Y, rows.weight, self._penalty_spec()), y.ndim == 1)
         # Enough for the smoother matrix; the functions that it is made of are 1,000 times as large.
         few = len(X) <= DENSE_ROWS
         self._training = (X.copy(), rows.weight, self._penalty_spec()) if few else None
-        self._coefficients = fitted.coefficients
         return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks, which are read twice."""
+        self._check_df()
+        self._learn(*fit_splines_of_chunks(rows, self._penalty_spec()))
+        self._training = None
+
+    def _learn(self, fitted: SplineFit, is_1d: bool) -> None:
+        self.penalties_, self.eigenvalues_ = fitted.penalties, fitted.eigenvalues
+        self.degrees_of_freedom_ = float(fitted.eigenvalues.sum())
+        self.intercept_ = fitted.mean[0] if is_1d else fitted.mean
+        self._design, self._is_1d = fitted.form.design, is_1d
+        self._coefficients = fitted.coefficients
 
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -226,12 +245,13 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            If there were more than 5,000 training rows.
+            If there were more than 5,000 training rows, or a Dask collection of them.
         """
         check_is_fitted(self)
         if self._training is None:
             raise ValueError(
-                f"The smoother matrix is available for at most {DENSE_ROWS} training rows."
+                f"The smoother matrix is available for at most {DENSE_ROWS} training rows in "
+                "memory."
             )
         X_train, w, spec = self._training
         form = form_at(X_train, w, spec, self.penalties_)

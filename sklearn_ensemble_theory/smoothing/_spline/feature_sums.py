@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory.smoothing._smoothers import feature_ranges
-from sklearn_ensemble_theory.smoothing._spline.base import (
+from sklearn_ensemble_theory.smoothing._spline.additive_design import (
     AdditiveDesign,
+    chunks,
+    scaled_rows,
+)
+from sklearn_ensemble_theory.smoothing._spline.base import (
     CentredForm,
     PenaltySpec,
-    chunks,
     feature_factors,
-    scaled_rows,
     simultaneous_diagonal,
     single_form,
 )

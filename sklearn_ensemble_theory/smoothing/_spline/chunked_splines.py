@@ -1,0 +1,220 @@
+"""Smoothing splines of rows in chunks: one pass for the knots, one for the sums over rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
+from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
+from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory.smoothing._smoothers import feature_ranges
+from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
+from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, SplineFit, fit_sums
+from sklearn_ensemble_theory.smoothing._spline.basis import (
+    DENSE_VALUES,
+    Factors,
+    SplineBasis,
+    demmler_reinsch,
+)
+
+__all__ = ["fit_splines_of_chunks"]
+
+
+@dataclass
+class ValueSummary:
+    """What a first pass finds of the features and the targets.
+
+    Attributes
+    ----------
+    n_rows : int
+    weight : float
+    mean : float array of shape (q,)
+    largest : float
+        The largest absolute value of the targets.
+    low, high : float arrays of shape (p,)
+    distinct : list of arrays or None
+        The distinct values of each feature; None for more than `DENSE_VALUES` of them.
+    sketch : QuantileSketch
+    single : bool
+        Whether y has no axis of targets.
+    """
+
+    n_rows: int
+    weight: float
+    mean: np.ndarray
+    largest: float
+    low: np.ndarray
+    high: np.ndarray
+    distinct: list[np.ndarray | None]
+    sketch: QuantileSketch
+    single: bool
+
+    @classmethod
+    def of(cls, chunk: CheckedChunk) -> "ValueSummary":
+        X, w = chunk.X.astype(np.float64, copy=False), chunk.weight
+        Y = chunk.y.reshape(len(chunk.y), -1)
+        largest = largest_magnitude(Y)
+        return cls(
+            len(X),
+            float(len(X) if w is None else w.sum()),
+            np.average(Y / largest, axis=0, weights=w) * largest,
+            largest if Y.any() else 0.0,
+            X.min(axis=0),
+            X.max(axis=0),
+            [_few(np.unique(x)) for x in X.T],
+            QuantileSketch.of(X, None, np.random.default_rng(chunk.number)),
+            chunk.y.ndim == 1,
+        )
+
+    def __add__(self, other: "ValueSummary") -> "ValueSummary":
+        weight = self.weight + other.weight
+        mean = self.weight / weight * self.mean + other.weight / weight * other.mean
+        pairs = zip(self.distinct, other.distinct)
+        return ValueSummary(
+            self.n_rows + other.n_rows,
+            weight,
+            mean,
+            max(self.largest, other.largest),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            [None if a is None or b is None else _few(np.union1d(a, b)) for a, b in pairs],
+            self.sketch + other.sketch,
+            self.single,
+        )
+
+    def values(self, j: int) -> np.ndarray:
+        """Distinct values of feature j, sorted: all of them, or those of the sketch."""
+        known = self.distinct[j]
+        if known is not None:
+            return known
+        return np.unique(np.r_[self.low[j], self.sketch.values[j], self.high[j]])
+
+
+def _few(values: np.ndarray) -> np.ndarray | None:
+    return values if len(values) <= DENSE_VALUES else None
+
+
+@dataclass
+class SplineSums:
+    """The sums over rows, with targets that are scaled and about their means.
+
+    Attributes
+    ----------
+    gram : float array of shape (K, K)
+        Not of a single feature of few distinct values.
+    moments : float array of shape (K, q)
+    squares : float
+        The sum of w y^2 over all targets.
+    value_weights : list of float arrays
+        The weight of each distinct value of each feature; empty for features of many.
+    value_sums : float array of shape (n_values, q)
+        For each distinct value of a single feature, the sums of w y.
+    """
+
+    gram: np.ndarray
+    moments: np.ndarray
+    squares: float
+    value_weights: list[np.ndarray]
+    value_sums: np.ndarray
+
+    def __add__(self, other: "SplineSums") -> "SplineSums":
+        weights = [a + b for a, b in zip(self.value_weights, other.value_weights)]
+        return SplineSums(
+            self.gram + other.gram,
+            self.moments + other.moments,
+            self.squares + other.squares,
+            weights,
+            self.value_sums + other.value_sums,
+        )
+
+
+def sums_of_splines(
+    chunk: CheckedChunk,
+    design: AdditiveDesign,
+    distinct: list[np.ndarray | None],
+    mean: np.ndarray,
+    scale: float,
+) -> SplineSums:
+    """The sums of one chunk; `mean` is that of y / scale."""
+    X = chunk.X.astype(np.float64, copy=False)
+    w = np.ones(len(X)) if chunk.weight is None else chunk.weight
+    Y = chunk.y.reshape(len(X), -1) / scale - mean
+    weights: list[np.ndarray] = []
+    value_sums = np.zeros((0, Y.shape[1]))
+    for x, values in zip(X.T, distinct):
+        if values is None:
+            weights.append(np.zeros(0))
+            continue
+        number = np.searchsorted(values, x)
+        weights.append(np.bincount(number, w, minlength=len(values)))
+        if len(distinct) == 1:
+            sums = [np.bincount(number, w * y, minlength=len(values)) for y in Y.T]
+            value_sums = np.column_stack(sums)
+    gram = np.zeros((0, 0)) if len(value_sums) else design.gram(X, w)
+    return SplineSums(
+        gram, design.moments(X, w, Y), float(w @ (Y**2).sum(axis=1)), weights, value_sums
+    )
+
+
+class ChunkedSums:
+    """The sums in the form that the fit reads.
+
+    Parameters
+    ----------
+    sums : SplineSums
+    design : AdditiveDesign
+    distinct : list of arrays or None
+    n_rows : int
+    """
+
+    def __init__(
+        self,
+        sums: SplineSums,
+        design: AdditiveDesign,
+        distinct: list[np.ndarray | None],
+        n_rows: int,
+    ) -> None:
+        self.sums, self.design, self.distinct, self.n_rows = sums, design, distinct, n_rows
+
+    def factors(self, spec: PenaltySpec) -> list[Factors]:
+        found, df = [], spec.target_df
+        parts = zip(self.design.bases, self.design.slices, self.distinct, self.sums.value_weights)
+        for basis, own, values, weights in parts:
+            gram = self.sums.gram[own, own] if values is None else None
+            found.append(demmler_reinsch(basis, values, weights, gram=gram, target_df=df))
+        return found
+
+    def gram(self, design: AdditiveDesign) -> np.ndarray:
+        return self.sums.gram
+
+    def moments(self, design: AdditiveDesign) -> np.ndarray:
+        return self.sums.moments
+
+    def observations(self) -> tuple[float, int]:
+        sums = self.sums.value_sums
+        if not len(sums):
+            return self.sums.squares, self.n_rows
+        return float((sums**2 / self.sums.value_weights[0][:, None]).sum()), len(sums)
+
+
+def fit_splines_of_chunks(rows: ChunkedRows, spec: PenaltySpec) -> tuple[SplineFit, bool]:
+    """The fit, and whether y has no axis of targets.
+
+    Parameters
+    ----------
+    rows : ChunkedRows
+        They are read twice.
+    spec : PenaltySpec
+    """
+    rows = rows.knowing(multi_output=True)
+    summary = rows.sum(ValueSummary.of)
+    feature_ranges(np.vstack([summary.low, summary.high]))
+    p, distinct = len(summary.low), summary.distinct
+    max_knots = spec.knots(p)
+    bases = [SplineBasis.from_values(summary.values(j), spec.order, max_knots) for j in range(p)]
+    design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
+    mean = summary.mean / scale
+    sums = rows.sum(sums_of_splines, design, distinct, mean, scale)
+    fitted = fit_sums(ChunkedSums(sums, design, distinct, summary.n_rows), spec, mean, scale)
+    return fitted, summary.single
