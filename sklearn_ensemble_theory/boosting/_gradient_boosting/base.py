@@ -37,6 +37,9 @@ from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.round_reports import fitted_rows
 from sklearn_ensemble_theory.boosting._core.second_order import LEAST_CURVATURE, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
+from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.chunked_boosting import (
+    fit_in_chunks,
+)
 from sklearn_ensemble_theory.boosting._gradient_boosting.drawn_scores import DrawnScores
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
 from sklearn_ensemble_theory.boosting._gradient_boosting.fitted import FittedRounds
@@ -224,6 +227,12 @@ class BaseGradientBoosting(
             self.__dict__.pop(name, None)
         vars(self).update(attributes())
         return self
+
+    def _fit_chunks(self, rows):
+        """`fit` of rows in chunks."""
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
+        vars(self).update(fit_in_chunks(self, rows))
 
     def _routed(self, fit_params):
         raise_for_params(fit_params, self, "fit")
