@@ -79,7 +79,7 @@ def summary_of_chunk(chunk: CheckedChunk, classifies: bool) -> RowSummary:
         X.astype(np.float32, copy=False), weight, np.random.default_rng(chunk.number)
     )
     missing = columns_with_missing(X)
-    known: tuple[Any, ...] = len(y), total, weight is not None, whole, missing, sketch
+    known: Any = len(y), total, weight is not None, whole, missing, sketch
     if not classifies:
         low, high = float(y.min()), float(y.max())
         size = max(-low, high) or 1.0
