@@ -21,6 +21,7 @@ from sklearn_ensemble_theory.boosting.losses import (
     PoissonLoss,
     SquaredLoss,
 )
+from sklearn_ensemble_theory.trees._binned import code_trees
 from sklearn_ensemble_theory.trees._binned._chunks.chunk_counts import (
     GridUnits,
     TreeRequest,
@@ -28,6 +29,12 @@ from sklearn_ensemble_theory.trees._binned._chunks.chunk_counts import (
     integer_rows,
 )
 from tests.boosting.gradient_boosting_data import assert_same_rounds
+
+
+@pytest.fixture(autouse=True)
+def grown_by_histograms(monkeypatch):
+    """In memory too, where sorted codes of few rows may be faster without numba."""
+    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 
 def in_chunks(model, X, y, weight=None, cuts=(0, 1, 1, 150)):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory.trees._binned import code_trees
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 da = pytest.importorskip("dask.array")
@@ -18,6 +19,12 @@ CHUNKS = {"even": (250,) * 4, "uneven": (1, 0, 700, 299)}
 def one_thread():
     with dask.config.set(scheduler="synchronous"):
         yield
+
+
+@pytest.fixture(autouse=True)
+def grown_by_histograms(monkeypatch):
+    """In memory too, where sorted codes of few rows may be faster without numba."""
+    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 
 def rows(n=1000):
