@@ -111,11 +111,11 @@ class BaseGradientBoosting(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
             Training data; sparse where the base learner accepts it.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or Dask collection
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or Dask collection, default=None
             Non-negative weights. Rows of weight 0 are left out.
         monitor : callable, default=None
             Called after each round as ``monitor(i, model, variables)``: the index of the round, a
@@ -140,7 +140,8 @@ class BaseGradientBoosting(
         ValueError
             If the targets are outside the loss's domain, the step rule cannot be used with the
             loss or the base learner, the base learner does not support given weights, or
-            parameters of the default trees are given together with `estimator`.
+            parameters of the default trees are given together with `estimator`. With Dask
+            collections also for parameters that need all rows in memory (see the notes above).
         """
         self._check_tree_parameters()
         if self.criterion != "deprecated":
