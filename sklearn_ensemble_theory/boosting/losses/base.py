@@ -379,21 +379,9 @@ class Loss(BaseEstimator):
         return newton_leaves(self.gradient(y, u)[column], second[column], weight, leaf, n_leaves)
 
     def leaf_terms(self, y: Array, u: Array, score: int | None = None) -> tuple | None:
-        """Compute the terms whose weighted sums in a leaf determine its step.
+        """Compute two terms of each row whose weighted sums determine the steps of leaves.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Targets.
-        u : ndarray of shape (n,) or (n, K)
-            Scores.
-        score : int, default=None
-            As in `leaf_values`.
-
-        Returns
-        -------
-        tuple of two ndarrays of shape (n,), or None
-            None if `leaf_values` is no function of such sums.
+        The arguments are those of `leaf_values`; None if that is no function of such sums.
         """
         second = self.hessian(y[:1], u[:1])
         own = "leaf_values" in vars(self) or type(self).leaf_values is not Loss.leaf_values

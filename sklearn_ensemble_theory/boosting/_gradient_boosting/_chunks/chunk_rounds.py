@@ -27,9 +27,9 @@ from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 
 __all__ = [
     "BinnedChunk",
-    "Move",
     "Parts",
     "RoundStart",
+    "ScoreMove",
     "ScoredChunk",
     "binned_chunk",
     "grow_on_chunk",
@@ -78,7 +78,7 @@ class ScoredChunk(NamedTuple):
     nodes: list[np.ndarray]
 
 
-class Move(NamedTuple):
+class ScoreMove(NamedTuple):
     """The trees of a round as steps: the values of their nodes, and the coefficient."""
 
     values: list[np.ndarray]
@@ -137,7 +137,7 @@ def start_round(
     state: ScoredChunk,
     data: BinnedChunk,
     loss: Loss,
-    move: Move | None,
+    move: ScoreMove | None,
     units: GridUnits | None,
     requests: list[TreeRequest],
 ) -> tuple[ScoredChunk, RoundStart]:
@@ -206,13 +206,13 @@ def leaf_tables(
     return state._replace(rows=[]), Parts(tables)
 
 
-def loss_of_chunk(state: ScoredChunk, data: BinnedChunk, loss: Loss, move: Move) -> float:
+def loss_of_chunk(state: ScoredChunk, data: BinnedChunk, loss: Loss, move: ScoreMove) -> float:
     """The sum of the weighted losses after a move."""
     u = _moved(state, move)
     return EmpiricalRisk(loss, data.y, data.weight).value(u) * data.total
 
 
-def _moved(state: ScoredChunk, move: Move | None) -> np.ndarray:
+def _moved(state: ScoredChunk, move: ScoreMove | None) -> np.ndarray:
     u = state.u
     if move is not None:
         u = u.copy()

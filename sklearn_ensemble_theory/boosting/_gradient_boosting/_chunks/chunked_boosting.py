@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._chunks.blocks import Blocks
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.chunk_rounds import (
-    Move,
+    ScoreMove,
     binned_chunk,
     grow_on_chunk,
     leaf_tables,
@@ -192,7 +192,7 @@ class _Boosting:
             self.record(fitted, observers, t, risk)
             state, members, values = self.grown(state, data, replies)
             rate = self.model.learning_rate
-            move = Move(values, float(rate(t) if callable(rate) else rate))
+            move = ScoreMove(values, float(rate(t) if callable(rate) else rate))
             fitted.members.append(members)
             fitted.steps.append(move.step)
         risk = state.sum(loss_of_chunk, data, self.loss, move) / self.summary.weight
@@ -226,7 +226,7 @@ class _Boosting:
     # --- one round ------------------------------------------------------------------------
 
     def started(
-        self, state: Blocks, data: Blocks, move: Move | None, n_scores: int
+        self, state: Blocks, data: Blocks, move: ScoreMove | None, n_scores: int
     ) -> tuple[Blocks, list[Any], float]:
         """The state at the start of a round, the sums of the roots, and the risk.
 

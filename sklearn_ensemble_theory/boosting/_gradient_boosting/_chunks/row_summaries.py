@@ -1,7 +1,6 @@
 """The first pass of gradient boosting over rows in chunks: bins, classes, the range of targets."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -78,14 +77,22 @@ def summary_of_chunk(chunk: CheckedChunk, classifies: bool) -> RowSummary:
     sketch = QuantileSketch.of(
         X.astype(np.float32, copy=False), weight, np.random.default_rng(chunk.number)
     )
-    missing = columns_with_missing(X)
-    known: Any = len(y), total, weight is not None, whole, missing, sketch
-    if not classifies:
-        low, high = float(y.min()), float(y.max())
-        size = max(-low, high) or 1.0
-        mean = float(np.average(y / size, weights=weight)) * size
-        return RowSummary(*known, np.empty(0), np.empty(0), mean, low, high)
-    check_classification_targets(y)
-    labels, number = np.unique(y, return_inverse=True)
-    counts = np.bincount(number.ravel(), weight, len(labels)).astype(np.float64)
-    return RowSummary(*known, labels, counts)
+    found = RowSummary(
+        n_rows=len(y),
+        weight=total,
+        weighted=weight is not None,
+        whole=whole,
+        missing=columns_with_missing(X),
+        sketch=sketch,
+        labels=np.empty(0),
+        label_weights=np.empty(0),
+    )
+    if classifies:
+        check_classification_targets(y)
+        found.labels, number = np.unique(y, return_inverse=True)
+        found.label_weights = np.bincount(number.ravel(), weight, len(found.labels)).astype(float)
+        return found
+    found.low, found.high = float(y.min()), float(y.max())
+    size = max(-found.low, found.high) or 1.0
+    found.mean = float(np.average(y / size, weights=weight)) * size
+    return found
