@@ -141,7 +141,7 @@ def _delayed_calls(calls: list[tuple], dependencies: list[Any], common: Any = No
 
     name = f"{calls[0][0].__name__}-{uuid4().hex}"
     keys = [f"{name}-{i}" for i in range(len(calls))]
-    graph = {}
+    graph: dict[str, tuple] = {}
     if common is not None:
         graph[f"{name}-common"] = (_itself, common)
     for key, call in zip(keys, calls):
