@@ -18,3 +18,19 @@ class BestColumn(BaseEstimator):
 
     def predict(self, X):
         return self.sign_ * X[:, self.column_]
+
+
+def assert_same_rounds(model, expected):
+    """Whether two models have the same trees, up to rounding of their values."""
+    assert model.estimators_.shape == expected.estimators_.shape
+    for one, other in zip(model.estimators_.flat, expected.estimators_.flat):
+        for name in ("children_left", "feature", "n_node_samples", "missing_go_to_left"):
+            np.testing.assert_array_equal(getattr(one.tree_, name), getattr(other.tree_, name))
+        np.testing.assert_array_equal(one.tree_.threshold, other.tree_.threshold)
+        np.testing.assert_allclose(one.tree_.value, other.tree_.value, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(one.tree_.impurity, other.tree_.impurity, rtol=0, atol=1e-10)
+        assert one.random_state == other.random_state
+    np.testing.assert_array_equal(model.steps_, expected.steps_)
+    np.testing.assert_allclose(model.train_score_, expected.train_score_, rtol=0, atol=1e-10)
+    importances = model.feature_importances_
+    np.testing.assert_allclose(importances, expected.feature_importances_, rtol=0, atol=1e-10)

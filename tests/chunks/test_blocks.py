@@ -1,6 +1,8 @@
 """Blocks in memory: the functions of blocks, and sums in their order."""
 
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
+import pytest
+
+from sklearn_ensemble_theory._chunks.blocks import DaskBlocks, LocalBlocks
 
 
 def test_functions_get_blocks_first_and_other_arguments_after_them():
@@ -15,3 +17,27 @@ def test_sums_leave_out_chunks_without_rows_and_keep_the_order():
     assert blocks.sum(str.upper) == "ABC"
     assert LocalBlocks([None]).sum(str.upper) is None
     assert blocks.map(str.upper).blocks == [None, "A", None, "B", "C"]
+
+
+def in_two(text, other, n):
+    """A new block, and a value."""
+    return other[:n], text.lower()
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3, 20])
+def test_a_step_keeps_new_blocks_and_adds_values(n_blocks):
+    texts = [None, *(chr(65 + i) * 3 for i in range(n_blocks - 1))]
+    blocks = LocalBlocks(texts)
+    expected, total = blocks.step(in_two, blocks, 2)
+    assert total == ("".join(texts[1:]).lower() or None)
+    assert expected.blocks == [text and text[:2] for text in texts]
+
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        lazy = DaskBlocks([dask.delayed(text) for text in texts])
+        found, lazy_total = lazy.step(in_two, lazy, 2)
+        assert lazy_total == total
+        assert found.each(str) == expected.each(str)
+        again, lazy_total = found.step(in_two, lazy, 1)
+        assert lazy_total == expected.step(in_two, blocks, 1)[1]
+        assert again.map(str.lower).sum(str) == expected.step(in_two, blocks, 1)[0].sum(str.lower)

@@ -17,7 +17,7 @@ from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._weights import normalised_weights
 from sklearn_ensemble_theory.boosting.losses import ExponentialLoss, Loss, as_loss
-from sklearn_ensemble_theory.boosting.losses.base import leaf_codes, newton_leaves
+from sklearn_ensemble_theory.boosting.losses.base import group_totals, leaf_codes, newton_leaves
 from sklearn_ensemble_theory.boosting.losses.compiled import compiled_loss
 
 Array = NDArray[np.float64]
@@ -180,6 +180,26 @@ class EmpiricalRisk:
             arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
             leaf = leaf.take(rows)
         return loops.leaf_values(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
+
+    def leaf_sums(
+        self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None = None
+    ) -> Array:
+        """The weighted sums of `Loss.leaf_terms`, and the weights, in each leaf: (n_leaves, 3).
+
+        Parameters
+        ----------
+        u, target, leaf, n_leaves, score
+            As for `leaf_values`.
+        """
+        loops = self._compiled
+        if loops is None or not loops.takes(u, len(self.y)):
+            totals = group_totals(self.weight, leaf, n_leaves)
+            terms = self.loss.leaf_terms(self.y, u, score)
+            assert terms is not None
+            return np.column_stack([totals(np.asarray(t)) for t in (*terms, np.ones(len(leaf)))])
+        weight = self._loop_weight
+        arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
+        return loops.leaf_sums(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
 
     def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""

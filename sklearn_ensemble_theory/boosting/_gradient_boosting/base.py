@@ -37,6 +37,9 @@ from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._core.round_reports import fitted_rows
 from sklearn_ensemble_theory.boosting._core.second_order import LEAST_CURVATURE, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
+from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.chunked_boosting import (
+    fit_in_chunks,
+)
 from sklearn_ensemble_theory.boosting._gradient_boosting.drawn_scores import DrawnScores
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel, HeldOut
 from sklearn_ensemble_theory.boosting._gradient_boosting.fitted import FittedRounds
@@ -108,11 +111,11 @@ class BaseGradientBoosting(
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
             Training data; sparse where the base learner accepts it.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,), or Dask collection
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like of shape (n_samples,) or Dask collection, default=None
             Non-negative weights. Rows of weight 0 are left out.
         monitor : callable, default=None
             Called after each round as ``monitor(i, model, variables)``: the index of the round, a
@@ -137,7 +140,8 @@ class BaseGradientBoosting(
         ValueError
             If the targets are outside the loss's domain, the step rule cannot be used with the
             loss or the base learner, the base learner does not support given weights, or
-            parameters of the default trees are given together with `estimator`.
+            parameters of the default trees are given together with `estimator`. With Dask
+            collections also for parameters that need all rows in memory (see the notes above).
         """
         self._check_tree_parameters()
         if self.criterion != "deprecated":
@@ -224,6 +228,12 @@ class BaseGradientBoosting(
             self.__dict__.pop(name, None)
         vars(self).update(attributes())
         return self
+
+    def _fit_chunks(self, rows):
+        """`fit` of rows in chunks."""
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
+        vars(self).update(fit_in_chunks(self, rows))
 
     def _routed(self, fit_params):
         raise_for_params(fit_params, self, "fit")

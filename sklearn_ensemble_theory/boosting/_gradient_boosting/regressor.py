@@ -195,6 +195,16 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     values of a loss of the user are found by Newton steps if it has a method ``hessian(y, u)``, and
     otherwise by a search that computes the gradient some twenty times.
 
+    With Dask collections binned trees are boosted on rows in chunks, for "squared_error" and
+    "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which stay
+    on the workers with the targets and the scores. A round of trees of depth d takes d + 1 sums
+    over the chunks. The trees are those of the same rows in memory with the same bins, which are
+    cut at exact quantiles where no chunk has more than 50,000 rows and all chunks have at most 2^19
+    together. `max_depth` is at most 8, unless `max_leaf_nodes` is given, with which each split is a
+    sum. `subsample`, `init` with an estimator, `step`, `second_order`, `n_iter_no_change`,
+    `warm_start`, `max_features`, `ccp_alpha`, other base learners and callbacks need all rows in
+    memory.
+
     References
     ----------
     F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.

@@ -63,6 +63,8 @@ class Loss(BaseEstimator):
     differentiable: bool = True
     is_quadratic: bool = False
     link_domain: tuple[float, float] = (-np.inf, np.inf)
+    # Whether the mean of the targets determines the optimal constant.
+    _constant_of_mean: bool = False
     # scikit-learn's gradient boosting reports this multiple of the risk.
     _deviance_factor: float = 1.0
 
@@ -375,6 +377,22 @@ class Loss(BaseEstimator):
             psi[column] = 1.0
             return self.line_search(y, u, psi, weight, leaf, n_leaves)
         return newton_leaves(self.gradient(y, u)[column], second[column], weight, leaf, n_leaves)
+
+    def leaf_terms(self, y: Array, u: Array, score: int | None = None) -> tuple | None:
+        """Compute two terms of each row whose weighted sums determine the steps of leaves.
+
+        The arguments are those of `leaf_values`; None if that is no function of such sums.
+        """
+        second = self.hessian(y[:1], u[:1])
+        own = "leaf_values" in vars(self) or type(self).leaf_values is not Loss.leaf_values
+        if own or second is None:
+            return None
+        column = ... if score is None else np.s_[:, score]
+        return -self.gradient(y, u)[column], np.asarray(self.hessian(y, u))[column]
+
+    def leaf_steps(self, first: Array, second: Array, total: Array) -> Array:
+        """Compute the steps of leaves from the sums of `leaf_terms` and of the weights."""
+        return newton_steps(first, second, total)
 
 
 def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[[Array], Array]:

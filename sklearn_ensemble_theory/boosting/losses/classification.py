@@ -236,5 +236,10 @@ class MultinomialLoss(Loss):
         leaves = newton_leaves(p - (y == score), p * (1 - p), weight, leaf, n_leaves)
         return (n_classes - 1) / n_classes * leaves
 
+    def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
+        n_classes = u.shape[1]
+        p = softmax(u, axis=1)[:, score]
+        return (n_classes - 1) / n_classes * ((y == score) - p), p * (1 - p)
+
     def _compiled(self) -> CompiledLoss:
         return multinomial_loops()

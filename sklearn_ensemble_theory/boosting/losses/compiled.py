@@ -68,6 +68,12 @@ class CompiledLoss:
         """What `Loss.leaf_values` returns."""
         raise NotImplementedError
 
+    def leaf_sums(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        """The sums of `Loss.leaf_terms` and of the weights in each leaf, of shape (n_leaves, 3)."""
+        raise NotImplementedError
+
     def hessian(self, target: Array) -> Array | None:
         """The second derivatives from the negative gradient, a new array; None if they need more.
 
@@ -86,9 +92,13 @@ class _NewtonLoss(CompiledLoss):
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
+        return self.steps(*self.leaf_sums(arrays, leaf, n_leaves, score, team).T)
+
+    def leaf_sums(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
         options = () if score is None else (score,)
-        sums = leaf_sums(self.curvatures, arrays, leaf, options, np.zeros((n_leaves, 3)), team)
-        return self.steps(*sums.T)
+        return leaf_sums(self.curvatures, arrays, leaf, options, np.zeros((n_leaves, 3)), team)
 
     def steps(self, first: Array, second: Array, total: Array) -> Array:
         return newton_steps(first, second, total)
@@ -182,12 +192,23 @@ class _MultinomialLoops(_LogLoss):
         fits = u.ndim == 2 and u.shape[0] == n and u.shape[1] > self.largest_code
         return fits and u.dtype == np.float64
 
+    def leaf_sums(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        sums = super().leaf_sums(arrays, leaf, n_leaves, score, team)
+        sums[:, 0] *= _share_of_free_scores(arrays)
+        return sums
+
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
-        n_classes = arrays[1].shape[1]
-        steps = super().leaf_values(arrays, leaf, n_leaves, score, team)
-        return (n_classes - 1) / n_classes * steps
+        sums = super().leaf_sums(arrays, leaf, n_leaves, score, team)
+        return _share_of_free_scores(arrays) * self.steps(*sums.T)
+
+
+def _share_of_free_scores(arrays: Arrays) -> float:
+    n_classes: int = arrays[1].shape[1]
+    return (n_classes - 1) / n_classes
 
 
 def kink_loops(*slopes: float) -> CompiledLoss:

@@ -50,6 +50,7 @@ class SquaredLoss(Loss):
 
     smoothness = 1.0
     is_quadratic = True
+    _constant_of_mean = True
     _deviance_factor = 2.0
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -279,6 +280,7 @@ class PoissonLoss(Loss):
     """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
 
     link_domain = (float(np.finfo(float).eps), np.inf)
+    _constant_of_mean = True
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.sum(y) > 0:
@@ -315,6 +317,12 @@ class PoissonLoss(Loss):
     ) -> np.ndarray:
         events = group_sums(weight * y, leaf, n_leaves)
         return poisson_steps(events, group_sums(weight * bounded_exp(u), leaf, n_leaves))
+
+    def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
+        return y, bounded_exp(u)
+
+    def leaf_steps(self, first: np.ndarray, second: np.ndarray, total: np.ndarray) -> np.ndarray:
+        return poisson_steps(first, second)
 
     def _compiled(self) -> CompiledLoss:
         return poisson_loops()

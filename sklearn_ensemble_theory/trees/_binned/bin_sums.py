@@ -20,7 +20,7 @@ _PAIR = 2.0**48
 _WHOLE_SUM = 2.0**28
 _LARGEST_EXPONENT = 1000
 # Targets that differ by less than this share of their mean size are equal.
-_SAME = 2.0**-36
+SAME = 2.0**-36
 
 
 def _row_blocks(n):
@@ -90,7 +90,7 @@ class GridTargets:
     def all_equal(self, rows):
         """Whether the target is the same in all these rows, up to rounding."""
         some = self.target if rows is None else self.target.take(rows)
-        return bool(np.ptp(some) <= _SAME * self.mean_size)
+        return bool(np.ptp(some) <= SAME * self.mean_size)
 
     def squared_errors(self, node, mean):
         """The weighted sum of (target - mean)² in each node, given the node of each row."""

@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
-__all__ = ["NumpyHistogramGrower"]
+__all__ = ["HistogramGrowth", "NodeSplit", "NumpyHistogramGrower"]
 
 # So many nodes are searched together: fewer calls, and not much memory.
 _GROUP = 16
@@ -84,8 +84,10 @@ class NumpyHistogramGrower:
         return self._grown(self.columns, self._sums, gradient, self._weights)
 
     def _grown(self, columns, sums, gradient, weights):
+        targets = GridTargets(gradient, weights)
+        sums.set_values(targets, weights)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return _Growth(self, columns, sums, GridTargets(gradient, weights), weights).result()
+            return HistogramGrowth(self, columns, sums, targets, weights).result()
 
 
 def _sums_of(columns: BinnedColumns, n_threads: int) -> BinSums:
@@ -93,7 +95,7 @@ def _sums_of(columns: BinnedColumns, n_threads: int) -> BinSums:
     return BinSums(columns.codes, n_bins, has_missing, n_threads)
 
 
-class _Split(NamedTuple):
+class NodeSplit(NamedTuple):
     gain: float  # what the split gains, above 0 up to rounding
     feature: int
     code: int
@@ -101,7 +103,7 @@ class _Split(NamedTuple):
     left: list[float]  # sums of the target, rows and weights on the left
 
 
-class _Growth:
+class HistogramGrowth:
     """One tree while it grows; its sums are in units of the grids of targets and weights."""
 
     def __init__(
@@ -115,7 +117,6 @@ class _Growth:
         self.options, self.columns, self.sums = grower.options, columns, sums
         self.targets, self.weights, self.order = targets, weights, grower.order
         self.constraints = grower.constraints if grower.constrained else None
-        sums.set_values(targets, weights)
         self.weight_unit = weight_unit = 1.0 if weights is None else 2.0**-weights.exponent
         self.value_unit = 2.0**-targets.exponent / weight_unit
         self.l2 = (options := self.options).l2_regularization / weight_unit
@@ -182,7 +183,7 @@ class _Growth:
 
     def best_first(self, sums: np.ndarray) -> None:
         n_leaves, waiting = 1, [([0], sums)]
-        heap: list[tuple[float, int, _Split, np.ndarray]] = []
+        heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
         while True:
             for ids, tables in waiting:
                 for i, split, table in zip(ids, self.search(ids, tables), tables):
@@ -247,7 +248,7 @@ class _Growth:
         rows = self.rows[i]
         return rows if rows is None or rows.dtype != bool else np.flatnonzero(rows)
 
-    def split(self, i: int, split: _Split) -> tuple[int, int]:
+    def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
         """Make two children of a leaf, and divide its rows."""
         totals = self.totals[i]
         left_totals = split.left
@@ -287,7 +288,7 @@ class _Growth:
 
     # --- search ---------------------------------------------------------------------------
 
-    def search(self, ids: list[int], sums: np.ndarray) -> list[_Split | None]:
+    def search(self, ids: list[int], sums: np.ndarray) -> list[NodeSplit | None]:
         """The best split of each node, None where there is none."""
         allowed = None
         if self.draws is not None:
@@ -315,7 +316,7 @@ class _Growth:
         left = left[np.arange(len(ids)), :, feature, direction, cell]
         size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
         parent = score_of(total, self.l2)
-        found: list[_Split | None] = []
+        found: list[NodeSplit | None] = []
         for at, i in enumerate(ids):
             place = int(feature[at]), int(direction[at]), int(cell[at])
             size = float(size_of[at])
@@ -361,7 +362,7 @@ class _Growth:
 
     def described(
         self, gain: float, place: tuple[int, int, int], counts: np.ndarray, left: list[float]
-    ) -> _Split:
+    ) -> NodeSplit:
         """The split after a bin: the cut is in the middle of the gap to the next occupied bin."""
         feature, direction, cell = place
         n_bins = self.sums.n_bins
@@ -372,7 +373,7 @@ class _Growth:
         code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
         # Where no value is missing, a missing one will go where most rows go.
         missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
-        return _Split(gain, feature, code, missing_left, left)
+        return NodeSplit(gain, feature, code, missing_left, left)
 
     def mean(self, totals: list[float]) -> float:
         return totals[0] / (totals[-1] + self.l2)
@@ -428,11 +429,9 @@ class _Growth:
         node = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(len(number) - 2))
         for i, rows in self.rows.items():
             leaf = node.dtype.type(number[i])
-            if rows is None:
-                continue
-            if rows.dtype == bool:
+            if rows is not None and rows.dtype == bool:
                 node += rows * leaf
-            else:
+            elif rows is not None:
                 node[rows] = leaf
         return node
 

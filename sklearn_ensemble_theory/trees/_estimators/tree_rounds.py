@@ -13,10 +13,11 @@ from sklearn_ensemble_theory._numerics.row_draws import drawn_rows
 from sklearn_ensemble_theory._weak_learners import LeastSquaresTask
 from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._binned.growth import histogram_grower
+from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import LEAF, TreeArrays
 from sklearn_ensemble_theory.trees._estimators.base import MAX_SEED, TreeShape, growth_options
 
-__all__ = ["BinnedTreeRounds"]
+__all__ = ["BinnedTreeRounds", "set_leaf_values", "tree_member"]
 
 KINDS = (
     "least_squares",
@@ -155,19 +156,28 @@ class BinnedTreeRounds:
         monotonic constraint move to the middle.
         """
         values = self.task.risk.leaf_values(scores, target, leaf, len(tree), rows, k)
-        l2 = self.options.l2_regularization
-        if l2:
-            values = values * (tree.weight / (tree.weight + l2))
-        if self.options.monotonic_cst is not None:
-            values = _monotonic(values, tree, self.options.monotonic_cst)
-        tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])
+        set_leaf_values(tree, values, self.options)
 
     def member(self, tree: TreeArrays, seed: int) -> Any:
-        """A fitted tree with these nodes, without the costs of `clone` and `fit`."""
-        member = object.__new__(type(self.pattern))
-        member.__dict__.update(vars(self.pattern), random_state=seed)
-        member._set_fitted(tree, self.shape, None)
-        return member
+        return tree_member(self.pattern, tree, self.shape, seed)
+
+
+def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> Any:
+    """A fitted tree with these nodes, without the costs of `clone` and `fit`."""
+    member = object.__new__(type(pattern))
+    member.__dict__.update(vars(pattern), random_state=seed)
+    member._set_fitted(tree, shape, None)
+    return member
+
+
+def set_leaf_values(tree: TreeArrays, values: np.ndarray, options: GrowthOptions) -> None:
+    """Set the values of the leaves to those that a loss proposes; see `reoptimise`."""
+    l2 = options.l2_regularization
+    if l2:
+        values = values * (tree.weight / (tree.weight + l2))
+    if options.monotonic_cst is not None:
+        values = _monotonic(values, tree, options.monotonic_cst)
+    tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])
 
 
 def _monotonic(values: np.ndarray, tree: TreeArrays, constraints: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Trees over binned columns of rows in chunks: counted where the rows are, cut elsewhere."""

@@ -1,0 +1,166 @@
+"""Gradient boosting from the sums of chunks in memory: trees, requests, and losses as sums."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sklearn_ensemble_theory import (
+    BinnedTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
+from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
+from sklearn_ensemble_theory._chunks.row_checks import RowChecks
+from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting.losses import (
+    ExponentialLoss,
+    HuberLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    PoissonLoss,
+    SquaredLoss,
+)
+from sklearn_ensemble_theory.trees._binned import code_trees
+from sklearn_ensemble_theory.trees._binned._chunks.chunk_counts import (
+    GridUnits,
+    TreeRequest,
+    answered,
+    integer_rows,
+)
+from tests.boosting.gradient_boosting_data import assert_same_rounds
+
+
+@pytest.fixture(autouse=True)
+def grown_by_histograms(monkeypatch):
+    """In memory too, where sorted codes of few rows may be faster without numba."""
+    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
+
+
+def in_chunks(model, X, y, weight=None, cuts=(0, 1, 1, 150)):
+    """Fitted to chunks of rows, of which the second has one row and the third has none."""
+    parts = [np.split(a, cuts) for a in (X, y, np.ones(len(y)) if weight is None else weight)]
+    blocks = [
+        (i, *part[:2], None if weight is None else part[2]) for i, part in enumerate(zip(*parts))
+    ]
+    checks = RowChecks(X.shape[1], hasattr(model, "predict_proba"))
+    model._validate_params()
+    model._fit_chunks(ChunkedRows(LocalBlocks(blocks), checks, X[:0]))
+    model.n_features_in_ = X.shape[1]
+    return model
+
+
+def rows(n=400):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((n, 3)).round(1)
+    return X, np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"max_depth": 5, "min_samples_leaf": 7},
+        {"max_leaf_nodes": 6, "max_depth": None},
+        {"max_depth": 1, "min_impurity_decrease": 0.05},
+        {"min_weight_fraction_leaf": 0.1, "learning_rate": lambda t: 1 / (t + 1)},
+        {"init": "zero", "max_depth": 8},
+    ],
+    ids=lambda p: "-".join(p),
+)
+def test_parameters_of_trees(parameters):
+    X, y = rows()
+    model = GradientBoostingRegressor(n_estimators=4, random_state=0, **parameters)
+    expected = GradientBoostingRegressor(**model.get_params()).fit(X, y)
+    assert_same_rounds(in_chunks(model, X, y), expected)
+
+
+@pytest.mark.parametrize("reoptimize_leaves", [True, False])
+def test_constraints_and_regularisation(reoptimize_leaves):
+    X, y = rows()
+    tree = BinnedTreeRegressor(monotonic_cst=[1, 0, -1], l2_regularization=3.0, max_depth=4)
+    model = GradientBoostingClassifier(
+        tree, n_estimators=4, random_state=0, reoptimize_leaves=reoptimize_leaves
+    )
+    expected = clone(model).fit(X, y > 0.2)
+    assert_same_rounds(in_chunks(model, X, y > 0.2), expected)
+
+
+def test_nodes_of_equal_targets_are_leaves():
+    X = np.repeat(np.arange(4.0), 50)[:, None] + [[0.0, 0.0]]
+    X[:, 1] = np.arange(200) % 7
+    y = np.where(X[:, 0] < 2, 0.1, 0.7)
+    model = GradientBoostingRegressor(n_estimators=2, learning_rate=1.0, random_state=0)
+    expected = GradientBoostingRegressor(**model.get_params()).fit(X, y)
+    in_chunks(model, X, y)
+    assert model.estimators_[0, 0].tree_.node_count == 3
+    assert model.estimators_[0, 0].tree_.threshold[0] == 1.5
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_level_of_all_trees_is_one_sum(monkeypatch, n_classes):
+    X, y = rows()
+    labels = np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
+    calls = []
+    step = LocalBlocks.step
+
+    def counted(self, function, *args):
+        calls.append(function.__name__)
+        return step(self, function, *args)
+
+    monkeypatch.setattr(LocalBlocks, "step", counted)
+    in_chunks(GradientBoostingClassifier(n_estimators=3, max_depth=3), X, labels)
+    one = ["start_round", "grow_on_chunk", "grow_on_chunk", "leaf_tables"]
+    assert calls == [*one[:1], "grow_on_chunk", *one[1:], *one, *one]
+
+
+def test_sums_are_the_same_for_any_cut_of_the_rows():
+    rng = np.random.default_rng(0)
+    n, units = 600, GridUnits((40,), 30, False, 20, True)
+    codes = np.asfortranarray(rng.integers(0, 20, (n, 3)).astype(np.uint8))
+    codes[rng.random((n, 3)) < 0.1] = 255
+    target, weight = rng.standard_normal(n), rng.random(n)
+    first = TreeRequest([], [0], [])
+    second = TreeRequest([(0, 1, 9, True, 1, 2)], [1], [2])
+
+    def replies(a, b):
+        one = integer_rows(target[a:b], weight[a:b], 40, units)
+        part = np.asfortranarray(codes[a:b]), one, target[a:b]
+        node, reply = answered(*part, np.zeros(b - a, np.uint8), first, units)
+        return node, reply, *answered(*part, node, second, units)
+
+    whole, parts = replies(0, n), [replies(a, b) for a, b in [(0, 1), (1, 100), (100, n)]]
+    for k in (1, 3):
+        total = parts[0][k] + parts[1][k] + parts[2][k]
+        np.testing.assert_array_equal(whole[k].sums, total.sums)
+        np.testing.assert_array_equal(whole[k].ranges, total.ranges)
+    left = (codes[:, 1] <= 9) | (codes[:, 1] == 255)
+    np.testing.assert_array_equal(whole[2], np.where(left, 1, 2))
+    integers = np.rint(weight * target * 2.0**40).astype(np.int64)
+    for cell, code in [(4, 4), (20, 255)]:
+        chosen = left & (codes[:, 0] == code)
+        sums = whole[3].sums[0, :, 0, cell]
+        masses = np.rint(weight * 2.0**30).astype(np.int64)
+        assert sums.tolist() == [integers[chosen].sum(), chosen.sum(), masses[chosen].sum()]
+    assert whole[3].ranges.tolist() == [[-target[~left].min(), target[~left].max()]]
+
+
+@pytest.mark.parametrize(
+    "loss", [SquaredLoss(), LogisticLoss(), ExponentialLoss(), PoissonLoss(), MultinomialLoss()]
+)
+@pytest.mark.parametrize("n", [50, 3000])
+def test_leaf_values_from_sums(loss, n):
+    rng = np.random.default_rng(0)
+    n_scores = loss.n_scores(3)
+    y = rng.integers(0, 3, n) if n_scores > 1 else rng.choice([-1.0, 1.0], n)
+    y = np.abs(y) if not loss.margin else y
+    u = rng.standard_normal(n if n_scores == 1 else (n, n_scores))
+    leaf, weight = rng.integers(0, 4, n), rng.random(n)
+    risk = EmpiricalRisk(loss, y, weight)
+    target = risk.at(u).target
+    score = None if n_scores == 1 else 1
+    target = target if score is None else target[:, score].copy()
+    expected = risk.leaf_values(u, target, leaf, 4, None, score)
+    sums = risk.leaf_sums(u, target, leaf, 4, score)
+    np.testing.assert_allclose(loss.leaf_steps(*sums.T), expected, rtol=1e-12)
+    assert HuberLoss().leaf_terms(y, u) is None

@@ -1,0 +1,150 @@
+"""Gradient boosting of Dask collections: the model of the same rows in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory.trees._binned import code_trees
+from tests.boosting.gradient_boosting_data import assert_same_rounds
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+dask = pytest.importorskip("dask")
+
+CHUNKS = {"even": (250,) * 4, "uneven": (1, 0, 700, 299)}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def grown_by_histograms(monkeypatch):
+    """In memory too, where sorted codes of few rows may be faster without numba."""
+    monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
+
+
+def rows(n=1000):
+    """Rows with missing values in the last ones only."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4))
+    signal = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2]
+    X[n // 2 :, 1][rng.random(n - n // 2) < 0.3] = np.nan
+    return X, signal + 0.3 * rng.standard_normal(n)
+
+
+def lazily(chunks, *arrays):
+    cut = [
+        None if a is None else da.from_array(a, chunks=(CHUNKS[chunks], *a.shape[1:]))
+        for a in arrays
+    ]
+    return cut
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("weights", ["none", "whole", "real"])
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+def test_regression_in_memory(chunks, weights, loss):
+    X, y = rows()
+    y = np.exp(y).round() if loss == "poisson" else y
+    rng = np.random.default_rng(1)
+    kinds = {"none": None, "whole": rng.integers(0, 3, len(y)) * 1.0, "real": rng.random(len(y))}
+    weight = kinds[weights]
+    model = GradientBoostingRegressor(loss=loss, n_estimators=5, max_bins=32, random_state=0)
+    expected = GradientBoostingRegressor(**model.get_params()).fit(X, y, weight)
+    X_lazy, y_lazy, weight_lazy = lazily(chunks, X, y, weight)
+    assert_same_rounds(model.fit(X_lazy, y_lazy, weight_lazy), expected)
+    lazy = model.predict(X_lazy)
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_allclose(lazy.compute(), expected.predict(X), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_classes_of_which_chunks_miss_some(chunks, n_classes, weighted):
+    X, y = rows()
+    names = np.array(["b", "a", "c"])
+    labels = names[np.digitize(y, [0.0, 1.0][: n_classes - 1])]
+    labels[:250] = "a"
+    weight = np.random.default_rng(1).integers(1, 3, len(y)) * 1.0 if weighted else None
+    model = GradientBoostingClassifier(n_estimators=4, max_bins=32, random_state=0)
+    expected = GradientBoostingClassifier(**model.get_params()).fit(X, labels, weight)
+    X_lazy, y_lazy, weight_lazy = lazily(chunks, X, labels, weight)
+    assert_same_rounds(model.fit(X_lazy, y_lazy, weight_lazy), expected)
+    assert model.classes_.tolist() == sorted(names[:n_classes])
+    proba = model.predict_proba(X_lazy).compute()
+    np.testing.assert_allclose(proba, expected.predict_proba(X), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        model.init_.predict_proba(X[:1]), expected.init_.predict_proba(X[:1]), atol=1e-12
+    )
+
+
+def test_data_frames_of_unknown_lengths():
+    X, y = rows()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    lazy = dd.from_pandas(frame, npartitions=3)
+    target = dd.from_pandas(pd.Series(y > 0), npartitions=3)
+    model = GradientBoostingClassifier(n_estimators=3, max_bins=32, random_state=0)
+    expected = GradientBoostingClassifier(**model.get_params()).fit(frame, y > 0)
+    assert_same_rounds(model.fit(lazy, target), expected)
+    assert list(model.feature_names_in_) == list("abcd")
+    arrays = lazy.to_dask_array(), target.to_dask_array()
+    assert_same_rounds(GradientBoostingClassifier(**model.get_params()).fit(*arrays), expected)
+
+
+def test_converted_to_scikit_learn():
+    X, y = rows()
+    X = np.nan_to_num(X).astype(np.float32)
+    model = GradientBoostingRegressor(n_estimators=4, random_state=0)
+    model.fit(*lazily("even", X, y))
+    np.testing.assert_allclose(model.to_sklearn().predict(X), model.predict(X), rtol=1e-10)
+    *_, last = model.staged_predict(X)
+    np.testing.assert_array_equal(last, model.predict(X))
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"subsample": 0.5},
+        {"n_iter_no_change": 3},
+        {"warm_start": True},
+        {"step": "line_search"},
+        {"second_order": True},
+        {"ccp_alpha": 0.1},
+        {"max_bins": None},
+        {"max_depth": None},
+        {"max_depth": 9},
+        {"max_leaf_nodes": 1000},
+        {"max_features": 1},
+        {"loss": "absolute_error"},
+        {"loss": "huber"},
+        {"loss": "quantile"},
+        {"init": GradientBoostingRegressor()},
+        {"estimator": GradientBoostingRegressor()},
+    ],
+    ids=lambda p: "-".join(p),
+)
+def test_what_needs_all_rows_is_refused_by_name(parameters):
+    lazy = da.zeros((10, 3), chunks=5), da.zeros(10, chunks=5)
+    model = GradientBoostingRegressor(**parameters)
+    with pytest.raises(ValueError, match=next(iter(parameters))):
+        model.fit(*lazy)
+    assert not hasattr(model, "estimators_")
+
+
+def test_errors_of_the_rows():
+    X, y = lazily("even", *rows())
+    with pytest.raises(ValueError, match="1 class"):
+        GradientBoostingClassifier().fit(X, y * 0 > 1)
+    with pytest.raises(ValueError, match="float32"):
+        GradientBoostingRegressor().fit(X * 1e300, y)
+    with pytest.raises(ValueError, match="non-negative"):
+        GradientBoostingRegressor(loss="poisson").fit(X, y)
+    with pytest.raises(ValueError, match="squared"):
+        GradientBoostingRegressor().fit(X, y * 1e200)
+    with pytest.raises(TypeError, match="monitor"):
+        GradientBoostingRegressor().fit(X, y, monitor=print)
