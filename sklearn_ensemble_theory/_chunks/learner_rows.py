@@ -62,12 +62,14 @@ class LearnerRows:
         The ensemble, not fitted.
     options : mapping
         Of `validate_data`.
+    n_features : int
     as_frame : bool, default=False
         Whether base learners get data frames as they are.
     """
 
     model: Any
     options: Mapping[str, Any]
+    n_features: int
     as_frame: bool = False
 
     def __call__(self, number: int, X: Any, y: Any, weight: Any) -> LearnerChunk | None:
@@ -76,6 +78,10 @@ class LearnerRows:
             check_consistent_length(X, y, weight)
             if X.shape[0] == 0:
                 return None
+            if X.shape[1] != self.n_features:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but {self.n_features} in its metadata."
+                )
             model = copy(self.model)  # which validation gives the names of the features
             y = checked_target(y, is_real=isinstance(model, RegressorMixin))
             X, y = validated(model, X, y, as_frame=self.as_frame, multi_output=True, **self.options)

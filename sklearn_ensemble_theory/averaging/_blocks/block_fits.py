@@ -85,7 +85,8 @@ def fit_chunks_as_blocks(model: Any, rows: ChunkedRows) -> dict[str, Any]:
     estimator = model._get_estimator()
     model._check_learner(estimator)
     _check_cut(model, len(rows.given))
-    read = LearnerRows(model, ROW_CHECKS)
+    unfitted = clone(model)  # without the members of an earlier fit
+    read = LearnerRows(unfitted, ROW_CHECKS, rows.checks.n_features)
     facts = rows.given.sum(of_learner_rows, read, facts_of_chunk)
     if facts is None:
         raise ValueError("X has no rows.")
@@ -116,7 +117,7 @@ def fit_chunks_as_blocks(model: Any, rows: ChunkedRows) -> dict[str, Any]:
             read,
             _squared_errors_of_chunk,
             dict(zip(chunks, members)),
-            model,
+            unfitted,
             facts.top_target or 1.0,
             facts.top_weight,
             facts.target,
