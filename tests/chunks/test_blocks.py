@@ -15,3 +15,7 @@ def test_sums_leave_out_chunks_without_rows_and_keep_the_order():
     assert blocks.sum(str.upper) == "ABC"
     assert LocalBlocks([None]).sum(str.upper) is None
     assert blocks.map(str.upper).blocks == [None, "A", None, "B", "C"]
+
+
+def test_blocks_by_number():
+    assert LocalBlocks("abc").taken([2, 0]).blocks == ["c", "a"]
