@@ -46,6 +46,10 @@ class Blocks(Protocol):
         """The results, which should be small, in the order of the blocks."""
         ...
 
+    def taken(self, numbers: Sequence[int]) -> "Blocks":
+        """The blocks of these numbers."""
+        ...
+
 
 class LocalBlocks:
     """Blocks in the memory of this process.
@@ -60,6 +64,9 @@ class LocalBlocks:
 
     def __len__(self) -> int:
         return len(self.blocks)
+
+    def taken(self, numbers: Sequence[int]) -> "LocalBlocks":
+        return LocalBlocks([self.blocks[number] for number in numbers])
 
     def map(self, function: Callable[..., Any], *args: Any) -> "LocalBlocks":
         return LocalBlocks(self.each(function, *args))
@@ -93,6 +100,9 @@ class DaskBlocks:
 
     def __len__(self) -> int:
         return len(self.blocks)
+
+    def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
+        return DaskBlocks([self.blocks[number] for number in numbers])
 
     def map(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
         import dask

@@ -83,7 +83,8 @@ def fit_collections(
         )
     given = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs).arguments
     weight = given.pop("sample_weight", None)
-    extra = [each for each in given if each not in ("self", "X", "y") and given[each]]
+    known = ("self", "X", "y")
+    extra = [each for each in given if each not in known and given[each] is not None]
     if extra:
         raise TypeError(f"{name}.fit takes no {extra[0]} with Dask collections.")
     if not is_collection(X):

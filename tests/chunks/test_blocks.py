@@ -41,3 +41,7 @@ def test_a_step_keeps_new_blocks_and_adds_values(n_blocks):
         again, lazy_total = found.step(in_two, lazy, 1)
         assert lazy_total == expected.step(in_two, blocks, 1)[1]
         assert again.map(str.lower).sum(str) == expected.step(in_two, blocks, 1)[0].sum(str.lower)
+
+
+def test_blocks_by_number():
+    assert LocalBlocks("abc").taken([2, 0]).blocks == ["c", "a"]

@@ -95,7 +95,7 @@ def test_nothing_is_computed_twice_and_only_sums_reach_the_client(client, name, 
     finally:
         scheduler.remove_plugin(plugin.name)
     passes = MODELS[name][2]
-    by_chunk = [n for key, n in plugin.counts.items() if str(key).startswith("applied")]
+    by_chunk = [n for key, n in plugin.counts.items() if str(key).startswith("_applied")]
     assert by_chunk == [1] * (passes * (N // CHUNK))
     # The rows are read once in each pass, and never kept.
     assert max(plugin.counts.values()) <= passes

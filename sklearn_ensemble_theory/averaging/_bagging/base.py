@@ -13,11 +13,10 @@ from warnings import warn
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
-from sklearn.utils.parallel import delayed
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -29,8 +28,6 @@ from sklearn_ensemble_theory._compat import (
     validate_parameters,
 )
 from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
-from sklearn_ensemble_theory._parallel import in_order
-from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._trees import (
     check_counts,
     is_tree,
@@ -40,6 +37,10 @@ from sklearn_ensemble_theory._trees import (
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weak_learners import has_prepared_members, prepare_members
 from sklearn_ensemble_theory._weights import checked_weights, in_usual_units
+from sklearn_ensemble_theory.averaging._bagging._fits.chunk_members import (
+    fit_members_of_chunks,
+)
+from sklearn_ensemble_theory.averaging._bagging._fits.member_fits import fit_members
 from sklearn_ensemble_theory.averaging._bagging.bins import can_be_binned, with_bins
 from sklearn_ensemble_theory.averaging._bagging.fitted_members import FittedMembersMixin
 from sklearn_ensemble_theory.averaging._bagging.members import (
@@ -47,13 +48,11 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
     BaggingMemberSpec,
     MemberRoutingMixin,
     MemberSpec,
-    fit_member,
     member_input,
     random_state_names,
     takes_sample_weight,
 )
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import (
-    OutOfBag,
     OutOfBagScoresMixin,
     Score,
 )
@@ -226,11 +225,11 @@ class BaseBagging(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows. Sparse, missing and infinite values are accepted where the base learner
-            accepts them.
+            Training rows, or a Dask collection. Sparse, missing and infinite values are accepted
+            where the base learner accepts them.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
+            Targets, or a Dask collection.
 
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows before any draw. The probability of a row is
@@ -238,7 +237,7 @@ class BaseBagging(
             (`"poisson"`), or its concentration (`"bayesian"`); with `"bernoulli"` the weight is
             that of the row where it is drawn. With `bootstrap=True` and an int as `max_samples`,
             integer weights are equivalent in distribution to repeating rows. Rows that are drawn
-            as groups or blocks keep their weights.
+            as groups or blocks keep their weights. May be a Dask collection.
 
         groups : array-like of shape (n_samples,), default=None
             Labels of the rows that belong together: those of one patient, or of one user. Groups
@@ -267,6 +266,15 @@ class BaseBagging(
         a member for the draw, and O(n p) once, O(n p log n) with bins. Members are fitted in
         threads when the base learner is a tree of scikit-learn's or a binned one, whose growth
         releases the interpreter lock, and otherwise in processes.
+
+        With Dask collections member b is drawn from the rows of one chunk, b modulo the number of
+        chunks with rows of positive weight, by the sampling scheme for those rows, and fitted where
+        the chunk is: `max_samples` and balanced class weights are of the chunk's rows, and members
+        see fewer rows than in memory. The rows of a chunk should be a random sample of all. They
+        are read twice. With a single chunk, ``X.rechunk(-1)``, the members are those of a fit in
+        memory. `oob_score`, `warm_start` and `groups` cannot be used, callbacks are not called, and
+        methods that need the training rows or the draws, such as `standard_error` and
+        `predict_interval`, raise a ValueError.
         """
         raise_for_params(fit_params, self, "fit")
         if sp.issparse(y):
@@ -281,38 +289,18 @@ class BaseBagging(
         codes = None if groups is None else group_codes(groups, X)
         y, description = self._encode_y(y)
         classes = description.get("classes_")
-        n_features = X.shape[1]
-        routed = self._route(self._with_groups(estimator, fit_params, groups), "fit")
-        estimator = with_bins(estimator, X, y, self.max_bins, random_cuts=self._random_cuts)
-        if reads_single_precision(estimator):
-            validate_parameters(estimator)
-            check_counts(estimator, y)
         scheme = self._make_scheme(y, sample_weight, classes, codes)
         if continued:
             self._check_same_groups(scheme)
-        prepared, checked = None, False
-        if not routed and can_be_binned(X, y):
-            prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
-        if prepared is None:
-            X, checked = member_input(estimator, X)
-        elif classes is None:
-            y = y.astype(np.float64, copy=False)
-        plain = prepared is not None or is_tree(estimator)
-        spec = self._make_member_spec(
-            estimator=clone(estimator) if plain else estimator,
-            n_features=n_features,
-            scheme=scheme,
-            weighted=prepared is not None or takes_sample_weight(estimator),
-            plain=plain,
-            prepared=prepared,
+        estimator, spec, X, y = self._prepared(
+            estimator,
+            scheme,
+            X,
+            y,
+            description=description,
             frames=frames,
-            checked=checked,
-            out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
-            n_classes=int(np.sum(description.get("n_classes_", 0))),
-            fit_params=routed,
-            offset=target_offset(estimator, y) if classes is None else 0.0,
+            routed=self._route(self._with_groups(estimator, fit_params, groups), "fit"),
         )
-        self._check_combination(spec)
 
         n_known = len(self.estimators_) if continued else 0
         n_more = self._n_members(len(y)) - n_known
@@ -338,7 +326,7 @@ class BaseBagging(
         oob = None
         if self.oob_score:
             oob = self._start_out_of_bag(spec, X, y, classes, continued)
-        members, features = self._fit_members(spec, X, y, seeds, oob, description)
+        members, features = fit_members(self, spec, X, y, seeds, oob, description)
 
         # Everything has been fitted: from here on nothing fails.
         for name, value in description.items():
@@ -353,6 +341,61 @@ class BaseBagging(
         self._training = TrainingRows.of(estimator, X, y)
         self._set_oob_score_and_attributes(oob)
         return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks, each of which members are drawn from."""
+        learned = fit_members_of_chunks(self, rows)
+        self._set_oob_score_and_attributes(None)
+        self.__dict__.update(learned)
+
+    def _prepared(
+        self,
+        estimator: BaseEstimator,
+        scheme: SamplingScheme,
+        X: Any,
+        y: np.ndarray,
+        *,
+        description: dict[str, Any],
+        frames: bool,
+        routed: dict[str, Any] | None = None,
+        largest: int = 0,
+    ) -> tuple[BaseEstimator, MemberSpec, Any, np.ndarray]:
+        """(the learner, what the members share, X and y as they take them).
+
+        `largest` is the number of rows of the largest chunk, by which bins are chosen.
+        """
+        n_rows = max(largest, X.shape[0])
+        estimator = with_bins(
+            estimator, X, y, self.max_bins, random_cuts=self._random_cuts, n_rows=n_rows
+        )
+        classes, n_features = description.get("classes_"), X.shape[1]
+        if reads_single_precision(estimator):
+            validate_parameters(estimator)
+            check_counts(estimator, y)
+        prepared, checked = None, False
+        if not routed and can_be_binned(X, y):
+            prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
+        if prepared is None:
+            X, checked = member_input(estimator, X)
+        elif classes is None:
+            y = y.astype(np.float64, copy=False)
+        plain = prepared is not None or is_tree(estimator)
+        spec = self._make_member_spec(
+            estimator=clone(estimator) if plain else estimator,
+            n_features=n_features,
+            scheme=scheme,
+            weighted=prepared is not None or takes_sample_weight(estimator),
+            plain=plain,
+            prepared=prepared,
+            frames=frames,
+            checked=checked,
+            out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
+            n_classes=int(np.sum(description.get("n_classes_", 0))),
+            fit_params=routed or {},
+            offset=target_offset(estimator, y) if classes is None else 0.0,
+        )
+        self._check_combination(spec)
+        return estimator, spec, X, y
 
     def _check_combination(self, spec: MemberSpec) -> None:
         """Raise an error if the scheme cannot be used with the learner or out-of-bag scores."""
@@ -383,53 +426,6 @@ class BaseBagging(
         if self.n_estimators == "pac":
             return bagging_pac_n_estimators(n_samples, self.delta)
         return self.n_estimators
-
-    def _fit_members(
-        self,
-        spec: MemberSpec,
-        X: Any,
-        y: np.ndarray,
-        seeds: np.ndarray,
-        oob: OutOfBag | None,
-        description: dict[str, Any],
-    ) -> tuple[list[BaseEstimator], list[np.ndarray]]:
-        """Fit the members of these seeds; callbacks may end it early."""
-        context = self._init_callback_context(max_subtasks=len(seeds))
-        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
-        progress = Progress(type(self).__name__, len(seeds), self.verbose)
-        tasks = (delayed(fit_member)(spec, X, y, seed) for seed in seeds)
-        # The parameters of a plain learner have been validated, once for all members.
-        with config_context(skip_parameter_validation=spec.plain or None):
-            results = in_order(tasks, n_jobs=self.n_jobs, prefer="threads" if spec.plain else None)
-        members: list[BaseEstimator] = []
-        features: list[np.ndarray] = []
-
-        def fitted_attributes():
-            return {
-                **description,
-                "estimator_": spec.estimator,
-                "estimators_": list(members),
-                "estimators_features_": list(features),
-                "_member_spec": spec.without_data(),
-            }
-
-        for member, columns, outside in results:
-            task = context.subcontext(task_name="member")
-            task.call_on_fit_task_begin(estimator=self)
-            members.append(member)
-            features.append(columns)
-            if oob is not None:
-                oob.add(outside)
-            progress.advance(f"out-of-bag score {oob.scores[-1]:.4g}" if oob else "")
-            if task.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=fitted_attributes
-            ):
-                break
-        progress.finish("callback")
-        context.call_on_fit_task_end(
-            estimator=self, X=X, y=y, reconstruction_attributes=fitted_attributes
-        )
-        return members, features
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

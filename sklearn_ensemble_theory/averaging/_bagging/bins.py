@@ -31,17 +31,20 @@ def with_bins(
     y: np.ndarray,
     max_bins: int | Literal["auto"] | None,
     random_cuts: bool = False,
+    n_rows: int | None = None,
 ) -> BaseEstimator:
     """The tree on binned columns that the parameter `max_bins` asks for, or the estimator itself.
 
-    `random_cuts` as in `binned_equivalent`.
+    `random_cuts` as in `binned_equivalent`; `n_rows`, by default those of X, is the number by which
+    "auto" is judged.
 
     Raises
     ------
     ValueError
         If `max_bins` is a number and the estimator or the data cannot be binned.
     """
-    if max_bins is None or (max_bins == "auto" and X.shape[0] <= AUTO_ROWS):
+    n_rows = X.shape[0] if n_rows is None else n_rows
+    if max_bins is None or (max_bins == "auto" and n_rows <= AUTO_ROWS):
         return estimator
     n_bins = AUTO_BINS if max_bins == "auto" else max_bins
     binned = binned_equivalent(estimator, n_bins, random_cuts)

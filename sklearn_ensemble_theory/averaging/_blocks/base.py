@@ -5,12 +5,12 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
@@ -22,47 +22,21 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._parallel import in_order
-from sklearn_ensemble_theory._trees import fitted_in_units
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     MemberRoutingMixin,
     member_predictions,
-    random_state_names,
-    seeded,
-    takes_sample_weight,
 )
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
+from sklearn_ensemble_theory.averaging._blocks.block_fits import (
+    ROW_CHECKS,
+    check_takes_weight,
+    fit_block,
+    fit_chunks_as_blocks,
+)
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
-
-
-def fit_block(
-    estimator: Any,
-    seed: int,
-    X: Any,
-    y: np.ndarray,
-    weight: np.ndarray | None,
-    params: dict[str, Any],
-    *,
-    n_classes: int,
-) -> Any:
-    """A clone of the estimator, fitted to the rows of a block."""
-    member = clone(estimator)
-    names = random_state_names(member)
-    if names:
-        rng = seeded(seed)
-        member.set_params(**{name: rng.randint(MAX_SEED) for name in names})
-    if weight is not None:
-        params = {**params, "sample_weight": weight}
-    try:
-        with np.errstate(all="ignore"):  # no warnings from the arithmetic of the estimator
-            return fitted_in_units(member, X, y, **params)
-    except ValueError:
-        # Many classifiers reject rows of one class; the member then predicts that class.
-        if n_classes <= 1 or (y != y[0]).any():
-            raise
-        return DummyClassifier(strategy="prior").fit(X, y)
 
 
 class BaseDivideAndConquer(
@@ -109,14 +83,7 @@ class BaseDivideAndConquer(
         """Squared errors of the rows; `size` is the largest magnitude of all encoded targets."""
 
     def _validate_X(self, X: MatrixLike) -> Any:
-        return validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=["csr", "csc"],
-            dtype=None,
-            ensure_all_finite=False,
-        )
+        return validate_data(self, X, reset=False, **ROW_CHECKS)
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -132,14 +99,15 @@ class BaseDivideAndConquer(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows. Sparse, missing and infinite values are accepted where the estimator
-            accepts them.
+            Training rows, or a Dask collection. Sparse, missing and infinite values are accepted
+            where the estimator accepts them.
 
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets.
+            Targets, or a Dask collection.
 
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights, passed to the estimator. Rows of weight 0 are left out.
+            Non-negative weights, passed to the estimator. Rows of weight 0 are left out. May be a
+            Dask collection.
 
         groups : array-like of shape (n_samples,), default=None
             Rows of the same group are put into the same block, for rows that are not independent.
@@ -163,26 +131,22 @@ class BaseDivideAndConquer(
         -----
         Cost: m fits to n/m rows, O(n log n) for the blocks, and for `weighting="risk"` the
         prediction of n rows by every member.
+
+        The blocks of Dask collections are the chunks that have rows of positive weight, and each
+        member is fitted where its chunk is. `n_blocks` must be "rate" or their number, and
+        `shuffle`, `stratify` and `groups` cannot be used: the rows of a chunk should be a random
+        sample of all rows. The rows are read twice, and once more for `weighting="risk"`. The
+        model is that of the same blocks in memory with ``shuffle=False``; `blocks_` is not set.
         """
         raise_for_params(fit_params, self, "fit")
         estimator: Any = self._get_estimator()
         self._check_learner(estimator)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            multi_output=True,
-            accept_sparse=["csr", "csc"],
-            dtype=None,
-            ensure_all_finite=False,
-        )
+        X, y = validate_data(self, X, y, multi_output=True, **ROW_CHECKS)
         y, description = self._encode_y(y)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         kept = None if sample_weight is None else rows_of_positive_weight(sample_weight, X)
-        if kept is not None and not takes_sample_weight(estimator):
-            raise ValueError(
-                f"sample_weight is given, and {type(estimator).__name__}.fit does not accept it."
-            )
+        if kept is not None:
+            check_takes_weight(estimator)
         params = self._route(fit_params, "fit")
         rng = check_random_state(self.random_state)
         block = self._cut(X, y, kept, groups, rng)
@@ -229,6 +193,13 @@ class BaseDivideAndConquer(
         if risks is not None:
             self.block_risks_ = risks
         return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks, which are the blocks."""
+        learned = fit_chunks_as_blocks(self, rows)
+        for name in ("blocks_", "block_risks_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        self.__dict__.update(learned)
 
     def _cut(
         self,

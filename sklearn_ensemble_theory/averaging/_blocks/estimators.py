@@ -42,7 +42,8 @@ class DivideAndConquerRegressor(RegressorPredictionMixin, BaseDivideAndConquer):
         ones, or in proportion to 1/(mean squared error on the rows of all other blocks).
 
     shuffle : bool, default=True
-        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows.
+        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows. The
+        chunks of Dask collections are blocks as they are, and their rows should be a random sample.
 
     stratify : bool, default=False
         Whether the values of y are spread evenly over the blocks.
@@ -65,7 +66,7 @@ class DivideAndConquerRegressor(RegressorPredictionMixin, BaseDivideAndConquer):
         Number of blocks.
 
     blocks_ : ndarray of shape (n_samples,)
-        Block of every training row; -1 for rows of weight 0.
+        Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask collections.
 
     block_weights_ : ndarray of shape (n_blocks_,)
         Weights of the members, of sum 1.
@@ -177,7 +178,8 @@ class DivideAndConquerClassifier(ClassifierPredictionMixin, BaseDivideAndConquer
         1/(error rate).
 
     shuffle : bool, default=True
-        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows.
+        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows. The
+        chunks of Dask collections are blocks as they are, and their rows should be a random sample.
 
     stratify : bool, default=True
         Whether the rows of each class are spread evenly over the blocks.
@@ -206,7 +208,7 @@ class DivideAndConquerClassifier(ClassifierPredictionMixin, BaseDivideAndConquer
         Number of blocks.
 
     blocks_ : ndarray of shape (n_samples,)
-        Block of every training row; -1 for rows of weight 0.
+        Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask collections.
 
     block_weights_ : ndarray of shape (n_blocks_,)
         Weights of the members, of sum 1.

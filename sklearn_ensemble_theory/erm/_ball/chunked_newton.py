@@ -24,7 +24,7 @@ from sklearn_ensemble_theory.erm._ball.ball_problem import (
     without_rounding,
 )
 
-__all__ = ["LabelledRows", "check_chunked_options", "points_of_chunks"]
+__all__ = ["BallRows", "check_chunked_options", "points_of_chunks"]
 
 # Points tried along one step, at most.
 TRIALS = 40
@@ -49,7 +49,7 @@ def check_chunked_options(loss: str, solver: str, n_features: int) -> None:
 
 
 @dataclass
-class LabelledRows:
+class BallRows:
     """What a first pass finds.
 
     Attributes
@@ -70,7 +70,7 @@ class LabelledRows:
     largest: float
 
     @classmethod
-    def of(cls, chunk: CheckedChunk, ball: Any) -> "LabelledRows":
+    def of(cls, chunk: CheckedChunk, ball: Any) -> "BallRows":
         check_classification_targets(chunk.y)
         classes, codes = np.unique(chunk.y, return_inverse=True)
         w = np.ones(len(codes)) if chunk.weight is None else chunk.weight
@@ -80,10 +80,10 @@ class LabelledRows:
         size = ball.row_size(X / unit) * unit
         return cls(classes, np.bincount(codes, w), float(w @ w), size, largest)
 
-    def __add__(self, other: "LabelledRows") -> "LabelledRows":
+    def __add__(self, other: "BallRows") -> "BallRows":
         both = np.concatenate([self.classes, other.classes])
         classes, codes = np.unique(both, return_inverse=True)
-        return LabelledRows(
+        return BallRows(
             classes,
             np.bincount(codes, np.concatenate([self.weights, other.weights])),
             self.squares + other.squares,
