@@ -102,7 +102,7 @@ class DaskBlocks:
         return len(self.blocks)
 
     def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
-        return DaskBlocks([self.blocks[number] for number in numbers])
+        return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
 
     def map(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
         import dask

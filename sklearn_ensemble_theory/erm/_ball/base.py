@@ -22,7 +22,7 @@ from sklearn_ensemble_theory.erm._ball.ball_newton import solve_in_ball
 from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem, BallSet
 from sklearn_ensemble_theory.erm._ball.balls import BALLS
 from sklearn_ensemble_theory.erm._ball.chunked_newton import (
-    LabelledRows,
+    BallRows,
     check_chunked_options,
     points_of_chunks,
 )
@@ -198,7 +198,7 @@ def fit_chunks_in_ball(
         The square of the sum of the weights over the sum of their squares.
     """
     check_chunked_options(options.loss, options.solver, rows.checks.n_features)
-    seen = rows.sum(LabelledRows.of, BALLS[options.norm](1.0))
+    seen = rows.sum(BallRows.of, BALLS[options.norm](1.0))
     check_labels(seen.classes, name)
     ball, scale = scaled_ball(options, seen.largest)
     phi, total = MARGIN_FUNCTIONS[options.loss], float(seen.weights.sum())
