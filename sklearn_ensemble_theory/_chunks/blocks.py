@@ -6,7 +6,7 @@ None, for a chunk without rows; functions are not called for it.
 """
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Protocol
 
@@ -34,13 +34,6 @@ class Blocks(Protocol):
         """The sum of the results, by ``+`` in the order of the blocks; None without any."""
         ...
 
-    def step(self, function: Callable[..., Any], *args: Any) -> tuple["Blocks", Any]:
-        """The function returns pairs: the first parts as `map` keeps them, the sum of the others.
-
-        One pass over the blocks, for a loop whose next blocks depend on the sum of the last ones.
-        """
-        ...
-
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """The results, which should be small, in the order of the blocks."""
         ...
@@ -66,10 +59,6 @@ class LocalBlocks:
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
         return added(self.each(function, *args))
 
-    def step(self, function: Callable[..., Any], *args: Any) -> tuple["LocalBlocks", Any]:
-        pairs = self.each(function, *args)
-        return LocalBlocks([first_of(pair) for pair in pairs]), added(map(second_of, pairs))
-
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         parts, shared = _split(args, LocalBlocks)
         rows = zip(self.blocks, *(other.blocks for other in parts), strict=True)
@@ -82,13 +71,10 @@ class DaskBlocks:
     Parameters
     ----------
     blocks : sequence of dask.delayed.Delayed
-    paired : bool, default=False
-        Whether each is a pair whose first part is the block: what `step` has computed, which is
-        not taken apart by a task of its own.
     """
 
-    def __init__(self, blocks: Sequence[Any], paired: bool = False) -> None:
-        self.blocks, self.paired = list(blocks), paired
+    def __init__(self, blocks: Sequence[Any]) -> None:
+        self.blocks = list(blocks)
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -99,17 +85,14 @@ class DaskBlocks:
         return DaskBlocks(dask.persist(*self._tasks(function, args)))
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
-        return _tree_sum(self._tasks(function, args)).compute()
-
-    def step(self, function: Callable[..., Any], *args: Any) -> tuple["DaskBlocks", Any]:
-        import dask
         from dask import delayed
 
-        pairs = self._tasks(function, args)
-        # Taken out of its pair where it is: the first part must not be sent with it.
-        take = delayed(second_of, pure=False)
-        *pairs, total = dask.persist(*pairs, _tree_sum([take(pair) for pair in pairs]))
-        return DaskBlocks(pairs, paired=True), total.compute()
+        tasks = self._tasks(function, args)
+        add = delayed(added, pure=False)
+        while len(tasks) > 1:
+            groups = range(0, len(tasks), FAN_IN)
+            tasks = [add(tasks[start : start + FAN_IN]) for start in groups]
+        return tasks[0].compute()
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         import dask
@@ -121,29 +104,10 @@ class DaskBlocks:
 
         parts, shared = _split(args, DaskBlocks)
         # One object for all tasks: it is sent to a worker once.
-        paired = tuple(each.paired for each in (self, *parts))
-        common = delayed((paired, shared), pure=False, traverse=False)
-        call = delayed(_applied_to_parts, pure=False)
+        common = delayed(shared, pure=False, traverse=False)
+        call = delayed(applied, pure=False)
         rows = zip(self.blocks, *(other.blocks for other in parts), strict=True)
         return [call(function, common, *blocks) for blocks in rows]
-
-
-def _tree_sum(tasks: list[Any]) -> Any:
-    """The sum of results of tasks, `FAN_IN` at a time."""
-    from dask import delayed
-
-    add = delayed(added, pure=False)
-    while len(tasks) > 1:
-        groups = range(0, len(tasks), FAN_IN)
-        tasks = [add(tasks[start : start + FAN_IN]) for start in groups]
-    return tasks[0]
-
-
-def _applied_to_parts(function: Callable[..., Any], common: Any, *blocks: Any) -> Any:
-    """`applied` to blocks, some of which are the first part of a pair."""
-    paired, shared = common
-    found = [first_of(one) if is_pair else one for one, is_pair in zip(blocks, paired)]
-    return applied(function, shared, *found)
 
 
 def _split(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
@@ -157,17 +121,7 @@ def applied(function: Callable[..., Any], shared: tuple[Any, ...], *blocks: Any)
     return None if blocks[0] is None else function(*blocks, *shared)
 
 
-def added(results: Iterable[Any]) -> Any:
+def added(results: Sequence[Any]) -> Any:
     """The sum of those that are not None, from the first to the last."""
     found = [one for one in results if one is not None]
     return reduce(operator.add, found) if found else None
-
-
-def first_of(pair: tuple[Any, Any] | None) -> Any:
-    """The first part of a pair; None for a chunk without rows."""
-    return None if pair is None else pair[0]
-
-
-def second_of(pair: tuple[Any, Any] | None) -> Any:
-    """The second part of a pair; None for a chunk without rows."""
-    return None if pair is None else pair[1]

@@ -1,21 +1,28 @@
-"""A round of AdaBoost over one chunk of rows: scores, weights, and their sums in bins, at once."""
+"""A round of AdaBoost over one chunk of rows: its weights, and their sums in bins, in one pass."""
 
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops._stumps.vote_loops import _exponentials
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["moved_sums"]
+__all__ = ["moved_scores", "moved_sums"]
 
 BLOCK_ROWS = 2048
 
 
 @jit
-def moved_sums(codes, starts, slots, scores, moves, at, shift, unit, moved, sums):
-    """Move the scores of rows, and add their weights to the sums of the bins.
+def _move_block(codes, slot, features, cuts, moves, score):
+    """Add all moves to the scores of some rows, of one slot, in place."""
+    for t in range(len(features)):
+        side, cut = codes[features[t]], cuts[t]
+        left, right = moves[t, slot, 0], moves[t, slot, 1]
+        for i in range(len(score)):
+            score[i] += left if side[i] <= cut else right
 
-    The weight of a score is exp(-score - shift), times `unit` and rounded to an integer. Exponents
-    below -700 count as -700.
+
+@jit
+def moved_scores(codes, starts, slots, scores, features, cuts, moves, moved):
+    """Write the scores of rows after some moves to `moved`.
 
     Parameters
     ----------
@@ -26,35 +33,52 @@ def moved_sums(codes, starts, slots, scores, moves, at, shift, unit, moved, sums
     slots : int64 array of shape (K, m)
         The sums that the weight of a class's row and score belongs to.
     scores : float64 array of shape (m, n)
-    moves : float64 array of shape (n_slots, 2)
+    features, cuts : int64 arrays of shape (T,)
+        Rows whose code of the feature is at most the cut are on the left.
+    moves : float64 array of shape (T, n_slots, 2)
         What to add to the scores of a slot, left of a threshold and right of it.
-    at : (feature, code)
-        Rows with at most this code are on the left.
-    shift, unit : float
     moved : float64 array of shape (m, n)
-        The new scores.
+        The result.
+    """
+    n_classes, m = slots.shape
+    for c in range(n_classes):
+        for start in range(starts[c], starts[c + 1], BLOCK_ROWS):
+            stop = min(starts[c + 1], start + BLOCK_ROWS)
+            for k in range(m):
+                score = moved[k, start:stop]
+                score[:] = scores[k, start:stop]
+                _move_block(codes[:, start:stop], slots[c, k], features, cuts, moves, score)
+
+
+@jit
+def moved_sums(codes, starts, slots, scores, features, cuts, moves, shift, unit, sums):
+    """Add the weights of rows after some moves to the sums of the bins.
+
+    The weight of a score is exp(-score - shift), times `unit` and rounded to an integer. Exponents
+    below -700 count as -700.
+
+    Parameters
+    ----------
+    codes, starts, slots, scores, features, cuts, moves : as in `moved_scores`
+    shift, unit : float
     sums : int64 array of shape (n_slots, p, B)
         Changed.
     """
     p = codes.shape[0]
     n_classes, m = slots.shape
-    feature, cut = at
-    work, weight = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
+    scores_here, weight = np.empty(BLOCK_ROWS), np.empty(BLOCK_ROWS)
     whole = np.empty(BLOCK_ROWS, dtype=np.int64)
     for c in range(n_classes):
         for start in range(starts[c], starts[c + 1], BLOCK_ROWS):
             stop = min(starts[c + 1], start + BLOCK_ROWS)
             n = stop - start
-            side = codes[feature, start:stop]
             for k in range(m):
                 slot = slots[c, k]
-                left, right = moves[slot, 0], moves[slot, 1]
-                before, after = scores[k, start:stop], moved[k, start:stop]
-                x = work[:n]
+                x = scores_here[:n]
+                x[:] = scores[k, start:stop]
+                _move_block(codes[:, start:stop], slot, features, cuts, moves, x)
                 for i in range(n):
-                    score = before[i] + (left if side[i] <= cut else right)
-                    after[i] = score
-                    exponent = -score - shift
+                    exponent = -x[i] - shift
                     x[i] = exponent if exponent > -700.0 else -700.0
                 _exponentials(x, weight[:n])
                 for i in range(n):

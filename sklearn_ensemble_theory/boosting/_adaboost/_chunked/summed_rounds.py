@@ -1,4 +1,4 @@
-"""The rounds of AdaBoost from sums over chunks: one pass a round, which moves scores and sums.
+"""The rounds of AdaBoost from sums over chunks: one pass over the codes of the rows a round.
 
 All that a round needs of the rows is the weight of each slot (see `erm._stumps._summed`) on both
 sides of the threshold: the outputs of the stump are the same within it. So the risk, the step and
@@ -14,8 +14,9 @@ from scipy.special import logsumexp
 from sklearn_ensemble_theory._chunks.blocks import Blocks
 from sklearn_ensemble_theory.boosting._adaboost._chunked.weighted_chunks import (
     UNIT_BITS,
-    ScoreMove,
-    moved_rows,
+    ScoreMoves,
+    moved_scores_of,
+    moved_sums_of,
     slot_masses,
     slot_tops,
 )
@@ -27,6 +28,8 @@ __all__ = ["SummedRounds"]
 
 # Masses below this share are summed again, in units of their own.
 SMALL_MASS = 1e-5
+# After so many rounds the scores are computed anew; a pass adds those since then to the last ones.
+KEPT_ROUNDS = 8
 LOG_2 = math.log(2.0)
 
 
@@ -64,10 +67,9 @@ class SummedRounds:
     ) -> None:
         self.chunks, self.scores, self.stumps, self.step = chunks, scores, stumps, step
         self.n_bins = stumps.counts.shape[2]
-        # The move that is made by the next pass over the chunks: none after the last round.
-        self.move = ScoreMove(
-            0, 0, np.column_stack([start, start]), shift, stumps.slots, self.n_bins
-        )
+        # The rounds that the scores do not have yet, and the sum of the weights after them, about.
+        self.since = [(0, 0, np.column_stack([start, start]))]
+        self.shift = shift
         self.index = 0
         self.log_start: float | None = None
         self.member: Any = None
@@ -80,8 +82,11 @@ class SummedRounds:
     def __next__(self) -> Round:
         if self._ended:
             raise StopIteration
-        self.scores, sums = self.chunks.step(moved_rows, self.scores, self.move)
-        log_total = self.move.shift + math.log(int(sums[:, 0].sum())) - UNIT_BITS * LOG_2
+        if len(self.since) > KEPT_ROUNDS:
+            self._keep_scores()
+        moves = self._moves(*self.since)
+        sums = self.chunks.sum(moved_sums_of, self.scores, moves, self.shift, self.n_bins)
+        log_total = self.shift + math.log(int(sums[:, 0].sum())) - UNIT_BITS * LOG_2
         if self.log_start is None:
             self.log_start = log_total
         found = self.stumps.best(sums)
@@ -96,15 +101,24 @@ class SummedRounds:
         if b is None:
             self._ended, self.stop_details = True, details
             raise StopIteration
-        log_total += risk.log_value(b * psi)
-        self.move = self._move_of(found, b * found.margins, log_total)
+        self.shift = log_total + risk.log_value(b * psi)
+        self.since.append((found.feature, found.code, b * found.margins))
         self.index += 1
-        value = log_total - self.log_start
+        value = self.shift - self.log_start
         value = math.exp(value) if value < 709 else math.inf
         return Round(self.index - 1, found.member, b, value, gain, psi, details)
 
-    def _move_of(self, found: Any, moves: np.ndarray, shift: float) -> ScoreMove:
-        return ScoreMove(found.feature, found.code, moves, shift, self.stumps.slots, self.n_bins)
+    def _moves(self, *rounds: tuple[int, int, np.ndarray]) -> ScoreMoves:
+        """Rounds (feature, code, moves) as chunks take them."""
+        shape = (len(rounds), self.stumps.n_slots, 2)
+        features, codes = (np.array([one[i] for one in rounds], np.int64) for i in (0, 1))
+        moves = np.array([one[2] for one in rounds]).reshape(shape)
+        return ScoreMoves(features, codes, moves, self.stumps.slots)
+
+    def _keep_scores(self) -> None:
+        """Compute the scores after all rounds so far; the earlier ones are not needed any more."""
+        self.scores = self.chunks.map(moved_scores_of, self.scores, self._moves(*self.since))
+        self.since = []
 
     def _log_masses(self, found: Any, log_total: float) -> np.ndarray:
         """The logarithms of the shares of the groups.
@@ -117,7 +131,8 @@ class SummedRounds:
             logs = np.log(found.masses)
         if not mistakes.any() or found.masses[mistakes].sum() > SMALL_MASS:
             return logs
-        here = self._move_of(found, found.margins, log_total)
+        self._keep_scores()
+        here = self._moves((found.feature, found.code, found.margins))
         each = self.chunks.each(slot_tops, self.scores, here)
         tops = np.max([one for one in each if one is not None], axis=0)
         bits = UNIT_BITS - int(found.n_rows.sum()).bit_length()

@@ -6,6 +6,7 @@ rows, nor on the chunks.
 """
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,12 +22,13 @@ __all__ = [
     "UNIT_BITS",
     "ClassSummary",
     "CodedRows",
-    "ScoreMove",
+    "ScoreMoves",
     "class_counts",
     "class_summary",
     "coded_rows",
     "first_part",
-    "moved_rows",
+    "moved_scores_of",
+    "moved_sums_of",
     "slot_masses",
     "slot_tops",
     "start_scores",
@@ -101,28 +103,23 @@ class CodedRows:
         return self.codes.shape[1]
 
 
-class ScoreMove(NamedTuple):
-    """One round of AdaBoost, as chunks need it.
+class ScoreMoves(NamedTuple):
+    """Some rounds of AdaBoost, as chunks need them.
 
     Attributes
     ----------
-    feature, code : int
+    features, codes : int64 arrays of shape (T,)
         Rows with at most this code are on the left.
-    moves : array of shape (n_slots, 2)
+    moves : array of shape (T, n_slots, 2)
         What to add to the scores of a slot on the left and on the right.
-    shift : float
-        The logarithm of the sum of the weights after the move, about.
     slots : int64 array of shape (K, m)
         The slot of each class of rows and score; see `erm._stumps._summed`.
-    n_bins : int
     """
 
-    feature: int
-    code: int
+    features: NDArray[np.int64]
+    codes: NDArray[np.int64]
     moves: Array
-    shift: float
     slots: NDArray[np.int64]
-    n_bins: int
 
 
 def coded_rows(
@@ -159,7 +156,7 @@ def weight_sum(rows: CodedRows, scores: Array, least: float, bits: int) -> int:
 
 def class_counts(rows: CodedRows, n_bins: int) -> NDArray[np.int64]:
     """The numbers of rows of each class in the bins of all columns: (K, p, B)."""
-    pairs = list(zip(rows.starts, rows.starts[1:]))
+    pairs = list(pairwise(rows.starts))
     counts = np.empty((len(pairs), len(rows.codes), n_bins), dtype=np.int64)
     for k, (start, stop) in enumerate(pairs):
         for j, column in enumerate(rows.codes):
@@ -167,72 +164,84 @@ def class_counts(rows: CodedRows, n_bins: int) -> NDArray[np.int64]:
     return counts
 
 
-def moved_rows(rows: CodedRows, scores: Array, move: ScoreMove) -> tuple[Array, NDArray[np.int64]]:
-    """The new scores, and the weights of the slots in all bins, in units of 2^-62: (n_slots, p, B).
-
-    O(n p m) in one pass.
-    """
-    sums = np.zeros((len(move.moves), len(rows.codes), move.n_bins), dtype=np.int64)
+def moved_scores_of(rows: CodedRows, scores: Array, moves: ScoreMoves) -> Array:
+    """The scores after some rounds. O(n m T)."""
     moved = np.empty_like(scores)
-    if not uses_numba():
-        _move_by_blocks(rows, scores, move, moved, sums)
-        return moved, sums
-    from sklearn_ensemble_theory._hot_loops._stumps import weight_loops
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops._stumps import weight_loops
 
-    weight_loops.moved_sums(
-        rows.codes,
-        rows.starts,
-        move.slots,
-        scores,
-        move.moves,
-        (move.feature, move.code),
-        move.shift,
-        2.0**UNIT_BITS,
-        moved,
-        sums,
-    )
-    return moved, sums
+        given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
+        weight_loops.moved_scores(*given, moved)
+        return moved
+    for part, k, slot in _rows_of_slots(rows.starts, moves.slots):
+        moved[k, part] = _moved_part(rows, scores, moves, part, k, slot)
+    return moved
 
 
-def _move_by_blocks(rows, scores, move, moved, sums):
-    """`weight_loops.moved_sums` by NumPy."""
-    for part, k, slot in _rows_of_slots(rows.starts, move.slots):
-        on_left = rows.codes[move.feature, part] <= move.code
-        moved[k, part] = scores[k, part] + np.where(on_left, *move.moves[slot])
-        exponent = np.maximum(-moved[k, part] - move.shift, -700.0)
+def moved_sums_of(
+    rows: CodedRows, scores: Array, moves: ScoreMoves, shift: float, n_bins: int
+) -> NDArray[np.int64]:
+    """The weights of the slots in all bins after some rounds: (n_slots, p, B).
+
+    In units of 2^-62 of exp(shift), which is about the sum of all weights. O(n m (p + T)).
+    """
+    sums = np.zeros((moves.moves.shape[1], len(rows.codes), n_bins), dtype=np.int64)
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops._stumps import weight_loops
+
+        given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
+        weight_loops.moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
+        return sums
+    for part, k, slot in _rows_of_slots(rows.starts, moves.slots):
+        exponent = np.maximum(-_moved_part(rows, scores, moves, part, k, slot) - shift, -700.0)
         whole = np.rint(np.exp(exponent) * 2.0**UNIT_BITS)
         high = np.floor(whole / _HALF)
         low = whole - high * _HALF
         for j, column in enumerate(rows.codes[:, part]):
             for half, size in ((high, int(_HALF)), (low, 1)):
-                found = np.bincount(column, half, move.n_bins)
+                found = np.bincount(column, half, n_bins)
                 sums[slot, j] += found.astype(np.int64) * size
+    return sums
+
+
+def _moved_part(rows, scores, moves, part, k, slot):
+    """The scores of some rows of a slot after some rounds, by NumPy."""
+    moved = scores[k, part].copy()
+    for feature, code, move in zip(moves.features, moves.codes, moves.moves):
+        moved += np.where(rows.codes[feature, part] <= code, *move[slot])
+    return moved
 
 
 def _rows_of_slots(starts, slots):
     """(rows, score, slot) of some rows of one class at a time."""
-    for c, (first, last) in enumerate(zip(starts, starts[1:])):
+    for c, (first, last) in enumerate(pairwise(starts)):
         for start in range(first, last, _BLOCK):
             for k, slot in enumerate(slots[c]):
                 yield slice(start, min(last, start + _BLOCK)), k, slot
 
 
-def slot_tops(rows: CodedRows, scores: Array, move: ScoreMove) -> Array:
-    """The logarithm of the largest weight of each slot on both sides; -inf for none."""
-    tops = np.full((len(move.moves), 2), -np.inf)
-    for part, k, slot in _rows_of_slots(rows.starts, move.slots):
-        right = (rows.codes[move.feature, part] > move.code).astype(np.intp)
-        np.maximum.at(tops[slot], right, -scores[k, part])
+def slot_tops(rows: CodedRows, scores: Array, sides: ScoreMoves) -> Array:
+    """The logarithm of the largest weight of each slot on both sides; -inf for none.
+
+    `sides` is one round, whose threshold is meant.
+    """
+    tops = np.full(sides.moves.shape[1:], -np.inf)
+    for part, k, slot in _rows_of_slots(rows.starts, sides.slots):
+        np.maximum.at(tops[slot], _is_right(rows, sides, part), -scores[k, part])
     return tops
 
 
 def slot_masses(
-    rows: CodedRows, scores: Array, move: ScoreMove, tops: Array, bits: int
+    rows: CodedRows, scores: Array, sides: ScoreMoves, tops: Array, bits: int
 ) -> NDArray[np.int64]:
     """The weight of each slot on both sides, in units of 2^-bits of the largest weight there."""
-    masses = np.zeros((len(move.moves), 2), dtype=np.int64)
-    for part, k, slot in _rows_of_slots(rows.starts, move.slots):
-        right = (rows.codes[move.feature, part] > move.code).astype(np.intp)
+    masses = np.zeros(tops.shape, dtype=np.int64)
+    for part, k, slot in _rows_of_slots(rows.starts, sides.slots):
+        right = _is_right(rows, sides, part)
         whole = np.rint(np.exp(-scores[k, part] - tops[slot][right]) * 2.0**bits)
         np.add.at(masses[slot], right, whole.astype(np.int64))
     return masses
+
+
+def _is_right(rows, sides, part):
+    return (rows.codes[sides.features[0], part] > sides.codes[0]).astype(np.intp)
