@@ -82,7 +82,9 @@ def main():
             models[side] = model.fit(X, y).estimator_weights_
             total = time.perf_counter() - start
         times[side].append(statistics.median(timed.seconds))
-        print(f"  {side:8} {1e3 * times[side][-1]:7.1f} ms a round, {total:6.1f} s in all", flush=True)
+        print(
+            f"  {side:8} {1e3 * times[side][-1]:7.1f} ms a round, {total:6.1f} s in all", flush=True
+        )
 
     lazy = data(options.rows, options.chunks)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:

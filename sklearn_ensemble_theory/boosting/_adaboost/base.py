@@ -106,11 +106,11 @@ class BaseAdaBoost(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training rows. For decision stumps and binned trees, sparse matrices become dense
-            arrays of at most 2**28 values.
+            arrays of at most 2**28 values. Or a Dask array or data frame, for decision stumps only.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels; or a Dask collection.
         sample_weight : array-like of shape (n_samples,), default=None
-            Initial weights; only their ratios matter.
+            Initial weights; only their ratios matter. Or a Dask collection.
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
@@ -123,7 +123,8 @@ class BaseAdaBoost(
         ------
         ValueError
             If the weak learner cannot be used with the algorithm, or a given one is no better than
-            guessing in the first round.
+            guessing in the first round. With Dask collections also for other learners than decision
+            stumps, for ``resample=True`` and for callbacks.
         """
         routed = self._routed(fit_params)
         estimator = self._boosted_learner()
@@ -176,7 +177,7 @@ class BaseAdaBoost(
             )
 
     def _task(self, classes: _Classes) -> tuple[str, ClassTask | HammingTask]:
-        """The algorithm, and what a weak learner is fitted to that has weights of rows and classes."""
+        """The algorithm, and what a weak learner with weights of rows and classes is fitted to."""
         if len(classes.labels) > 2 and self.algorithm != "discrete":
             algorithm = "mh" if self.algorithm == "auto" else self.algorithm
             return algorithm, HammingTask(*classes, CRITERION_OF[algorithm])

@@ -8,7 +8,7 @@ A *slot* is a kind of weight that is summed by itself: that of the rows of a cla
 for each row and class, those of the class's own rows and those of all others.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from sklearn_ensemble_theory.erm._stumps.hamming import (
     Masses,
     stump_of_split,
 )
-from sklearn_ensemble_theory.erm._stumps.rounds import OBJECTIVES, StumpClasses
+from sklearn_ensemble_theory.erm._stumps.rounds import OBJECTIVES, ClassObjective, StumpClasses
 from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex, Split
 
 __all__ = ["SummedStump", "SummedStumps", "stumps_of_sums"]
@@ -73,7 +73,6 @@ class SummedStumps:
     n_slots : int
     """
 
-    is_exact = True
     slots: NDArray[np.int64]
     n_slots: int
 
@@ -124,7 +123,7 @@ class ClassStumps(SummedStumps):
     def __init__(self, task: ClassTask, stumps: StumpClasses, max_bins: int | None) -> None:
         super().__init__(task, stumps, max_bins)
         groups = ClassTask(np.tile(np.arange(task.n_classes), 2), task.classes, task.criterion)
-        self.objective: Any = OBJECTIVES[task.kind](groups, stumps)
+        self.objective = cast(ClassObjective, OBJECTIVES[task.kind](groups, stumps))
         # A single class may count as the second of two.
         self.slots = self.objective.codes[: task.n_classes, None].astype(np.int64)
         self.n_slots = self.objective.n_classes
@@ -156,7 +155,7 @@ class HammingStumps(SummedStumps):
 
     def __init__(self, task: HammingTask, stumps: StumpClasses, max_bins: int | None) -> None:
         super().__init__(task, stumps, max_bins)
-        K = task.n_classes
+        K = len(task.classes)
         self.criterion = HAMMING_CRITERIA[task.kind]
         self.slots = np.arange(K) + K * (1 - np.eye(K, dtype=np.int64))
         self.n_slots = 2 * K
@@ -198,7 +197,7 @@ def _is_edge(edges: list[Array], n_bins: int) -> NDArray[np.bool_]:
 class _GroupIndex(ColumnIndex):
     """Columns of which the masses of the classes in the bins are known."""
 
-    def __init__(self, masses: Array, edges: list[Array], n_groups: int, is_fine: bool) -> None:
+    def __init__(self, masses: Array, edges: Any, n_groups: int, is_fine: bool) -> None:
         self.known, self.edges, self.n, self.is_fine = masses, edges, n_groups, is_fine
         _, self.p, self.n_bins = masses.shape
         self.is_edge = _is_edge(edges, self.n_bins)
