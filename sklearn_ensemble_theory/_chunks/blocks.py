@@ -14,6 +14,8 @@ __all__ = ["Blocks", "DaskBlocks", "LocalBlocks"]
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
+# Common arguments of at most so many bytes go with each task, without a task of their own.
+SMALL = 2**15
 
 
 class Blocks(Protocol):
@@ -101,13 +103,27 @@ class DaskBlocks:
 
     def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
         from dask import delayed
+        from dask.sizeof import sizeof
 
         parts, shared = _split(args, DaskBlocks)
-        # One object for all tasks: it is sent to a worker once.
-        common = delayed(shared, pure=False, traverse=False)
-        call = delayed(applied, pure=False)
+        common = Common(shared)
+        if sizeof(shared) > SMALL:  # one object for all tasks, which is sent to a worker once
+            common = delayed(common, pure=False, traverse=False)
+        call = delayed(applied_with, pure=False)
         rows = zip(self.blocks, *(other.blocks for other in parts), strict=True)
         return [call(function, common, *blocks) for blocks in rows]
+
+
+class Common:
+    """Arguments that all tasks have in common; Dask does not look for collections in them."""
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.args = args
+
+
+def applied_with(function: Callable[..., Any], common: Common, *blocks: Any) -> Any:
+    """`applied` with common arguments."""
+    return applied(function, common.args, *blocks)
 
 
 def _split(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
