@@ -15,7 +15,7 @@ dask = pytest.importorskip("dask")
 
 Callback = pytest.importorskip("dask.callbacks").Callback
 
-CHUNKS = ((200,) * 6, (1, 0, 900, 299), (1200,))
+CHUNKS = ((100,) * 12, (1, 0, 900, 299), (1200,))
 FITTED = ("estimator_weights_", "estimator_errors_", "edges_", "training_error_bounds_", "_reaches")
 ALGORITHMS = ("discrete", "mh", "real", "gentle")
 

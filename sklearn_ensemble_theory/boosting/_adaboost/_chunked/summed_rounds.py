@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks
+from sklearn_ensemble_theory._chunks.blocks import Blocks, added
 from sklearn_ensemble_theory.boosting._adaboost._chunked.weighted_chunks import (
     UNIT_BITS,
     ScoreMoves,
@@ -30,6 +30,7 @@ __all__ = ["SummedRounds"]
 SMALL_MASS = 1e-5
 # After so many rounds the scores are computed anew; a pass adds those since then to the last ones.
 KEPT_ROUNDS = 8
+FEW_CHUNKS = 8
 LOG_2 = math.log(2.0)
 
 
@@ -85,7 +86,10 @@ class SummedRounds:
         if len(self.since) > KEPT_ROUNDS:
             self._keep_scores()
         moves = self._moves(*self.since)
-        sums = self.chunks.sum(moved_sums_of, self.scores, moves, self.shift, self.n_bins)
+        given = moved_sums_of, self.scores, moves, self.shift, self.n_bins
+        # Of few chunks the sums come as they are: a task that adds them would wait for all.
+        few = len(self.chunks) <= FEW_CHUNKS
+        sums = added(self.chunks.each(*given)) if few else self.chunks.sum(*given)
         log_total = self.shift + math.log(int(sums[:, 0].sum())) - UNIT_BITS * LOG_2
         if self.log_start is None:
             self.log_start = log_total
