@@ -48,6 +48,7 @@ __all__ = [
     "predict_validated",
     "prepare_members",
     "prepare_rounds",
+    "prepare_sums",
 ]
 
 # Shares of a class below this count as this: log-odds stay within 4.6 of 0 on a pure side.
@@ -316,6 +317,22 @@ def prepare_rounds(
     """
     prepare = _own_method(estimator, "_prepare_rounds")
     return None if prepare is None else prepare(X, weight, task)
+
+
+def prepare_sums(estimator: Any, task: Task) -> Any:
+    """What finds the members from sums over rows in chunks; None where there is nothing.
+
+    An estimator offers it by a method `_prepare_sums(task)`, which a subclass does not inherit. See
+    `erm._stumps._summed` for the object: the sums it needs, and how it finds a member from them.
+
+    Parameters
+    ----------
+    estimator : estimator
+    task : ClassTask or HammingTask
+        Without the rows' classes.
+    """
+    prepare = _own_method(estimator, "_prepare_sums")
+    return None if prepare is None else prepare(task)
 
 
 def has_fast_path(estimator: Any) -> bool:

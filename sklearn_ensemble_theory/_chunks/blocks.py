@@ -6,6 +6,7 @@ None, for a chunk without rows; functions are not called for it.
 """
 
 import operator
+import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -18,6 +19,8 @@ __all__ = ["Blocks", "DaskBlocks", "LocalBlocks"]
 FAN_IN = 8
 # In the place of what all calls share.
 COMMON = object()
+# Common arguments of at most so many bytes go with each task, without a task of their own.
+SMALL = 2**15
 
 
 class Blocks(Protocol):
@@ -76,7 +79,7 @@ class LocalBlocks:
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["LocalBlocks", Any]:
         found = self.each(function, *args)
-        return LocalBlocks([first_of(pair) for pair in found]), added_values(found)
+        return LocalBlocks([first_of(pair) for pair in found]), added(list(map(second_of, found)))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         parts, shared = _split(args, LocalBlocks)
@@ -116,7 +119,9 @@ class DaskBlocks:
         import dask
 
         pairs = self._tasks(function, args)
-        *pairs, total = dask.persist(*pairs, _tree_sum(pairs, added_values))
+        # Taken out where the pair is: a sum of pairs would move the blocks between workers.
+        values = _delayed_calls([(second_of, pair.key) for pair in pairs], pairs)
+        *pairs, total = dask.persist(*pairs, _tree_sum(values))
         return DaskBlocks(pairs, paired=True), total.compute()
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
@@ -126,7 +131,6 @@ class DaskBlocks:
 
     def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
         parts, shared = _split(args, DaskBlocks)
-        # One object for all tasks: it is sent to a worker once.
         paired = tuple(each.paired for each in (self, *parts))
         common, calls = _Common((paired, shared)), []
         for blocks in zip(self.blocks, *(other.blocks for other in parts), strict=True):
@@ -152,25 +156,31 @@ def _delayed_calls(calls: list[tuple], dependencies: list[Any], common: Any = No
     name = f"{calls[0][0].__name__}-{uuid4().hex}"
     keys = [f"{name}-{i}" for i in range(len(calls))]
     graph: dict[str, tuple] = {}
-    if common is not None:
+    if not _is_small(common):  # one object for all tasks, which is sent to a worker once
         graph[f"{name}-common"] = (_itself, common)
+        common = f"{name}-common"
     for key, call in zip(keys, calls):
-        graph[key] = tuple(f"{name}-common" if each is COMMON else each for each in call)
+        graph[key] = tuple(common if each is COMMON else each for each in call)
     layers = HighLevelGraph.from_collections(name, graph, dependencies=dependencies)
     return [Delayed(key, layers, layer=name) for key in keys]
+
+
+def _is_small(common: Any) -> bool:
+    try:
+        return len(pickle.dumps(common)) <= SMALL
+    except (AttributeError, TypeError, pickle.PicklingError):  # functions of a session
+        return False
 
 
 def _itself(common: Any) -> Any:
     return common
 
 
-def _tree_sum(tasks: list[Any], first: Callable[..., Any] | None = None) -> Any:
-    """The sum of results of tasks, `FAN_IN` at a time; `first` adds those of the tasks."""
-    add = first or added
-    while len(tasks) > 1 or first:
+def _tree_sum(tasks: list[Any]) -> Any:
+    """The sum of results of tasks, `FAN_IN` at a time."""
+    while len(tasks) > 1:
         groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
-        tasks = _delayed_calls([(add, [one.key for one in group]) for group in groups], tasks)
-        add, first = added, None
+        tasks = _delayed_calls([(added, [one.key for one in group]) for group in groups], tasks)
     return tasks[0]
 
 
@@ -203,6 +213,6 @@ def first_of(pair: tuple[Any, Any] | None) -> Any:
     return None if pair is None else pair[0]
 
 
-def added_values(pairs: Sequence[tuple[Any, Any] | None]) -> Any:
-    """The sum of the second parts."""
-    return added([None if pair is None else pair[1] for pair in pairs])
+def second_of(pair: tuple[Any, Any] | None) -> Any:
+    """The second part of a pair; None for a chunk without rows."""
+    return None if pair is None else pair[1]

@@ -1,5 +1,6 @@
 """The fit of AdaBoost: the exponential risk of margins, a weak learner, and the step of votes."""
 
+from collections.abc import Callable
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
@@ -18,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
@@ -32,8 +34,14 @@ from sklearn_ensemble_theory._weak_learners import (
     PreparedRounds,
     has_fast_path,
     prepare_rounds,
+    prepare_sums,
 )
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.boosting._adaboost._chunked.chunk_preparation import (
+    rounds_of_chunks,
+    summary_of_chunks,
+)
+from sklearn_ensemble_theory.boosting._adaboost._chunked.summed_rounds import SummedRounds
 from sklearn_ensemble_theory.boosting._adaboost.coefficients import ConfidenceStep, VotingStep
 from sklearn_ensemble_theory.boosting._adaboost.margins import margin_risk
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
@@ -98,11 +106,11 @@ class BaseAdaBoost(
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training rows. For decision stumps and binned trees, sparse matrices become dense
-            arrays of at most 2**28 values.
+            arrays of at most 2**28 values. Or a Dask array or data frame, for decision stumps only.
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels; or a Dask collection.
         sample_weight : array-like of shape (n_samples,), default=None
-            Initial weights; only their ratios matter.
+            Initial weights; only their ratios matter. Or a Dask collection.
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
@@ -115,7 +123,8 @@ class BaseAdaBoost(
         ------
         ValueError
             If the weak learner cannot be used with the algorithm, or a given one is no better than
-            guessing in the first round.
+            guessing in the first round. With Dask collections also for other learners than decision
+            stumps, for ``resample=True`` and for callbacks.
         """
         routed = self._routed(fit_params)
         estimator = self._boosted_learner()
@@ -130,12 +139,69 @@ class BaseAdaBoost(
             estimator, X, weight, _Classes(codes, classes), routed
         )
         weight = task.initial_weights(weight)
-        step: Step
+        rounds = boost(margin_risk(weight), learner, self._step(task), np.zeros(weight.shape))
+        self._learn(
+            rounds,
+            estimator,
+            classes,
+            lambda: learner.best(None, weight) if learner.is_exact else None,
+            lambda: rows_for_callbacks(given, y, kept, sample_weight is not None),
+        )
+        return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks, which are read twice; a round passes over their codes."""
+        estimator = self._boosted_learner()
+        self._check_chunked(estimator)
+        summary, rows = summary_of_chunks(rows)
+        each = _Classes(np.arange(len(summary.classes)), summary.classes)
+        self.algorithm_, task = self._task(each)
+        stumps = prepare_sums(estimator, task)
+        rounds = rounds_of_chunks(rows, summary, stumps, self._step(task))
+        self._learn(rounds, estimator, summary.classes, lambda: (rounds.member, None))
+
+    def _check_chunked(self, estimator: Any) -> None:
+        """Refuse what needs all rows in memory, before any pass over them."""
+        name = type(estimator).__name__
+        two = _Classes(np.arange(2), np.arange(2))
+        if prepare_sums(estimator, ClassTask(*two)) is None:
+            raise ValueError(
+                f"estimator: {name} cannot be fitted to rows in chunks; use "
+                "DecisionStumpClassifier, or rows in memory."
+            )
+        if self.resample is True:
+            raise ValueError("resample=True draws rows, which must be in memory for it.")
+        if getattr(self, "_skl_callbacks", None):
+            raise ValueError(
+                "Callbacks (set_callbacks) are given all rows, which must be in memory."
+            )
+
+    def _task(self, classes: _Classes) -> tuple[str, ClassTask | HammingTask]:
+        """The algorithm, and what a weak learner with weights of rows and classes is fitted to."""
+        if len(classes.labels) > 2 and self.algorithm != "discrete":
+            algorithm = "mh" if self.algorithm == "auto" else self.algorithm
+            return algorithm, HammingTask(*classes, CRITERION_OF[algorithm])
+        algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
+        return algorithm, ClassTask(*classes, CRITERION_OF[algorithm])
+
+    def _step(self, task: ClassTask | HammingTask) -> Step:
         if self.algorithm_ in VOTES:
-            step = VotingStep(self.learning_rate, task)
-        else:
-            step = ConfidenceStep(self.learning_rate)
-        rounds = boost(margin_risk(weight), learner, step, np.zeros(weight.shape))
+            return VotingStep(self.learning_rate, task)
+        return ConfidenceStep(self.learning_rate)
+
+    def _learn(
+        self,
+        rounds: BoostingRounds | SummedRounds,
+        estimator: Any,
+        classes: np.ndarray,
+        first: Callable[[], Any],
+        data: Callable[[], dict] | None = None,
+    ) -> None:
+        """Take the rounds and set what is learned.
+
+        `first()` is what the weak learner finds in the first round, None if it is not exact;
+        `data()` the rows for callbacks.
+        """
         found: list[_KeptRound] = []
 
         def attributes() -> dict:
@@ -153,31 +219,23 @@ class BaseAdaBoost(
                 "_packed": PackedCache(),
             }
 
-        reports = RoundReports(
-            self,
-            self.n_estimators,
-            data=lambda: rows_for_callbacks(given, y, kept, sample_weight is not None),
-            attributes=attributes,
-        )
+        reports = RoundReports(self, self.n_estimators, data=data, attributes=attributes)
         stop_reason = self._take(rounds, found, reports)
         if not found:
-            found.append(self._without_edge(learner, weight, rounds.stop_details))
+            found.append(self._without_edge(first(), rounds.stop_details))
         vars(self).update(attributes(), stop_reason_=stop_reason)
         reports.finish(stop_reason)
-        return self
 
     def _weak_learner(
         self, estimator: Any, X: Any, weight: np.ndarray, classes: _Classes, routed: dict
     ) -> tuple[str, ClassTask | HammingTask, PreparedRounds]:
         """The algorithm, what the weak learner is fitted to, and the weak learner."""
-        task: ClassTask | HammingTask
         resample = self._resamples(estimator)
-        if len(classes.labels) > 2 and self.algorithm != "discrete":
-            algorithm = "mh" if self.algorithm == "auto" else self.algorithm
-            task = HammingTask(*classes, CRITERION_OF[algorithm])
-            learner = None if resample else prepare_rounds(estimator, X, weight, task)
-            if learner is not None:
-                return algorithm, task, learner
+        algorithm, task = self._task(classes)
+        learner = None if resample else prepare_rounds(estimator, X, weight, task)
+        if learner is not None:
+            return algorithm, task, learner
+        if task.kind.startswith("hamming"):
             if self.algorithm != "auto":
                 name = type(estimator).__name__
                 has = "rows are drawn" if resample else f"{name} has one weight for each row"
@@ -188,16 +246,20 @@ class BaseAdaBoost(
                     "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
                     "this estimator."
                 )
-        algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
-        task = ClassTask(*classes, CRITERION_OF[algorithm])
-        learner = None if resample else prepare_rounds(estimator, X, weight, task)
+            algorithm, task = "discrete", ClassTask(*classes, CRITERION_OF["discrete"])
+            learner = None if resample else prepare_rounds(estimator, X, weight, task)
         if learner is None:
             self._check_estimator(estimator, resample)
             options = CloneOptions(self.random_state, routed, resample=resample)
             learner = clone_learner(estimator, X, None, task, options)
         return algorithm, task, learner
 
-    def _take(self, rounds: BoostingRounds, kept: list[_KeptRound], reports: RoundReports) -> str:
+    def _take(
+        self,
+        rounds: BoostingRounds | SummedRounds,
+        kept: list[_KeptRound],
+        reports: RoundReports,
+    ) -> str:
         """Fill in the rounds to keep; why there were no more."""
         votes = self.algorithm_ in VOTES
         for record in islice(rounds, self.n_estimators):
@@ -214,11 +276,8 @@ class BaseAdaBoost(
                 return "callback"
         return "n_estimators" if len(kept) == self.n_estimators else "no edge"
 
-    def _without_edge(
-        self, learner: PreparedRounds, weight: np.ndarray, stopped: Any
-    ) -> _KeptRound:
+    def _without_edge(self, found: Any, stopped: Any) -> _KeptRound:
         """No round at all: only the constant is kept, if the learner was the best of its class."""
-        found = learner.best(None, weight) if learner.is_exact else None
         if stopped is None or found is None:
             name = type(self.estimator).__name__
             error = "" if stopped is None else f" (weighted error {stopped.error:.3g})"

@@ -22,6 +22,10 @@ from sklearn_ensemble_theory._weak_learners import (
     Task,
 )
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.erm._stumps._summed.stumps_of_sums import (
+    SummedStumps,
+    stumps_of_sums,
+)
 from sklearn_ensemble_theory.erm._stumps.rounds import (
     StumpClasses,
     prepare_stumps,
@@ -255,6 +259,9 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
     ) -> PreparedRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
 
+    def _prepare_sums(self, task: Task) -> SummedStumps | None:
+        return stumps_of_sums(task, self.max_bins, STUMPS)
+
     @by_chunks
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Predict the class probabilities, the weighted shares of the classes on the row's side.
@@ -421,6 +428,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         self, X: np.ndarray, weight: np.ndarray | None, task: Task
     ) -> PreparedRounds | None:
         return prepare_stumps(X, weight, task, self.max_bins, STUMPS)
+
+    def _prepare_sums(self, task: Task) -> SummedStumps | None:
+        return stumps_of_sums(task, self.max_bins, STUMPS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

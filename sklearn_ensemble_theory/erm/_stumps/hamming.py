@@ -386,6 +386,13 @@ class HammingIndex(ColumnIndex):
 # --- the weak learner ----------------------------------------------------------------------------
 
 
+def stump_of_split(criterion: HammingCriterion, split: Split, regressor: Any, p: int) -> Any:
+    """The member of the class `regressor` for a split of `HammingIndex.best_split`."""
+    total = Masses(*(split.left + split.right))
+    left, right = criterion.values(Masses(*split.left), total)
+    return regressor._of_values(p, split, left, right)
+
+
 class HammingRounds:
     """Stumps for several classes (see `_weak_learners.PreparedRounds`).
 
@@ -420,9 +427,7 @@ class HammingRounds:
     ) -> tuple[Any, np.ndarray]:
         """The best stump for weights of shape (n, K), and its margins of the same shape."""
         split = self.index.best_split(self.criterion, weight)
-        total = Masses(*(split.left + split.right))
-        left, right = self.criterion.values(Masses(*split.left), total)
-        stump = self.regressor._of_values(self.index.p, split, left, right)
+        stump = stump_of_split(self.criterion, split, self.regressor, self.index.p)
         outputs = stump._side_values(self.index.is_left(split))
         outputs *= self.signs
         return stump, outputs

@@ -1,0 +1,1 @@
+"""AdaBoost of rows in chunks."""

@@ -1,0 +1,1 @@
+"""Stumps from the weights in bins alone."""
