@@ -33,7 +33,7 @@ GROUPS = {
     "_version": "Versions",
 }
 # The pages of the guide have the same order: each is sorted by the first prefix that its name has.
-GUIDE = [*GROUPS, "benchmarks"]
+GUIDE = [*GROUPS, "fitting", "larger_than_memory", "other_tools", "benchmarks"]
 GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["base_learners"]
 GUIDE[GUIDE.index("boosting") : GUIDE.index("boosting")] = ["random_projections"]
 GUIDE[GUIDE.index("erm") : GUIDE.index("erm")] = ["histograms"]
