@@ -8,12 +8,15 @@ from sklearn.tree import DecisionTreeClassifier
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     BallConstrainedClassifier,
     BestColumnRegressor,
     BinnedTreeClassifier,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     FrankWolfeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistogramRegressor,
     LinearL2BoostingRegressor,
     MatchingPursuitRegressor,
@@ -242,3 +245,26 @@ def test_values_of_X_that_are_no_numbers():
                 model.fit(rows, Y)
             with pytest.raises((ValueError, TypeError), match=r"\bX\b|could not convert"):
                 model.fit(X, Y).predict(rows)
+
+
+@pytest.mark.parametrize("rate", [1e10, 1e30, 1e300, 1e308])
+def test_learning_rates_that_overflow_are_named(rate):
+    """The right predictions where they are floats, otherwise an error: never a warning or nan."""
+    squared, robust = GradientBoostingRegressor(), GradientBoostingRegressor(loss="huber")
+    absolute = GradientBoostingRegressor(loss="absolute_error")
+    for model in (squared, robust, absolute, AdaBoostRegressor()):
+        model.set_params(n_estimators=60, learning_rate=rate)
+        _finite_or_named(model, Y)
+    for model in (GradientBoostingClassifier(), AdaBoostClassifier()):
+        model.set_params(n_estimators=60, learning_rate=rate)
+        _finite_or_named(model, CLASSES)
+        _finite_or_named(model, np.arange(len(X)) % 3)
+
+
+def _finite_or_named(model, y):
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        assert "learning_rate" in str(error), error
+    else:
+        assert np.isfinite(model.predict(X)).all()
