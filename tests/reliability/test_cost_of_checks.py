@@ -49,7 +49,7 @@ def without_checks(monkeypatch):
     """A function that takes out what fits do for reliability, until the end of the test."""
 
     def start():
-        for cls in {base for cls in estimator_classes() for base in cls.__mro__}:
+        for cls in {base for each in estimator_classes() for base in each.__mro__}:
             fit = vars(cls).get("fit")
             if inspect.isfunction(fit) and fit.__code__.co_name == "fit_twin":
                 monkeypatch.setattr(cls, "fit", fit.__wrapped__)
