@@ -37,6 +37,10 @@ from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, 
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
 
+# Rows that are predicted together: of so many values, or so many rows.
+MOST_VALUES, LEAST_ROWS = 2**21, 2**10
+
+
 def fit_block(
     estimator: Any,
     seed: int,
@@ -63,6 +67,24 @@ def fit_block(
         if n_classes <= 1 or (y != y[0]).any():
             raise
         return DummyClassifier(strategy="prior").fit(X, y)
+
+
+def other_rows(block: np.ndarray, b: int) -> np.ndarray:
+    """The rows of all blocks but one."""
+    return np.flatnonzero((block != b) & (block >= 0))
+
+
+def block_predictions(
+    member: Any, method: str, X: Any, block: np.ndarray, b: int, *, n_classes: int
+) -> np.ndarray:
+    """A member's predictions for the rows of the other blocks, without a copy of all of them."""
+    rows = other_rows(block, b)
+    step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    parts = [
+        member_predictions(member, method, X[rows[i : i + step]], n_classes=n_classes)
+        for i in range(0, len(rows), step)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class BaseDivideAndConquer(
@@ -274,17 +296,16 @@ class BaseDivideAndConquer(
         """The mean squared error of each member on the rows of the other blocks."""
         method, size = self._prediction_method(members[0]), largest_magnitude(y)
         n_classes = description.get("n_classes_", 0)
-        others = [np.flatnonzero((block != b) & (block >= 0)) for b in range(len(members))]
         tasks = (
-            delayed(member_predictions)(member, method, X[rows], n_classes=n_classes)
-            for member, rows in zip(members, others)
+            delayed(block_predictions)(member, method, X, block, b, n_classes=n_classes)
+            for b, member in enumerate(members)
         )
-        return np.array(
-            [
-                np.average(self._squared_errors(y[rows], predicted, size), weights=weight[rows])
-                for rows, predicted in zip(others, in_order(tasks, n_jobs=self.n_jobs))
-            ]
-        )
+        risks = []
+        for b, predicted in enumerate(in_order(tasks, n_jobs=self.n_jobs)):
+            rows = other_rows(block, b)
+            errors = self._squared_errors(y[rows], predicted, size)
+            risks.append(np.average(errors, weights=weight[rows]))
+        return np.array(risks)
 
     def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
         """The weighted mean of the members' predictions, added up one after the other.
