@@ -36,7 +36,6 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
-
 # Rows that are predicted together: of so many values, or so many rows.
 MOST_VALUES, LEAST_ROWS = 2**21, 2**10
 
