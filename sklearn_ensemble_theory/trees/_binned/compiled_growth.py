@@ -84,8 +84,10 @@ def grow(
     n_classes_counted = n_classes if n_classes > 2 else 0
     shared = (*arguments, *_work(arguments[1], p, n_classes_counted, columns.missing + 1))
     n_nodes, depth = tree_loops.grow_nodes(shared, _order(m, options), out)
-    # The fields of a node take more than these, and are freed one by one.
+    # What the loops have read is freed before the fields of the nodes are made.
     del shared, arguments, integers, targets, chosen, by_row
+    if columns.are_for_one_tree:
+        columns.release()
     parts = [one[:n_nodes] for one in out]
     del out
     if n_classes == 1:

@@ -125,6 +125,7 @@ class BaseBinnedTree(TreePredictions, ToSklearnMixin):
             X, target = kept.take(X, target)
             by_class = None if by_class is None else kept.take(by_class)
         columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
+        columns.are_for_one_tree = True
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
         self._grow_on(columns, target, weight, classes=classes, n_classes=n_classes)
