@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
@@ -22,12 +23,13 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._parallel import in_order
-from sklearn_ensemble_theory._trees import fitted_in_units
+from sklearn_ensemble_theory._trees import check_counts, fitted_in_units, is_tree
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     MemberRoutingMixin,
+    member_input,
     member_predictions,
     random_state_names,
     seeded,
@@ -49,9 +51,18 @@ def fit_block(
     params: dict[str, Any],
     *,
     n_classes: int,
+    rows: np.ndarray | None = None,
 ) -> Any:
-    """A clone of the estimator, fitted to the rows of a block."""
+    """A clone of the estimator, fitted to the rows of a block; all rows of X and y by default."""
+    if rows is not None:
+        X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
     member = clone(estimator)
+    if is_tree(member) and "check_input" not in params:
+        # In single precision before the tree grows, so that it does not keep both.
+        check_counts(member, y)
+        X, checked = member_input(member, X)
+        if checked:
+            params = {**params, "check_input": False}
     names = random_state_names(member)
     if names:
         rng = seeded(seed)
@@ -214,15 +225,19 @@ class BaseDivideAndConquer(
         if kept is not None:
             weight = np.zeros(len(y))
             weight[kept.rows] = kept.weight
+        n_classes = description.get("n_classes_", 0)
+        # Workers get their rows only; one process takes them when a member is fitted.
+        is_alone = effective_n_jobs(self.n_jobs) == 1
         tasks = (
             delayed(fit_block)(
                 estimator,
                 int(seed),
-                X[rows],
-                y[rows],
-                None if weight is None else weight[rows],
+                X if is_alone else X[rows],
+                y if is_alone else y[rows],
+                weight if is_alone or weight is None else weight[rows],
                 check_method_params(X, params=params, indices=rows),
-                n_classes=description.get("n_classes_", 0),
+                n_classes=n_classes,
+                rows=rows if is_alone else None,
             )
             for seed, rows in zip(seeds, rows_of)
         )

@@ -69,14 +69,16 @@ class TreePredictions:
         step = max(_VALUES_AT_ONCE // max(X.shape[1], 1), 1)
         for start in range(0, max(len(X), 1), step):
             rows = X[start : start + step]
-            if not check_input:
-                yield rows
-            elif start == 0:
-                yield self._validate_X_predict(rows, True)
-            else:  # names of the features have been checked
-                yield check_array(
-                    rows, dtype=np.float32, ensure_all_finite="allow-nan", input_name="X"
-                )
+            if check_input:
+                with np.errstate(over="ignore"):  # an error, and no warning before it
+                    rows = self._checked(rows, start == 0)
+            yield rows
+
+    def _checked(self, rows: np.ndarray, is_first: bool) -> np.ndarray:
+        if is_first:
+            return self._validate_X_predict(rows, True)
+        # The number of features and their names have been checked.
+        return check_array(rows, dtype=np.float32, ensure_all_finite="allow-nan", input_name="X")
 
 
 class ClassTreePredictions:
