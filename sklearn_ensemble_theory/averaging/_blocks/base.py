@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
@@ -23,13 +24,17 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._parallel import in_order
-from sklearn_ensemble_theory._trees import check_counts, fitted_in_units, is_tree
+from sklearn_ensemble_theory._trees import (
+    check_counts,
+    fitted_in_units,
+    is_tree,
+    single_precision_if_finite,
+)
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     MemberRoutingMixin,
-    member_input,
     member_predictions,
     random_state_names,
     seeded,
@@ -40,6 +45,23 @@ from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
 # Rows that are predicted together: of so many values, or so many rows.
 MOST_VALUES, LEAST_ROWS = 2**21, 2**10
+
+
+def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
+    """Rows of X as trees store them, without an array of them in another precision.
+
+    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
+    """
+    if sp.issparse(X) or X.dtype.kind not in "fiub":
+        return None
+    found = np.empty((len(rows), X.shape[1]), dtype=np.float32)
+    step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    for i in range(0, len(rows), step):
+        part = single_precision_if_finite(X[rows[i : i + step]])
+        if part is None:
+            return None
+        found[i : i + step] = part
+    return found
 
 
 def fit_block(
@@ -54,15 +76,14 @@ def fit_block(
     rows: np.ndarray | None = None,
 ) -> Any:
     """A clone of the estimator, fitted to the rows of a block; all rows of X and y by default."""
-    if rows is not None:
-        X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
     member = clone(estimator)
-    if is_tree(member) and "check_input" not in params:
-        # In single precision before the tree grows, so that it does not keep both.
-        check_counts(member, y)
-        X, checked = member_input(member, X)
-        if checked:
-            params = {**params, "check_input": False}
+    if rows is not None:
+        y, weight = y[rows], None if weight is None else weight[rows]
+        single = single_precision_rows(X, rows) if is_tree(member) and not params else None
+        X = X[rows] if single is None else single
+        if single is not None:
+            check_counts(member, y)
+            params = {"check_input": False}
     names = random_state_names(member)
     if names:
         rng = seeded(seed)
