@@ -290,11 +290,14 @@ class BaseBagging(
         scheme = self._make_scheme(y, sample_weight, classes, codes)
         if continued:
             self._check_same_groups(scheme)
-        prepared, checked = None, False
+        prepared, checked, is_fresh = None, False, False
         if not routed and can_be_binned(X, y):
             prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
         if prepared is None:
+            given = X
             X, checked = member_input(estimator, X)
+            is_fresh = checked and not np.may_share_memory(X, given)
+            del given
         elif classes is None:
             y = y.astype(np.float64, copy=False)
         plain = prepared is not None or is_tree(estimator)
@@ -350,7 +353,7 @@ class BaseBagging(
         self._seeds = self._seeds[: len(self.estimators_)].astype(int)
         self._member_spec = spec.without_data()
         self._packed = PackedCache()
-        self._training = TrainingRows.of(estimator, X, y)
+        self._training = TrainingRows.of(estimator, X, y, is_fresh)
         self._set_oob_score_and_attributes(oob)
         return self
 

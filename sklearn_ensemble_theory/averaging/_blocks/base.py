@@ -5,6 +5,8 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
@@ -22,7 +24,12 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.validation import validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._parallel import in_order
-from sklearn_ensemble_theory._trees import fitted_in_units
+from sklearn_ensemble_theory._trees import (
+    check_counts,
+    fitted_in_units,
+    is_tree,
+    single_precision_if_finite,
+)
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
@@ -36,6 +43,26 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
+# Rows that are predicted together: of so many values, or so many rows.
+MOST_VALUES, LEAST_ROWS = 2**21, 2**10
+
+
+def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
+    """Rows of X as trees store them, without an array of them in another precision.
+
+    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
+    """
+    if sp.issparse(X) or X.dtype.kind not in "fiub":
+        return None
+    found = np.empty((len(rows), X.shape[1]), dtype=np.float32)
+    step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    for i in range(0, len(rows), step):
+        part = single_precision_if_finite(X[rows[i : i + step]])
+        if part is None:
+            return None
+        found[i : i + step] = part
+    return found
+
 
 def fit_block(
     estimator: Any,
@@ -46,9 +73,17 @@ def fit_block(
     params: dict[str, Any],
     *,
     n_classes: int,
+    rows: np.ndarray | None = None,
 ) -> Any:
-    """A clone of the estimator, fitted to the rows of a block."""
+    """A clone of the estimator, fitted to the rows of a block; all rows of X and y by default."""
     member = clone(estimator)
+    if rows is not None:
+        y, weight = y[rows], None if weight is None else weight[rows]
+        single = single_precision_rows(X, rows) if is_tree(member) and not params else None
+        X = X[rows] if single is None else single
+        if single is not None:
+            check_counts(member, y)
+            params = {"check_input": False}
     names = random_state_names(member)
     if names:
         rng = seeded(seed)
@@ -63,6 +98,24 @@ def fit_block(
         if n_classes <= 1 or (y != y[0]).any():
             raise
         return DummyClassifier(strategy="prior").fit(X, y)
+
+
+def other_rows(block: np.ndarray, b: int) -> np.ndarray:
+    """The rows of all blocks but one."""
+    return np.flatnonzero((block != b) & (block >= 0))
+
+
+def block_predictions(
+    member: Any, method: str, X: Any, block: np.ndarray, b: int, *, n_classes: int
+) -> np.ndarray:
+    """A member's predictions for the rows of the other blocks, without a copy of all of them."""
+    rows = other_rows(block, b)
+    step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    parts = [
+        member_predictions(member, method, X[rows[i : i + step]], n_classes=n_classes)
+        for i in range(0, len(rows), step)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 class BaseDivideAndConquer(
@@ -193,15 +246,19 @@ class BaseDivideAndConquer(
         if kept is not None:
             weight = np.zeros(len(y))
             weight[kept.rows] = kept.weight
+        n_classes = description.get("n_classes_", 0)
+        # Workers get their rows only; one process takes them when a member is fitted.
+        is_alone = effective_n_jobs(self.n_jobs) == 1
         tasks = (
             delayed(fit_block)(
                 estimator,
                 int(seed),
-                X[rows],
-                y[rows],
-                None if weight is None else weight[rows],
+                X if is_alone else X[rows],
+                y if is_alone else y[rows],
+                weight if is_alone or weight is None else weight[rows],
                 check_method_params(X, params=params, indices=rows),
-                n_classes=description.get("n_classes_", 0),
+                n_classes=n_classes,
+                rows=rows if is_alone else None,
             )
             for seed, rows in zip(seeds, rows_of)
         )
@@ -274,17 +331,16 @@ class BaseDivideAndConquer(
         """The mean squared error of each member on the rows of the other blocks."""
         method, size = self._prediction_method(members[0]), largest_magnitude(y)
         n_classes = description.get("n_classes_", 0)
-        others = [np.flatnonzero((block != b) & (block >= 0)) for b in range(len(members))]
         tasks = (
-            delayed(member_predictions)(member, method, X[rows], n_classes=n_classes)
-            for member, rows in zip(members, others)
+            delayed(block_predictions)(member, method, X, block, b, n_classes=n_classes)
+            for b, member in enumerate(members)
         )
-        return np.array(
-            [
-                np.average(self._squared_errors(y[rows], predicted, size), weights=weight[rows])
-                for rows, predicted in zip(others, in_order(tasks, n_jobs=self.n_jobs))
-            ]
-        )
+        risks = []
+        for b, predicted in enumerate(in_order(tasks, n_jobs=self.n_jobs)):
+            rows = other_rows(block, b)
+            errors = self._squared_errors(y[rows], predicted, size)
+            risks.append(np.average(errors, weights=weight[rows]))
+        return np.array(risks)
 
     def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
         """The weighted mean of the members' predictions, added up one after the other.

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColum
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import GrownTree, TreeArrays
+from sklearn_ensemble_theory.trees._estimators.tree_predictions import TreePredictions
 
 __all__ = ["MAX_SEED", "BaseBinnedTree", "TreeShape", "grown_arrays", "growth_options"]
 
@@ -40,7 +41,7 @@ class TreeShape(NamedTuple):
     n_classes: int  # 0 for regression
 
 
-class BaseBinnedTree(ToSklearnMixin):
+class BaseBinnedTree(TreePredictions, ToSklearnMixin):
     """Growth on binned columns for subclasses of scikit-learn's trees, which predict as those do.
 
     The nodes are kept as arrays until `tree_` is asked for.
@@ -124,6 +125,7 @@ class BaseBinnedTree(ToSklearnMixin):
             X, target = kept.take(X, target)
             by_class = None if by_class is None else kept.take(by_class)
         columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
+        columns.are_for_one_tree = True
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
         self._grow_on(columns, target, weight, classes=classes, n_classes=n_classes)

@@ -8,10 +8,11 @@ from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory._weak_learners import PreparedRounds, Task
 from sklearn_ensemble_theory.trees._estimators.base import BaseBinnedTree
 from sklearn_ensemble_theory.trees._estimators.class_rounds import class_rounds
+from sklearn_ensemble_theory.trees._estimators.tree_predictions import ClassTreePredictions
 from sklearn_ensemble_theory.trees._estimators.tree_rounds import BinnedTreeRounds
 
 __all__ = ["BinnedTreeClassifier", "BinnedTreeRegressor"]
@@ -224,7 +225,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]
 
 
-class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
+class BinnedTreeClassifier(ClassTreePredictions, BaseBinnedTree, DecisionTreeClassifier):
     """Classification tree whose columns are cut into bins before it is grown.
 
     The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeClassifier`
@@ -405,24 +406,6 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         """
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
-
-    def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
-        """Predict the logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        check_input : bool, default=True
-            Whether to check X.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            Log-probabilities, -inf for 0, in the order of `classes_`.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, check_input))
 
     _reads_single_precision = True
     _sklearn_class = DecisionTreeClassifier
