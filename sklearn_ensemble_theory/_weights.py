@@ -96,6 +96,8 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
         If `sample_weight` is anything else.
     """
     try:
+        if np.asarray(sample_weight).dtype.kind in "mM":
+            raise TypeError("it has dates")
         with np.errstate(over="ignore", invalid="ignore"):
             return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     except (TypeError, ValueError, OverflowError) as error:

@@ -5,9 +5,12 @@ A case belongs to a class, a seed and a number, and is always the same for the t
 
 import inspect
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.cluster import KMeans
@@ -32,7 +35,9 @@ ODD_VALUES = [
     np.array([0.5, 2.0]), np.ones((2, 2)), np.float32(0.5), np.int64(3), np.array(1.0), object(),
     DecisionTreeRegressor, DecisionTreeClassifier, DecisionTreeRegressor(max_depth=1),
     DecisionTreeClassifier(max_depth=1), LinearRegression(), LogisticRegression(), KMeans(2), len,
-    {0, 1}, range(3),
+    {0, 1}, range(3), np.True_, np.int8(100), np.uint8(3), np.float16(0.5), np.longdouble(0.5),
+    Fraction(1, 2), Decimal("0.5"), np.array(3), np.array("a"), np.array([1, 2, 3]), [True, False],
+    np.ma.masked, np.datetime64("2020-01-01"), pd.NA, pd.Series([1.0, 2.0]), "0.5", slice(2),
 ]  # fmt: skip
 
 # Parameters whose values are not drawn. Those of how much is printed, and of processes.
@@ -48,6 +53,7 @@ class Case:
     y: Any
     sample_weight: Any
     query: Any
+    groups: Any = None
     odd: list[str] = field(default_factory=list)  # what is odd about it, in words
 
 
@@ -66,9 +72,9 @@ def draw_case(estimator, seed, number):
     n = int(rng.choice([N_ROWS, 12, 60]))
     X, y = ordinary(rng, classifier, n)
     case = Case({}, X, y, None, ordinary(rng, classifier, 7)[0])
-    weighted = "sample_weight" in inspect.signature(estimator.fit).parameters
-    kinds = ["X", "y", "query", "params", "params", "params"] + ["sample_weight"] * weighted
-    size = rng.choice([1, 2, 3], p=[0.6, 0.3, 0.1])
+    optional = {"sample_weight", "groups"} & set(inspect.signature(estimator.fit).parameters)
+    kinds = ["X", "y", "query", "params", "params", "params", *sorted(optional)]
+    size = rng.choice([1, 2, 3], p=[0.5, 0.35, 0.15])
     for k in np.sort(rng.choice(len(kinds), size=size, replace=False)):
         ODD[kinds[k]](case, rng, estimator)
     return case
@@ -151,12 +157,19 @@ def odd_weights(case, rng, estimator):
     case.odd.append(f"sample_weight {label}")
 
 
+def odd_groups(case, rng, estimator):
+    n = len(case.y) if np.ndim(case.y) == 1 else N_ROWS
+    label, case.groups = pick(rng, ODD_GROUPS)(n, rng)
+    case.odd.append(f"groups {label}")
+
+
 def pick(rng, makers):
     return makers[rng.integers(len(makers))]
 
 
 ODD = {
     "params": odd_params, "X": odd_X, "y": odd_y, "query": odd_query, "sample_weight": odd_weights,
+    "groups": odd_groups,
 }  # fmt: skip
 
 
@@ -192,6 +205,24 @@ def read_only(array):
 def strided(X):
     wide = np.repeat(X, 2, axis=-1) if X.ndim == 2 else np.repeat(X, 2)
     return wide[..., ::2]
+
+
+def records(array):
+    """The columns as the fields of a structured array."""
+    array = np.asarray(array, dtype=float)
+    columns = array.reshape(len(array), -1)
+    names = [f"f{j}" for j in range(columns.shape[1])]
+    return np.rec.fromarrays(columns.T, names=names) if names else np.zeros(len(array), "V8")
+
+
+def nullable(array, dtype, rng=None):
+    """A pandas frame or series of that dtype; with one value missing if there is a generator."""
+    array = np.asarray(array)
+    frame = (pd.DataFrame if array.ndim == 2 else pd.Series)(array).astype(dtype)
+    if rng is not None and array.size:
+        place = rng.integers(len(frame))
+        frame.iloc[(place, 0) if array.ndim == 2 else place] = pd.NA
+    return frame
 
 
 def column_of(X, value):
@@ -250,6 +281,24 @@ ODD_MATRICES = [
     matrix("reversed", lambda X, r: X[::-1]),
     matrix("big-endian", lambda X, r: X.astype(">f8")),
     matrix("masked", lambda X, r: np.ma.masked_array(X, X > 1)),
+    matrix("all masked", lambda X, r: np.ma.masked_all_like(X)),
+    matrix("of records", lambda X, r: records(X)),
+    matrix("frame", lambda X, r: pd.DataFrame(X)),
+    matrix("frame, named", lambda X, r: pd.DataFrame(X).add_prefix("x")),
+    matrix("frame of categories", lambda X, r: pd.DataFrame(X > 0).astype("category")),
+    matrix("frame, one text", lambda X, r: pd.DataFrame(X).assign(t="a")),
+    matrix("frame, twice a name", lambda X, r: pd.DataFrame(X, columns=["a"] * X.shape[1])),
+    matrix("Float64", lambda X, r: nullable(X, "Float64")),
+    matrix("Float64 with NA", lambda X, r: nullable(X, "Float64", r)),
+    matrix("Int64 with NA", lambda X, r: nullable(np.rint(3 * X), "Int64", r)),
+    matrix("boolean with NA", lambda X, r: nullable(X > 0, "boolean", r)),
+    matrix("sparse frame", lambda X, r: pd.DataFrame(X > 0, dtype=pd.SparseDtype(float, 0.0))),
+    matrix("series", lambda X, r: pd.Series(X[:, 0])),
+    matrix("sparse with nan", lambda X, r: sparse.csr_matrix(put_number(X, np.nan, r))),
+    matrix("sparse * 1e308", lambda X, r: sparse.csc_matrix(np.clip(X, -1.7, 1.7) * 1e308)),
+    matrix("column of inf", lambda X, r: column_of(X, np.inf)),
+    matrix("two far rows", lambda X, r: X + 1e150 * (np.arange(len(X)) < 2)[:, None]),
+    matrix("from -max to max", lambda X, r: np.where(X > 0, 1, -1) * np.finfo(float).max),
     matrix("list", lambda X, r: X.tolist()),
 ]
 
@@ -300,6 +349,17 @@ ODD_TARGETS = [
     vector("read-only", lambda y, r: read_only(y)),
     vector("strided", lambda y, r: strided(y)),
     vector("dates", lambda y, r: (10 * y).astype(int).astype("datetime64[D]")),
+    vector("masked", lambda y, r: np.ma.masked_array(y, y > 1)),
+    vector("of records", lambda y, r: records(y)),
+    vector("Float64", lambda y, r: nullable(y, "Float64")),
+    vector("Float64 with NA", lambda y, r: nullable(y, "Float64", r)),
+    vector("series", lambda y, r: pd.Series(y, index=np.arange(len(y))[::-1])),
+    vector("two groups far apart", lambda y, r: np.where(y > 0, 1e200, -1e200)),
+    vector("from -max to max", lambda y, r: np.where(y > 0, 1, -1) * np.finfo(float).max),
+    vector("all the largest", lambda y, r: np.full(len(y), np.finfo(float).max)),
+    vector("equal but for rounding", lambda y, r: 1 + 1e-16 * np.rint(y)),
+    vector("counts", lambda y, r: np.rint(np.abs(y))),
+    vector("negative", lambda y, r: -np.abs(y)),
 ]
 
 ODD_LABELS = [
@@ -325,6 +385,15 @@ ODD_LABELS = [
     vector("longdouble", lambda y, r: y.astype(np.longdouble)),
     vector("complex", lambda y, r: y + 1j),
     vector("dates", lambda y, r: y.astype("datetime64[D]")),
+    vector("of one row for each of two classes", lambda y, r: 2 - np.minimum(np.arange(len(y)), 2)),
+    vector("masked", lambda y, r: np.ma.masked_array(y, y > 0)),
+    vector("Int64", lambda y, r: nullable(y, "Int64")),
+    vector("Int64 with NA", lambda y, r: nullable(y, "Int64", r)),
+    vector("boolean", lambda y, r: nullable(y > 0, "boolean")),
+    vector("category", lambda y, r: pd.Series(y, dtype="category")),
+    vector("category with NA", lambda y, r: nullable(np.where(y > 0, "a", "b"), "category", r)),
+    vector("text", lambda y, r: nullable(np.where(y > 0, "a", "b"), "string")),
+    vector("text with NA", lambda y, r: nullable(np.where(y > 0, "a", "b"), "string", r)),
     vector("scalar", lambda y, r: 1),
     vector("read-only", lambda y, r: read_only(y)),
 ]
@@ -384,4 +453,33 @@ ODD_WEIGHTS = [
     weights("list", lambda n, r: r.random(n).tolist()),
     weights("read-only", lambda n, r: read_only(r.random(n))),
     weights("strided", lambda n, r: strided(r.random(n))),
+    weights("zero but the last", lambda n, r: (np.arange(n) == n - 1).astype(float)),
+    weights("zero but a subnormal one", lambda n, r: only_some(n, 1) * 5e-324),
+    weights("one huge, one zero", lambda n, r: one_weight(n, HUGE)[::-1] * (np.arange(n) > 0)),
+    weights("of many sizes", lambda n, r: 10.0 ** r.uniform(-300, 300, n)),
+    weights("masked", lambda n, r: np.ma.masked_array(np.ones(n), r.random(n) < 0.5)),
+    weights("Float64 with NA", lambda n, r: nullable(np.ones(n), "Float64", r)),
+    weights("series", lambda n, r: pd.Series(r.random(n), index=np.arange(n)[::-1])),
+    weights("dates", lambda n, r: np.arange(n).astype("datetime64[D]")),
+]
+
+ODD_GROUPS = [
+    weights("one", lambda n, r: np.zeros(n)),
+    weights("all distinct", lambda n, r: np.arange(n)),
+    weights("two", lambda n, r: np.arange(n) % 2),
+    weights("text", lambda n, r: np.where(r.random(n) < 0.5, "a", "b")),
+    weights("mixed", lambda n, r: put(np.arange(n) % 4, "a", r)),
+    weights("with None", lambda n, r: put(np.arange(n) % 4, None, r)),
+    weights("with nan", lambda n, r: put_number(np.arange(n) % 4, np.nan, r)),
+    weights("with inf", lambda n, r: put_number(np.arange(n) % 4, np.inf, r)),
+    weights("Int64 with NA", lambda n, r: nullable(np.arange(n) % 4, "Int64", r)),
+    weights("too short", lambda n, r: np.arange(max(n - 1, 0)) % 4),
+    weights("column", lambda n, r: (np.arange(n) % 4)[:, None]),
+    weights("two-dimensional", lambda n, r: np.zeros((n, 2))),
+    weights("scalar", lambda n, r: 1),
+    weights("empty", lambda n, r: []),
+    weights("complex", lambda n, r: np.arange(n) % 4 + 1j),
+    weights("dates", lambda n, r: (np.arange(n) % 4).astype("datetime64[D]")),
+    weights("masked", lambda n, r: np.ma.masked_array(np.arange(n) % 4, np.arange(n) < 3)),
+    weights("category", lambda n, r: pd.Series(np.arange(n) % 4, dtype="category")),
 ]

@@ -18,10 +18,10 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
-from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, feature_ranges
+from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.basis import (
     DENSE_VALUES,
     Factors,

@@ -91,6 +91,11 @@ class BaseBinnedTree(ToSklearnMixin):
         # scikit-learn 1.6 refuses missing values in `predict` of trees with `monotonic_cst`.
         return True
 
+    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+        # Of what overflows in single precision scikit-learn's next check raises an error.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
+
     def _fit_to_bins(self, X: Any, y: Any, sample_weight: ArrayLike | None, check: bool) -> None:
         """`fit`, which sets all attributes at its end."""
         is_class = is_classifier(self)
@@ -126,6 +131,11 @@ class BaseBinnedTree(ToSklearnMixin):
         columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
+            if weight.min() < 0 or not weight.max() > 0:
+                raise ValueError(
+                    "class_weight must not be negative, and be positive for a class of y, got "
+                    f"{self.class_weight!r}."
+                )
         self._grow_on(columns, target, weight, classes=classes, n_classes=n_classes)
         self._prune()
 
