@@ -30,7 +30,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from ..estimators import estimator_classes, make
 from .odd_inputs import N_ROWS, draw_case, ordinary
 
-SECONDS = 60  # after which a case is interrupted
+SECONDS = 300  # after which a case is interrupted
 SLOW = 5  # CPU seconds that are too many for these few rows
 MEMORY = 3 * 2**30  # beyond what the process has
 STATM = Path("/proc/self/statm")

@@ -53,7 +53,7 @@ class ColumnDictionary:
 
     def _spread(self) -> np.ndarray:
         """Root mean squares about the offsets."""
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             squares = self._squares(np.ones(self.d))
         rough = ~((squares > 1e-200) & (squares < 1e200))
         if not rough.any():

@@ -188,10 +188,9 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
     """
     n, p = shape.n_rows, shape.n_features
     min_leaf, min_split = tree.min_samples_leaf, tree.min_samples_split
-    if not isinstance(min_leaf, Integral):
-        min_leaf = ceil(min_leaf * n)
-    if not isinstance(min_split, Integral):
-        min_split = max(2, ceil(min_split * n))
+    # Python's integers, because those of NumPy may overflow below.
+    min_leaf = int(min_leaf) if isinstance(min_leaf, Integral) else ceil(min_leaf * n)
+    min_split = int(min_split) if isinstance(min_split, Integral) else max(2, ceil(min_split * n))
     criterion = "log_loss" if tree.criterion == "entropy" else tree.criterion
     l2 = float(getattr(tree, "l2_regularization", 0.0))
     if l2 and criterion != "squared_error":
@@ -220,8 +219,8 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
         n_classes=shape.n_classes,
         max_depth=MAX_SEED if tree.max_depth is None else int(tree.max_depth),
         max_leaf_nodes=0 if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
-        min_samples_split=int(max(min_split, 2 * min_leaf)),
-        min_samples_leaf=int(min_leaf),
+        min_samples_split=max(min_split, 2 * min_leaf),
+        min_samples_leaf=min_leaf,
         min_weight_leaf=float(tree.min_weight_fraction_leaf * shape.total_weight),
         min_impurity_decrease=float(tree.min_impurity_decrease),
         max_features=0 if n_drawn >= p else n_drawn,
