@@ -266,7 +266,7 @@ def test_trees_refuse_queries_beyond_single_precision(name):
         package.MatchingPursuitRegressor(5),
         package.SketchedLinearRegression(random_state=0),
         package.RandomProjectionRegressor(3, n_components=2, random_state=0),
-        package.FrankWolfeRegressor(5, radius=1e308),
+        package.FrankWolfeRegressor(n_estimators=5, radius=1e308),
         package.ReLUUnitRegressor(),
         package.BaggedNearestNeighborsRegressor(3),
         package.HistogramRegressor(n_bins=2),
