@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
@@ -389,3 +390,27 @@ def test_frames_and_read_only_weights_are_contiguous_and_writable():
     kept = rows_of_positive_weight(weight, X)
     assert kept.weight.flags.writeable
     assert (kept.weight == WEIGHT).all()
+
+
+@pytest.mark.parametrize("name", ["AdaBoost", "AgnosticBoost", "MassartBoost", "SmoothBoost"])
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+def test_boosted_trees_refuse_what_is_beyond_single_precision(name, container):
+    far = container(np.clip(X, -1, 1) * 1e308)
+    model = make(getattr(package, f"{name}Classifier"), estimator=DecisionTreeClassifier())
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        model.fit(far, CLASSES)
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        model.fit(container(X), CLASSES).predict(far)
+
+
+def test_hinges_on_features_from_end_to_end():
+    rows = np.where(X > 0, LARGEST, -LARGEST)
+    assert np.isfinite(ReLUUnitRegressor().fit(rows, Y).predict(rows)).all()
+    with pytest.raises(ValueError, match="X overflows"):
+        ReLUUnitRegressor("inner_product").fit(rows, Y)
+
+
+def test_splines_whose_coefficients_overflow():
+    for y in (np.clip(Y, -1.7, 1.7) * 1e308, np.where(X[:, 0] > 0, LARGEST, -LARGEST)):
+        with pytest.raises(ValueError, match=r"\by\b"):
+            SmoothingSplineRegressor(df=20).fit(X, y)

@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._data.folds import split_off
 from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._trees import check_single_precision, is_tree
 from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
@@ -162,6 +163,8 @@ class BaseRobustBoosting(
         self._check_estimator(estimator)
         given = X
         X, y = validate_data(self, X, y, **self._data_checks())
+        if is_tree(estimator):
+            check_single_precision(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         kept = rows_of_positive_weight(sample_weight, X)

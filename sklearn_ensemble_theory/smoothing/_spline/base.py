@@ -233,7 +233,10 @@ def fit_splines(X: np.ndarray, Y: np.ndarray, w: np.ndarray, spec: PenaltySpec) 
     form, penalties, moments = penalised_form(X, w, spec, Y)
     s = form.shrinkage(1.0)
     eigenvalues = np.r_[1.0, np.sort(form.gamma * s)[::-1]]
-    coefficients = form.T @ (s[:, None] * moments) * scale
+    with np.errstate(over="ignore"):
+        coefficients = form.T @ (s[:, None] * moments) * scale
+    if not np.isfinite(coefficients).all():
+        raise ValueError("y is so large that coefficients overflow; scale y.")
     return SplineFit(form, penalties, eigenvalues, mean * scale, coefficients)
 
 
