@@ -37,7 +37,7 @@ class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
     oob_score: bool | Callable[..., float]
 
     def _check_learner(self, estimator: BaseEstimator) -> None:
-        super()._check_learner(estimator)  # type: ignore[misc]
+        super()._check_learner(estimator)
         check_score(getattr(self, "oob_score", False))
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
@@ -104,7 +104,7 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
     estimator_: BaseEstimator
 
     def _check_learner(self, estimator: BaseEstimator) -> None:
-        super()._check_learner(estimator)  # type: ignore[misc]
+        super()._check_learner(estimator)
         check_score(getattr(self, "oob_score", False))
         if not is_classifier(estimator):
             raise ValueError(
