@@ -40,7 +40,7 @@ DATA_WORDS = {
     *("sample_weight", "weight", "weights", "sample", "samples", "feature", "features"),
     *("class", "classes", "label", "labels", "input", "array", "row", "rows", "column", "columns"),
     *("target", "targets", "groups", "dtype", "sparse", "dimension", "dimensions", "data"),
-    *("nan", "infinity"),
+    *("nan", "infinity", "outputs"),
 }
 # What NumPy says of X in every estimator of scikit-learn's kind; members that should be fitted.
 OF_DATA = ("could not convert string to float", "instance is not fitted yet")

@@ -44,7 +44,7 @@ def strided(X):
 def records(array):
     """The columns as the fields of a structured array."""
     array = np.asarray(array, dtype=float)
-    columns = array.reshape(len(array), -1)
+    columns = array if array.ndim == 2 else array.reshape(-1, 1)
     names = [f"f{j}" for j in range(columns.shape[1])]
     return np.rec.fromarrays(columns.T, names=names) if names else np.zeros(len(array), "V8")
 
