@@ -208,6 +208,9 @@ class BaseBagging(
             is_frame(X) and not drawn_twice and not reads_numbers(estimator, has_prepared_members)
         )
 
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        """Raise an error if the learner, or a parameter of it, cannot be used."""
+
     def _validate_X(self, X: MatrixLike) -> Any:
         as_frame = self._member_spec.frames and is_frame(X)
         return validated(self, X, as_frame=as_frame, reset=False, **self._validation)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from sklearn_ensemble_theory._compat import (
     HasMethods,
@@ -41,6 +41,7 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
     takes_sample_weight,
 )
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
+from sklearn_ensemble_theory.averaging._sampling.group_draws import group_codes
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
 # Rows that are predicted together: of so many values, or so many rows.
@@ -306,9 +307,7 @@ class BaseDivideAndConquer(
             raise ValueError(f"n_blocks={m} is larger than the number of {what}, n_samples = {n}.")
         strata = None
         if groups is not None:
-            groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
-            groups = np.asarray(groups)[rows]
+            groups = group_codes(column_or_1d(groups), X)[rows]
         elif self.stratify:
             if y.ndim > 1:
                 raise ValueError("stratify=True requires a single output y.")

@@ -25,6 +25,7 @@ from sklearn_ensemble_theory.averaging._sketching.row_chunks import (
 )
 from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import (
     SketchedGram,
+    check_sums,
     refined,
     sketched_solution,
 )
@@ -121,6 +122,7 @@ def centred_sketch(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sketch of the centred rows: S (X - 1 mean') = S X - (S 1) mean'."""
     A, B = sketch.result()
+    check_sums(x_mean, y_mean)
     ones, B = B[:, :1], np.ascontiguousarray(B[:, 1:])
     if x_mean.any():
         A -= ones * x_mean
@@ -352,15 +354,20 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.n_refinements > 0,
         )
         members = np.array([theta for theta, *_ in results])
-        mean = members.mean(axis=0)
-        if self.n_refinements and chunks is not None:
-            grams = [gram for _, _, gram in results]
-            rows = CentredRows(chunks, x_mean, y_mean)
-            mean = refined(mean, grams, rows, self.alpha, self.n_refinements)
-        coefs = members.transpose(0, 2, 1) * sums.y_unit[:, None]
-        coef = mean.T * sums.y_unit[:, None]
-        intercept = (y_mean - x_mean @ mean) * sums.y_unit + sums.y_shift
-        intercept = intercept - coef @ sums.shift
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = members.mean(axis=0)
+            if self.n_refinements and chunks is not None:
+                grams = [gram for _, _, gram in results]
+                rows = CentredRows(chunks, x_mean, y_mean)
+                mean = refined(mean, grams, rows, self.alpha, self.n_refinements)
+            coefs = members.transpose(0, 2, 1) * sums.y_unit[:, None]
+            coef = mean.T * sums.y_unit[:, None]
+            intercept = (y_mean - x_mean @ mean) * sums.y_unit + sums.y_shift
+            intercept = intercept - coef @ sums.shift
+        if not (np.isfinite(coefs).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "X is so small, or y so large, that the coefficients overflow; scale them."
+            )
         self.sketch_size_ = sums.sketches[0].size
         self.n_samples_seen_ = sums.n_rows
         self.rank_ = max(rank for _, rank, _ in results)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, mean_from_first
 from sklearn_ensemble_theory._weights import normalised_weights
 
 # A column whose root mean square about its mean is below this share of the mean is constant.
@@ -82,7 +82,7 @@ class ColumnRounds:
         target = target / size
         mean = 0.0
         if self.fit_intercept and not self.has_scale:
-            mean = float(target[0] + self.weight @ (target - target[0]))
+            mean = float(mean_from_first(target, self.weight))
         products = (self.weight * (target - mean)) @ self.columns
         if self.has_scale:
             j = int(np.argmax(np.abs(products) * self.sizes))

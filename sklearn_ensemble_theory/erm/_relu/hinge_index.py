@@ -178,6 +178,14 @@ class HingeIndex:
         coef = search.coefficient(first, square, self.half_span[j])
         return Hinge(int(j), sign, knot, float(coef), float(gain))
 
+    def spans(self):
+        """The ranges of the columns; ValueError where one is not finite."""
+        with np.errstate(over="ignore"):
+            spans = 2 * self.half_span
+        if not np.isfinite(spans).all():
+            raise ValueError("The range of a feature of X overflows; scale X.")
+        return spans
+
     def _sums(self, moment):
         """The sums above the edges, and by how much N may leave its chord inside a bin."""
         positive = self._masses(np.maximum(moment, 0.0))
@@ -196,8 +204,9 @@ class HingeIndex:
             squares = tuple(self.squares(weight))
         else:
             squares = (np.ones((2 * self.p, self.n_bins + 1)),) * 3
+        spans = self.half_span if is_square else self.spans()
         options = SMALLEST_SQUARE * weight.sum(), constant, TIE_TOLERANCE, is_square
-        found = best_hinge((*columns, 2 * self.half_span), squares, moment, weight, options)
+        found = best_hinge((*columns, spans), squares, moment, weight, options)
         return None if found[0] < 0 else found
 
     def inside_of(self, row, b):

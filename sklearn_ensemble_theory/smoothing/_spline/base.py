@@ -18,10 +18,10 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.optimize import brentq
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
-from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, feature_ranges
+from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.basis import (
     DENSE_VALUES,
     Factors,
@@ -235,7 +235,10 @@ def fit_splines(X: np.ndarray, Y: np.ndarray, w: np.ndarray, spec: PenaltySpec) 
     form, penalties, moments = penalised_form(X, w, spec, Y)
     s = form.shrinkage(1.0)
     eigenvalues = np.r_[1.0, np.sort(form.gamma * s)[::-1]]
-    coefficients = form.T @ (s[:, None] * moments) * scale
+    with np.errstate(over="ignore"):
+        coefficients = form.T @ (s[:, None] * moments) * scale
+    if not np.isfinite(coefficients).all():
+        raise ValueError("y is so large that coefficients overflow; scale y.")
     return SplineFit(form, penalties, eigenvalues, mean * scale, coefficients)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory.smoothing._smoothers import feature_ranges
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges
 from sklearn_ensemble_theory.smoothing._spline.base import (
     AdditiveDesign,
     CentredForm,
