@@ -95,7 +95,7 @@ class BaseBinnedTree(TreePredictions, ToSklearnMixin):
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
         # Of what overflows in single precision scikit-learn's next check raises an error.
         with np.errstate(over="ignore", invalid="ignore"):
-            return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
+            return super()._validate_X_predict(X, check_input)
 
     def _fit_to_bins(self, X: Any, y: Any, sample_weight: ArrayLike | None, check: bool) -> None:
         """`fit`, which sets all attributes at its end."""
