@@ -30,8 +30,17 @@ from sklearn_ensemble_theory.erm._stumps.split_criteria import (
     SignedZeroOne,
     ZeroOne,
 )
-from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex, Split
+from sklearn_ensemble_theory.erm._stumps.split_search import (
+    PLAIN_ROWS,
+    TIE_TOLERANCE,
+    ColumnIndex,
+    Split,
+)
 from sklearn_ensemble_theory.erm._stumps.stump_trees import sides_of
+
+
+# Columns that a single search sorts at a time.
+SEARCH_COLUMNS = 4
 
 
 class StumpClasses(NamedTuple):
@@ -51,8 +60,6 @@ class StumpRounds:
         For the quantiles of the bins.
     max_bins : int or None
     objective : Objective
-    for_many : bool, default=True
-        False for a single search, which compiled loops are not loaded for.
     """
 
     is_exact = True
@@ -63,16 +70,11 @@ class StumpRounds:
         weight: np.ndarray | None,
         max_bins: int | None,
         objective: "Objective",
-        for_many: bool = True,
     ) -> None:
         self.objective = objective
         self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
-        index = objective.compiled_index(X, weight, max_bins) if for_many else None
+        index = objective.compiled_index(X, weight, max_bins)
         self.index = objective.index(X, weight, max_bins) if index is None else index
-
-    def search(self, target: np.ndarray | None, weight: np.ndarray) -> tuple[Split, Any, Any]:
-        """The best split and what its two sides return (classes as codes)."""
-        return self.objective.search(self.index, target, weight, None)
 
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
@@ -82,11 +84,44 @@ class StumpRounds:
         return self.objective.member(self.index, weight, split, left, right)
 
 
-def stump_rounds(
-    X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
-) -> StumpRounds:
-    """`StumpRounds` for a single search for a task that has an objective."""
-    return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps), for_many=False)
+def best_stump(
+    X: np.ndarray,
+    target: np.ndarray | None,
+    weight: np.ndarray,
+    task: Task,
+    max_bins: int | None,
+    stumps: StumpClasses,
+) -> tuple[Split, Any, Any]:
+    """The best split and what its two sides return (classes as codes): a single search.
+
+    A few columns at a time are sorted, so that the memory does not grow with their number. The
+    codes and positions of the split are those among these columns.
+
+    Parameters
+    ----------
+    X : float array of shape (n, p)
+    target : float array of shape (n,) or None
+        At most about 1 in size about its mean; None for classes.
+    weight : float array of shape (n,)
+        Positive, of sum 1.
+    task : LeastSquaresTask or ClassTask
+    max_bins : int or None
+    stumps : StumpClasses
+    """
+    objective = OBJECTIVES[task.kind](task, stumps)
+    n, p = X.shape
+    # Binned columns take little memory; their search has a tolerance of its own.
+    width = p if n <= PLAIN_ROWS or max_bins is not None else SEARCH_COLUMNS
+    best: tuple[Split, Any, Any] | None = None
+    for first in range(0, p, width):
+        index = objective.index(X[:, first : first + width], weight, max_bins)
+        least = -np.inf if best is None else best[0].gain
+        index.least_gain = least
+        split, left, right = objective.search(index, target, weight, None)
+        if best is None or split.gain > least + TIE_TOLERANCE:
+            best = split._replace(feature=first + split.feature), left, right
+    assert best is not None
+    return best
 
 
 def prepare_stumps(
