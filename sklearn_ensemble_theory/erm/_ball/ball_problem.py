@@ -17,7 +17,7 @@ from sklearn_ensemble_theory.erm._ball.balls import row_squares
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
 DENSE_SHARE = 0.1
 # Values of X that are multiplied by weights at a time.
-GRAM_VALUES = 2**15
+GRAM_VALUES = 2**21
 POWER_STEPS = 8
 # As a share of the weighted mean of the dual variables, which the risk is about.
 LARGEST_ROUNDING = 1e-6

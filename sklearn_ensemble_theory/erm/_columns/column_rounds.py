@@ -10,7 +10,8 @@ from sklearn_ensemble_theory._weights import normalised_weights
 
 # A column whose root mean square about its mean is below this share of the mean is constant.
 SMALLEST_SPREAD = 1e-13
-BLOCK_VALUES = 2**15  # worked on at a time
+BLOCK_VALUES = 2**16  # worked on at a time, where there are more than
+SMALL_VALUES = 2**21  # which are copied
 
 
 class Column(NamedTuple):
@@ -57,11 +58,13 @@ class ColumnRounds:
         X = np.asarray(X, dtype=np.float64, order="C")  # one order of summation
         sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
         self.sizes = np.where(sizes > 0, sizes, 1.0)
-        self.X, self.columns = X, X / self.sizes if for_many else None
+        copies = for_many or X.size <= SMALL_VALUES
+        self.X, self.columns = X, X / self.sizes if copies else None
         self.weight = normalised_weights(weight, len(X))
         self.means = np.zeros(len(sizes))
         if fit_intercept:
-            self.means = self._products(self.weight)
+            columns, unit = (X, self.sizes) if self.columns is None else (self.columns, 1.0)
+            self.means = self.weight @ columns / unit
         if self.columns is not None:
             self.columns -= self.means
         self.fit_intercept = fit_intercept

@@ -56,8 +56,8 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    A fit costs O(n p) and makes no copy of X; so does a round of boosting, and a copy of X is kept for
-    the rounds. Ties go to the first column.
+    A fit costs O(n p), and makes no copy of a large X. A round of boosting costs the same, and a
+    copy of X is kept for the rounds. Ties go to the first column.
 
     References
     ----------

@@ -236,6 +236,7 @@ def best_hinge(X, target, weight, criterion):
         hinge = index.best(target, weight, criterion, least)
         found.append(hinge._replace(feature=first + hinge.feature))
         # Hinges as good as the best one up to rounding are found too: the first of them is taken.
+        del index  # before the next one takes its memory
         least = max(least, hinge.gain - 4 * TIE_TOLERANCE * abs(hinge.gain))
     hinges = [hinge for hinge in found if hinge.sign]
     if not hinges:

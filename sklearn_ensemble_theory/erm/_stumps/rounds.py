@@ -6,6 +6,7 @@ objective is one class and one line in `OBJECTIVES`.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +39,10 @@ from sklearn_ensemble_theory.erm._stumps.split_search import (
 )
 from sklearn_ensemble_theory.erm._stumps.stump_trees import sides_of
 
-
 # Columns that a single search sorts at a time.
 SEARCH_COLUMNS = 4
+# Rows that tell which columns it sorts first.
+SAMPLE_ROWS = 1024
 
 
 class StumpClasses(NamedTuple):
@@ -110,18 +112,47 @@ def best_stump(
     """
     objective = OBJECTIVES[task.kind](task, stumps)
     n, p = X.shape
-    # Binned columns take little memory; their search has a tolerance of its own.
-    width = p if n <= PLAIN_ROWS or max_bins is not None else SEARCH_COLUMNS
-    best: tuple[Split, Any, Any] | None = None
-    for first in range(0, p, width):
-        index = objective.index(X[:, first : first + width], weight, max_bins)
-        least = -np.inf if best is None else best[0].gain
+    if n <= PLAIN_ROWS or max_bins is not None:  # binned columns take little memory
+        return objective.search(objective.index(X, weight, max_bins), target, weight, None)
+    # The most promising columns first: the others are then hardly searched, only sorted.
+    columns = _most_promising_first(X, target, weight, task, stumps)
+    found, least = [], -np.inf
+    for first in range(0, p, SEARCH_COLUMNS):
+        chosen = np.sort(columns[first : first + SEARCH_COLUMNS])
+        index = objective.index(np.asfortranarray(X[:, chosen]), weight, None)
         index.least_gain = least
         split, left, right = objective.search(index, target, weight, None)
-        if best is None or split.gain > least + TIE_TOLERANCE:
-            best = split._replace(feature=first + split.feature), left, right
-    assert best is not None
-    return best
+        found.append((split._replace(feature=int(chosen[split.feature])), left, right))
+        least = max(least, split.gain)
+        del index  # before the next one takes its memory
+    # The first feature among those as good as the best up to rounding; the constant is the first.
+    near = [one for one in found if one[0].gain >= least - TIE_TOLERANCE]
+    constant = [one for one in near if not np.isfinite(one[0].threshold)]
+    if constant:
+        split, left, right = constant[0]
+        return split._replace(feature=0), left, right
+    return min(near, key=lambda one: one[0].feature)
+
+
+def _most_promising_first(
+    X: np.ndarray,
+    target: np.ndarray | None,
+    weight: np.ndarray,
+    task: Task,
+    stumps: StumpClasses,
+) -> np.ndarray:
+    """The columns of X, ordered by the gains of the best stumps for a few of the rows."""
+    rows = slice(None, None, len(X) // SAMPLE_ROWS)
+    X, weight = np.asfortranarray(X[rows]), weight[rows] / weight[rows].sum()
+    target = None if target is None else target[rows]
+    if isinstance(task, ClassTask):
+        task = replace(task, codes=task.codes[rows])
+    few = OBJECTIVES[task.kind](task, stumps)
+    gains = []
+    for j in range(X.shape[1]):
+        index = few.index(X[:, j : j + 1], None, None)
+        gains.append(few.search(index, target, weight, None)[0].gain)
+    return np.argsort(-np.array(gains), kind="stable")
 
 
 def prepare_stumps(
