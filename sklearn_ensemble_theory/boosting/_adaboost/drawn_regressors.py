@@ -45,7 +45,7 @@ LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 SMALLEST_WEIGHT = np.finfo(np.float64).eps
 # Rows that are converted to single precision at a time.
-BLOCK_ROWS = 2**16
+BLOCK_ROWS = 2**13
 
 
 class _Round(NamedTuple):
