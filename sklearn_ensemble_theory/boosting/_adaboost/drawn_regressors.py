@@ -85,9 +85,10 @@ class DrawnLearners:
         self.prepared = prepare_members(estimator, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.
         if self.prepared is None and is_tree(estimator) and estimator.criterion != "poisson":
-            if all(single_precision_if_finite(X[rows]) is not None for rows in self._blocks()):
-                self.unchecked = True
-                self.y = np.asarray(y, dtype=np.float64)
+            blocks = (single_precision_if_finite(X[rows]) for rows in self._blocks())
+            self.unchecked = all(block is not None for block in blocks)
+        if self.unchecked:
+            self.y = np.asarray(y, dtype=np.float64)
 
     def _blocks(self) -> Iterator[slice]:
         """All rows, some at a time."""

@@ -226,7 +226,7 @@ class HingeIndex:
         return np.concatenate([above[: self.p, :-1], above[self.p :, 1:]])
 
 
-def best_hinge(X, target, weight, criterion):
+def best_of_columns(X, target, weight, criterion):
     """`HingeIndex.best` for a single search: a few columns at a time are sorted and in memory."""
     n, p = X.shape
     width = p if n <= ALL_EDGES else SEARCH_COLUMNS
