@@ -1,6 +1,7 @@
 """Targets in units in which squares and sums of squares neither overflow nor vanish."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,7 @@ __all__ = [
     "CONSTANT_TO_ROUNDING",
     "TargetScale",
     "feature_ranges",
+    "largest_entry",
     "largest_magnitude",
     "mean_from_first",
     "power_of_two",
@@ -85,6 +87,11 @@ class TargetScale:
 def largest_magnitude(y: np.ndarray) -> float:
     """The largest absolute value; 1 where all values are 0 (or there are none)."""
     return float(np.max(np.abs(y), initial=0.0)) or 1.0
+
+
+def largest_entry(X: Any) -> float:
+    """The largest absolute value of a dense or sparse matrix, without a copy of it."""
+    return float(max(X.max(), -X.min()))
 
 
 def power_of_two(x: float) -> float:

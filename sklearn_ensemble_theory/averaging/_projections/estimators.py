@@ -231,6 +231,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         (X, y), weight = kept.take(X, y), kept.normalised
         rng = check_random_state(self.random_state)
         total = float(min(kept.weight.sum(), np.finfo(float).max))
+        del kept  # its weights are not needed any more
         sketch, alpha = self._sketch(X, weight, total)
         targets = centred_targets(
             y.reshape(len(y), -1), weight, self.fit_intercept, power_of_two(largest_magnitude(y))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._numerics.scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory.erm._ball.averaged_descent import (
     StochasticState,
@@ -125,7 +125,7 @@ def fit_in_ball(
     ValueError
         Where the numbers are too large.
     """
-    largest = float(abs(X).max())
+    largest = largest_entry(X)
     scale = 1.0 if SMALLEST_SCALE < largest < LARGEST_SCALE else power_of_two(largest)
     X = X if scale == 1 else X / scale
     radius = options.radius * scale
@@ -190,7 +190,7 @@ def further_steps(
     states: list[StochasticState],
 ) -> list[StochasticState]:
     """One step for each row, in the order of the rows."""
-    if float(abs(X).max()) > LARGEST_SCALE:
+    if largest_entry(X) > LARGEST_SCALE:
         raise ValueError(f"partial_fit needs features of at most {LARGEST_SCALE:g}; scale X.")
     ball, phi = BALLS[options.norm](options.radius), MARGIN_FUNCTIONS[options.loss]
     n_problems = len(states)
