@@ -102,7 +102,8 @@ class DrawnLearners:
             return self.prepared.fit(member, distinct, self.y[distinct], counts, None)
         params = check_method_params(self.X, self.fit_params, indices=rows)
         if not self.unchecked:
-            return member.fit(self.X[rows], self.y[rows], **params)
+            member.fit(self.X[rows], self.y[rows], **params)
+            return member
         drawn = np.empty((len(rows), self.X.shape[1]), dtype=np.float32)
         for block in self._blocks():
             drawn[block] = self.X[rows[block]]

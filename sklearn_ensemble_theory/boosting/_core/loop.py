@@ -129,12 +129,14 @@ class BoostingRounds:
             self.step.move(u, psi, b)
             self.state = risk.at(u)
         if not (self.state.value < LARGE and abs(b) < LARGE):
-            self._check_scores()
+            self._check_scores(psi)
         self.index += 1
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)
 
-    def _check_scores(self) -> None:
+    def _check_scores(self, psi: Any) -> None:
         """ValueError for scores that overflow, or beyond what the risk's next targets need."""
+        if np.isnan(np.asarray(psi)).any():  # of the learner's own: the ensemble says so
+            return
         largest = getattr(self.risk, "largest_score", np.finfo(float).max)
         if not np.abs(self.u).max() <= largest:  # nan neither
             rate = self.step.rate(self.index)
