@@ -23,6 +23,7 @@ import joblib
 import numpy as np
 from joblib.externals.loky import reusable_executor
 from joblib.externals.loky.process_executor import TerminatedWorkerError
+from sklearn.tree import DecisionTreeRegressor
 
 import sklearn_ensemble_theory as package
 
@@ -35,7 +36,14 @@ CASES = [
     ("LinearL2BoostingRegressor", {}, 200),
     ("RandomForestRegressor", {"n_estimators": 40, "n_jobs": 2}, 800),
 ]
-IN_PROCESSES = ("BaggingRegressor", {"n_estimators": 40, "n_jobs": 2}, 800)
+# Small members: joblib can hang where a worker dies in the middle of a large result (see
+# docs/reliability.md), whatever is fitted.
+SMALL_TREE = DecisionTreeRegressor(max_depth=2)
+IN_PROCESSES = (
+    "BaggingRegressor",
+    {"estimator": SMALL_TREE, "n_estimators": 40, "n_jobs": 2},
+    4000,
+)
 
 
 def data_of(model, n, seed):
