@@ -113,7 +113,7 @@ def check_single_precision(X: Any) -> None:
     O(n p), without a copy.
     """
     values = X.data if sp.issparse(X) else X
-    if values.dtype == np.float32 or not values.size:
+    if values.dtype.kind != "f" or values.dtype == np.float32 or not values.size:
         return
     limit = np.finfo(np.float32).max
     # Of NaN and a number these take the number, other than `max` and `min`.

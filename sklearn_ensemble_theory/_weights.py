@@ -96,8 +96,14 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
         If `sample_weight` is anything else.
     """
     try:
+        if np.asarray(sample_weight).dtype.kind in "mM":
+            raise TypeError("it has dates")
         with np.errstate(over="ignore", invalid="ignore"):
-            return check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            # Writable, because numba compiles its loops once more for arrays that are not.
+            return np.require(weight, requirements=["C", "W"])
     except (TypeError, ValueError, OverflowError) as error:
         if "weight" in str(error):
             raise

@@ -1,4 +1,4 @@
-"""What a fit costs however small the data are: small data, and the compilation of the loops."""
+"""What a fit costs however small the data are: small data, checks, the compilation of the loops."""
 
 import os
 import subprocess
@@ -50,6 +50,62 @@ for name in ("Bagging", "RandomForest", "GradientBoosting"):
                 runs=9,
             )
         )
+
+# --- checks -----------------------------------------------------------------------------------
+
+
+def stumps_by(n_members):
+    """A vote of so many stumps, or one stump."""
+    from sklearn_ensemble_theory import DecisionStumpRegressor, VotingRegressor
+
+    stump = DecisionStumpRegressor()
+    if n_members == 0:
+        return stump
+    return VotingRegressor([(f"s{k}", DecisionStumpRegressor()) for k in range(n_members)])
+
+
+def small_with_weights(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((300, 10))
+    data = split(X, X[:, 0] + 0.3 * rng.standard_normal(300), 300)
+    data.weight = rng.uniform(0.5, 1.5, 300)
+    return data
+
+
+def with_its_members(data, n_members):
+    """The estimators whose `fit` is called by one fit of the whole, fitted once."""
+    model = stumps_by(n_members).fit(data.X, data.y, data.weight)
+    return [model, *getattr(model, "estimators_", [])]
+
+
+def checks_of_1000_fits(estimators, data):
+    """What a fit does for reliability beside scikit-learn's checks, for each estimator in it."""
+    from sklearn_ensemble_theory._data.fit_inputs import checked_inputs
+    from sklearn_ensemble_theory._weights import in_usual_units
+    from sklearn_ensemble_theory._whole_fits import twin
+
+    for _ in range(1000):
+        for each in estimators:
+            fresh = twin(each, continued=False)
+            checked_inputs(each, data.y)
+            in_usual_units(data.weight)
+            each.__dict__ = fresh.__dict__
+    return estimators
+
+
+register(
+    Case(
+        name="checks-of-small-fits",
+        title="1000 times the checks of a fit beside scikit-learn's: a stump, a vote of 5",
+        data=small_with_weights,
+        params={"n_members": 0, "threads": 1},
+        vary={"n_members": (0, 5)},
+        sides={"ours": with_its_members},
+        run=checks_of_1000_fits,
+        seconds_limit=0.3,  # 0.3 ms a fit
+        runs=5,
+    )
+)
 
 # --- compilation ------------------------------------------------------------------------------
 

@@ -10,11 +10,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import check_cv, train_test_split
 
 from sklearn_ensemble_theory._compat import safe_indexing
 
-__all__ = ["fold_numbers", "splits_of_rows"]
+__all__ = ["fold_numbers", "split_off", "splits_of_rows"]
 
 
 def splits_of_rows(
@@ -122,3 +122,22 @@ def fold_numbers(
             raise ValueError("cv must not test on a row in more than one split.")
         folds[in_test] = number
     return folds, len(splits)
+
+
+def split_off(
+    n: int, validation_fraction: Any, seed: int, stratify: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to train on and those to hold out, by `train_test_split`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such split; the message names `validation_fraction`.
+    """
+    try:
+        train, held_out = train_test_split(
+            np.arange(n), test_size=validation_fraction, random_state=seed, stratify=stratify
+        )
+    except ValueError as error:
+        raise ValueError(f"validation_fraction={validation_fraction!r}: {error}") from error
+    return train, held_out

@@ -1,15 +1,20 @@
 """Targets in units in which squares and sums of squares neither overflow nor vanish."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 __all__ = [
     "CONSTANT_TO_ROUNDING",
     "TargetScale",
+    "feature_ranges",
+    "largest_entry",
     "largest_magnitude",
+    "mean_from_first",
     "power_of_two",
     "range_exponent",
+    "within_range",
 ]
 
 # Squares of numbers between 2**-200 and 2**200, and sums of them, are safe.
@@ -91,9 +96,19 @@ def largest_magnitude(y: np.ndarray) -> float:
     return float(np.max(np.abs(y), initial=0.0)) or 1.0
 
 
+def largest_entry(X: Any) -> float:
+    """The largest absolute value of a dense or sparse matrix, without a copy of it."""
+    return float(max(X.max(), -X.min()))
+
+
 def power_of_two(x: float) -> float:
     """The largest power of two not above x > 0; 1 for x = 0."""
     return float(np.ldexp(1.0, np.frexp(x)[1] - 1)) if x > 0 else 1.0
+
+
+def within_range(mean: np.ndarray) -> np.ndarray:
+    """Means of floats; those that rounding has taken beyond the largest float are the largest."""
+    return np.clip(mean, -LARGEST, LARGEST)
 
 
 def range_exponent(values: np.ndarray) -> int:
@@ -101,3 +116,35 @@ def range_exponent(values: np.ndarray) -> int:
     largest = max(values.max(initial=0.0), -values.min(initial=0.0))
     exponent = int(np.frexp(largest)[1])
     return exponent if abs(exponent) > SAFE_EXPONENT else 0
+
+
+def mean_from_first(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """The weighted mean, from differences to the first row.
+
+    The mean of a constant target is exactly its value. Where differences overflow, the mean is
+    taken in units of the largest target.
+
+    Parameters
+    ----------
+    y : float array of shape (n,) or (n, n_targets)
+    weight : float array of shape (n,) or None
+
+    Returns
+    -------
+    float array of shape () or (n_targets,)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = y[0] + np.average(y - y[0], axis=0, weights=weight)
+        if not np.isfinite(mean).all():
+            unit = power_of_two(largest_magnitude(y))
+            mean = within_range(np.average(y / unit, axis=0, weights=weight) * unit)
+    return np.asarray(mean)
+
+
+def feature_ranges(X: np.ndarray) -> np.ndarray:
+    """The range of each feature; ValueError where one is not finite."""
+    with np.errstate(over="ignore"):
+        ranges = X.max(axis=0) - X.min(axis=0)
+    if not np.isfinite(ranges).all():
+        raise ValueError("The range of a feature of X overflows; scale X.")
+    return ranges

@@ -10,9 +10,15 @@ def tie_groups(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
     None when no two rows are equal, which is the usual case; X is not copied then.
     """
-    order = np.argsort(X[:, 0], kind="stable") if X.shape[1] == 1 else np.lexsort(X.T[::-1])
+    order = np.argsort(X[:, 0], kind="stable")
     new = np.zeros(len(X), dtype=bool)
     new[0] = True
+    if X.shape[1] > 1:
+        # Rows that differ in the first feature are not equal: the others need not be sorted.
+        column = X[order, 0]
+        if (column[1:] != column[:-1]).all():
+            return None
+        order = np.lexsort(X.T[::-1])
     for j in range(X.shape[1]):
         column = X[order, j]
         new[1:] |= column[1:] != column[:-1]

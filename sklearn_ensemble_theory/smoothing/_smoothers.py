@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-__all__ = ["DENSE_ROWS", "MatrixForm", "SpectralForm", "check_dense_rows", "feature_ranges"]
+__all__ = ["DENSE_ROWS", "MatrixForm", "SpectralForm", "check_dense_rows"]
 
 DENSE_ROWS = 5000
 """Above this many rows no n x n matrix is built."""
@@ -74,12 +74,3 @@ def check_dense_rows(n_rows: int, name: str) -> None:
             f"most {DENSE_ROWS} are supported. SmoothingSplineRegressor with a number as df or "
             "penalty needs no such matrix, where all rows are used in each round."
         )
-
-
-def feature_ranges(X: np.ndarray) -> np.ndarray:
-    """The range of each feature; ValueError where one is not finite."""
-    with np.errstate(over="ignore"):
-        ranges = X.max(axis=0) - X.min(axis=0)
-    if not np.isfinite(ranges).all():
-        raise ValueError("The range of a feature of X overflows; scale X.")
-    return ranges

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn import ensemble, neighbors
 from sklearn.base import clone, is_classifier
@@ -29,7 +30,8 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from ..estimators import estimator_classes, make
 from .odd_inputs import N_ROWS, draw_case, ordinary
 
-SECONDS = 30  # with the compilation of the loops for another type of array
+SECONDS = 300  # after which a case is interrupted
+SLOW = 5  # CPU seconds that are too many for these few rows
 MEMORY = 3 * 2**30  # beyond what the process has
 STATM = Path("/proc/self/statm")
 
@@ -37,7 +39,8 @@ STATM = Path("/proc/self/statm")
 DATA_WORDS = {
     *("sample_weight", "weight", "weights", "sample", "samples", "feature", "features"),
     *("class", "classes", "label", "labels", "input", "array", "row", "rows", "column", "columns"),
-    *("target", "targets", "dtype", "sparse", "dimension", "data", "nan", "infinity"),
+    *("target", "targets", "groups", "dtype", "sparse", "dimension", "dimensions", "data"),
+    *("nan", "infinity", "outputs"),
 }
 # What NumPy says of X in every estimator of scikit-learn's kind; members that should be fitted.
 OF_DATA = ("could not convert string to float", "instance is not fitted yet")
@@ -54,6 +57,7 @@ class Hang(BaseException):
 class Verdict:
     kind: str
     details: str = ""
+    seconds: float = 0.0
 
     @property
     def good(self):
@@ -85,6 +89,8 @@ def fingerprint(value):
     """A hash of a value that may be anything; by its bytes, so that nan equals itself."""
     if isinstance(value, dict):
         value = {name: fingerprint(one) for name, one in value.items()}
+    elif isinstance(value, pd.DataFrame | pd.Series):  # nor what these remember of their blocks
+        value = (str(value.index), str(getattr(value, "dtypes", "")), value.to_numpy(dtype=object))
     elif sparse.issparse(value):  # not what it remembers of its own form
         value = (value.format, value.data, value.tocsr().indices)
     try:
@@ -95,6 +101,23 @@ def fingerprint(value):
 
 def judge(estimator, case):
     """Fit the case and predict; the verdict. `estimator` is not changed."""
+    verdict = timed(estimator, case)
+    if verdict.seconds > SLOW and verdict.kind != "hang":
+        # The first time, loops may have been compiled for arrays of another type.
+        verdict = timed(estimator, case)
+        if verdict.seconds > SLOW:
+            return Verdict("hang", f"{verdict.kind} after {verdict.seconds:.1f} s", verdict.seconds)
+    return verdict
+
+
+def timed(estimator, case):
+    start = time.process_time()
+    verdict = verdict_on(estimator, case)
+    verdict.seconds = time.process_time() - start
+    return verdict
+
+
+def verdict_on(estimator, case):
     model = clone(estimator)
     X, y = ordinary(np.random.default_rng(0), is_classifier(estimator), N_ROWS)
     model.fit(X, y)  # the earlier model
@@ -103,8 +126,9 @@ def judge(estimator, case):
     except ValueError as error:
         return Verdict("refused", str(error))
     arguments = {"X": case.X, "y": case.y}
-    if case.sample_weight is not None:
-        arguments["sample_weight"] = case.sample_weight
+    for name in ("sample_weight", "groups"):
+        if getattr(case, name) is not None:
+            arguments[name] = getattr(case, name)
     state, given = fingerprint(vars(model)), fingerprint(arguments)
     params = fingerprint(model.get_params(deep=False))
     with warnings.catch_warnings(record=True) as seen:
@@ -213,15 +237,16 @@ def peers():
 
 
 def run(estimator, seed, numbers):
-    """The counts of the verdicts, and the failures (number, what was odd, verdict)."""
-    counts, failures = Counter(), []
+    """The counts of verdicts, the failures (number, what was odd, verdict), the longest time."""
+    counts, failures, longest = Counter(), [], 0.0
     for number in numbers:
         case = draw_case(estimator, seed, number)
         verdict = judge(estimator, case)
+        longest = max(longest, verdict.seconds)
         counts[verdict.kind] += 1
         if not verdict.good:
             failures.append((number, "; ".join(case.odd), verdict))
-    return counts, failures
+    return counts, failures, longest
 
 
 def main(arguments=None):
@@ -243,13 +268,17 @@ def main(arguments=None):
         return
     each = -(-options.n // len(models))
     total = Counter()
-    print(f"{'':36}{'n':>6}" + "".join(f"{kind:>9}" for kind in GOOD + BAD) + f"{'s':>7}")
+    print(
+        f"{'':36}{'n':>6}"
+        + "".join(f"{kind:>9}" for kind in GOOD + BAD)
+        + f"{'s':>7}{'slowest':>9}"
+    )
     for model in models:
         start = time.perf_counter()
-        counts, failures = run(model, options.seed, range(each))
+        counts, failures, longest = run(model, options.seed, range(each))
         total += counts
         seconds = time.perf_counter() - start
-        print(line(type(model).__name__, counts) + f"{seconds:>7.1f}", flush=True)
+        print(line(type(model).__name__, counts) + f"{seconds:>7.1f}{longest:>9.2f}", flush=True)
         for number, odd, verdict in failures:
             print(f"    {number}: {verdict.kind}: {odd}: {verdict.details[:300]}", flush=True)
     print(line("sum", total))

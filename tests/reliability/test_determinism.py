@@ -1,18 +1,13 @@
 """The same data and seed give the same model, however the data are stored and the work is split."""
 
 import hashlib
-import os
-import subprocess
-import sys
 from contextlib import nullcontext
-from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from joblib.externals.loky import get_reusable_executor
 from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
@@ -28,7 +23,6 @@ from .equivariances import Change, data_for, distance, outputs
 CLASSES = estimator_classes()
 every_estimator = pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
 PARALLEL = [cls for cls in CLASSES if hasattr(make(cls), "n_jobs")]
-REPOSITORY = Path(__file__).parents[2]
 
 # Classes whose sums are in the order of X in memory: to 1e-12, not to the last bit.
 SUMS_IN_ORDER_OF_MEMORY = {"BallConstrainedClassifier"}
@@ -143,17 +137,6 @@ def test_threads(cls):
         same(fitted_with(cls, 2, data), expected)
 
 
-def test_processes():
-    """Of all estimators with `n_jobs` in one test: the processes start once."""
-    try:
-        with joblib.parallel_config("loky"):
-            for cls in PARALLEL:
-                data = data_for(make(cls), 0)
-                same(fitted_with(cls, 2, data), fitted_with(cls, 1, data))
-    finally:
-        get_reusable_executor().shutdown(wait=True)
-
-
 @pytest.mark.parametrize("name", ["ExtraTreesClassifier", "RandomForestRegressor"])
 @pytest.mark.parametrize("kind", ["compiled", "loose"])
 def test_predictions_in_a_context_of_processes(name, kind, monkeypatch):
@@ -169,28 +152,12 @@ def test_predictions_in_a_context_of_processes(name, kind, monkeypatch):
             same([model.predict(data.Z)], expected[-1:])
 
 
-def digests():
-    """A hash of the predictions of each estimator."""
+def digests(classes, **params):
+    """A hash of the predictions of each estimator, for `test_signals.py`."""
     found = {}
-    for cls in CLASSES:
+    for cls in classes:
         hashed = hashlib.sha256()
-        for output in outputs(make(cls), data_for(make(cls), 0)):
+        for output in outputs(make(cls, **params), data_for(make(cls), 0)):
             hashed.update(np.ascontiguousarray(output).tobytes())
         found[cls.__name__] = hashed.hexdigest()
     return found
-
-
-def test_hash_seeds():
-    """The order of sets and of names must not matter: another process, another hash seed."""
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    code = "from tests.reliability.test_determinism import digests; print(digests())"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env={**os.environ, "PYTHONHASHSEED": seed},
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert done.stdout.strip() == str(digests())

@@ -1,19 +1,26 @@
 """Weights, targets, features and queries near the ends of the range of floats."""
 
+import warnings
+
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.tree import DecisionTreeClassifier
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import (
     AdaBoostClassifier,
+    AdaBoostRegressor,
     BallConstrainedClassifier,
     BestColumnRegressor,
     BinnedTreeClassifier,
     DecisionStumpClassifier,
     DecisionStumpRegressor,
     FrankWolfeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistogramRegressor,
     LinearL2BoostingRegressor,
     MatchingPursuitRegressor,
@@ -23,9 +30,10 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingRegressor,
 )
+from sklearn_ensemble_theory._numerics.scaling import mean_from_first
 from sklearn_ensemble_theory._weights import in_usual_units, rows_of_positive_weight
 
-from ..estimators import REGRESSORS, make
+from ..estimators import CLASSIFIERS, REGRESSORS, make
 
 LARGEST = np.finfo(np.float64).max
 RNG = np.random.default_rng(0)
@@ -242,3 +250,197 @@ def test_values_of_X_that_are_no_numbers():
                 model.fit(rows, Y)
             with pytest.raises((ValueError, TypeError), match=r"\bX\b|could not convert"):
                 model.fit(X, Y).predict(rows)
+
+
+@pytest.mark.parametrize("rate", [1e10, 1e30, 1e300, 1e308])
+def test_learning_rates_that_overflow_are_named(rate):
+    """The right predictions where they are floats, otherwise an error: never a warning or nan."""
+    squared, robust = GradientBoostingRegressor(), GradientBoostingRegressor(loss="huber")
+    absolute = GradientBoostingRegressor(loss="absolute_error")
+    for model in (squared, robust, absolute, AdaBoostRegressor()):
+        model.set_params(n_estimators=60, learning_rate=rate)
+        _finite_or_named(model, Y)
+    for model in (GradientBoostingClassifier(), AdaBoostClassifier()):
+        model.set_params(n_estimators=60, learning_rate=rate)
+        _finite_or_named(model, CLASSES)
+        _finite_or_named(model, np.arange(len(X)) % 3)
+
+
+def _finite_or_named(model, y):
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        assert "learning_rate" in str(error), error
+    else:
+        assert np.isfinite(model.predict(X)).all()
+
+
+# What random inputs found.
+
+
+@pytest.mark.parametrize("name", ["BinnedTreeClassifier", "BinnedTreeRegressor"])
+def test_trees_refuse_queries_beyond_single_precision(name):
+    model = make(getattr(package, name))
+    model.fit(X, CLASSES)
+    for query in (X * 1e155, np.where(X > 0, LARGEST, -LARGEST)):
+        with pytest.raises(ValueError, match="Input X"):
+            model.predict(query)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        package.MatchingPursuitRegressor(5),
+        package.SketchedLinearRegression(random_state=0),
+        package.RandomProjectionRegressor(3, n_components=2, random_state=0),
+        package.FrankWolfeRegressor(n_estimators=5, radius=1e308),
+        package.ReLUUnitRegressor(),
+        package.BaggedNearestNeighborsRegressor(3),
+        package.HistogramRegressor(n_bins=2),
+        package.GradientBoostingRegressor(n_estimators=3),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+@pytest.mark.parametrize("far", [True, False])
+def test_targets_near_the_largest_float(model, far):
+    y = np.where(X[:, 0] > 0, LARGEST, -LARGEST if far else LARGEST / 2)
+    try:
+        model.fit(X, y)
+        assert np.isfinite(model.predict(X)).all()
+    except ValueError as error:
+        assert {"X", "y"} & set(str(error).replace(";", " ").split())
+
+
+def test_constant_targets_at_the_end_of_the_range():
+    y = np.full(30, LARGEST)
+    models = [
+        package.BaggedNearestNeighborsRegressor(3),
+        HistogramRegressor(n_bins=2),
+        package.RandomProjectionRegressor(3, n_components=2, random_state=0),
+        MatchingPursuitRegressor(5),
+    ]
+    for model in models:
+        np.testing.assert_allclose(model.fit(X, y).predict(X) / LARGEST, 1)
+
+
+def test_means_from_the_first_row():
+    weight = RNG.random(30)
+    weight /= weight.sum()
+    expected = np.average(Y, weights=weight)
+    np.testing.assert_allclose(mean_from_first(Y, weight), expected, rtol=1e-12)
+    largest = np.where(X, LARGEST, 0) * np.sign(X)
+    for w in (weight, None):
+        share = np.average(np.sign(X), axis=0, weights=w)
+        np.testing.assert_allclose(mean_from_first(largest, w) / LARGEST, share, rtol=1e-9)
+        assert (mean_from_first(np.full((30, 2), 0.1), w) == 0.1).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        package.MatchingPursuitRegressor(5),
+        package.SketchedLinearRegression(random_state=0),
+        package.RandomProjectionRegressor(3, n_components=2, random_state=0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_features_whose_range_overflows(model):
+    with pytest.raises(ValueError, match="X"):
+        model.fit(np.where(X > 0, LARGEST, -LARGEST), Y)
+    model.fit(X, Y * 100)
+    with pytest.raises(ValueError, match="X has rows for which the predictions"):
+        model.predict(np.where(X > 0, LARGEST, -LARGEST))
+
+
+def test_subnormal_features():
+    rows = np.rint(3 * X) * 5e-324
+    models = [
+        package.SketchedLinearRegression(random_state=0),
+        package.RandomProjectionRegressor(3, n_components=2, random_state=0),
+    ]
+    for model in models:
+        with pytest.raises(ValueError, match="X is so small"):
+            model.fit(rows, Y)
+
+
+@pytest.mark.parametrize("ratio", [1e20, 1e40, 1e300])
+@pytest.mark.parametrize("subsample", [1.0, 0.5])
+def test_boosted_leaves_of_little_weight(ratio, subsample):
+    # The sums of a leaf are its own, not the rest of those of its parent.
+    model = package.GradientBoostingRegressor(
+        n_estimators=3, learning_rate=1.0, subsample=subsample, random_state=0
+    )
+    for heavy in range(5):
+        weight = np.ones(30)
+        weight[heavy] = ratio
+        prediction = model.fit(X, Y, sample_weight=weight).predict(X)
+        assert (abs(prediction) < 3 * abs(Y).max()).all()
+
+
+def test_one_huge_weight_in_stacking():
+    weight = np.ones(30)
+    for heavy in range(5):
+        weight[:] = 1
+        weight[heavy] = 1e300
+        model = StackingRegressor(REGRESSORS, cv=3).fit(X, Y, sample_weight=weight)
+        assert np.isfinite(model.predict(X)).all()
+        classes = package.StackingClassifier(CLASSIFIERS, cv=3, weights="simplex")
+        assert np.isfinite(classes.fit(X, CLASSES, sample_weight=weight).predict_proba(X)).all()
+
+
+def test_out_of_bag_scores_of_huge_targets():
+    scores = [
+        package.BaggingRegressor(n_estimators=20, oob_score=True, random_state=0)
+        .fit(X, Y * factor)
+        .oob_score_
+        for factor in (1.0, 2.0**1000)
+    ]
+    np.testing.assert_allclose(*scores)
+
+
+def test_newton_steps_that_are_lost_in_rounding_end():
+    # 10,000 of them, several seconds, without the count of steps that change nothing.
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((12, 3))
+    y = rows[:, 0] + rows[:, 1] ** 2 + 0.1 * rng.standard_normal(12)
+    model = BallConstrainedClassifier(loss="logistic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(rows * 1e101, (y > np.median(y)).astype(int))
+    assert model.n_iter_ < 1_000
+
+
+def test_frames_and_read_only_weights_are_contiguous_and_writable():
+    weight = WEIGHT.copy()
+    weight.setflags(write=False)
+    kept = rows_of_positive_weight(weight, X)
+    assert kept.weight.flags.writeable
+    assert (kept.weight == WEIGHT).all()
+
+
+@pytest.mark.parametrize("name", ["AdaBoost", "AgnosticBoost", "MassartBoost", "SmoothBoost"])
+@pytest.mark.parametrize("container", [np.asarray, csr_matrix])
+def test_boosted_trees_refuse_what_is_beyond_single_precision(name, container):
+    far = container(np.clip(X, -1, 1) * 1e308)
+    model = make(getattr(package, f"{name}Classifier"), estimator=DecisionTreeClassifier())
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        model.fit(far, CLASSES)
+    with pytest.raises(ValueError, match=r"\bX\b"):
+        model.fit(container(X), CLASSES).predict(far)
+
+
+def test_hinges_on_features_from_end_to_end():
+    rows = np.where(X > 0, LARGEST, -LARGEST)
+    assert np.isfinite(ReLUUnitRegressor().fit(rows, Y).predict(rows)).all()
+    with pytest.raises(ValueError, match="X overflows"):
+        ReLUUnitRegressor("inner_product").fit(rows, Y)
+
+
+def test_splines_of_targets_near_the_largest_float():
+    for y in (np.clip(Y, -1.7, 1.7) * 1e308, np.where(X[:, 0] > 0, LARGEST, -LARGEST)):
+        for df in (4, 20):
+            try:
+                prediction = SmoothingSplineRegressor(df=df).fit(X, y).predict(X)
+                assert np.isfinite(prediction).all()
+            except ValueError as error:
+                assert "overflow" in str(error) or "beyond the largest float" in str(error)

@@ -177,3 +177,72 @@ def test_learning_rates_near_zero():
     refused(L2BoostingRegressor(5, learning_rate=5e-324), "learning_rate")
     MatchingPursuitRegressor(tol=1e300).fit(X, Y)
     GradientBoostingRegressor(n_estimators=2, learning_rate=5e-324).fit(X, Y)
+
+
+# What random inputs found.
+
+
+@pytest.mark.parametrize("name", ["RandomForestClassifier", "ExtraTreesRegressor"])
+@pytest.mark.parametrize("value", [np.array(1.0), np.ones((2, 2)), {1}, {}])
+def test_constraints_have_one_dimension(name, value):
+    refused(make(getattr(package, name), monotonic_cst=value), "monotonic_cst")
+
+
+@pytest.mark.parametrize("value", [np.array(1.0), np.ones((2, 2)), np.ones((2, 1))])
+def test_weights_of_a_vote_have_one_dimension(value):
+    refused(make(VotingClassifier, weights=value), "weights")
+    refused(make(package.VotingRegressor, weights=value), "weights")
+
+
+def test_truth_values_as_counts_are_one():
+    models = [
+        package.RandomProjectionRegressor(2, n_components=count, random_state=0)
+        for count in (True, 1)
+    ]
+    first, second = (model.fit(X, Y).predict(X) for model in models)
+    assert (first == second).all()
+
+
+def test_smallest_gamma():
+    tiny = np.finfo(float).tiny
+    refused(package.SmoothBoostClassifier(gamma=5e-324), "gamma")
+    assert package.SmoothBoostClassifier(n_estimators=3, gamma=tiny).fit(X, CLASSES).gamma_ == tiny
+
+
+def test_class_weights_that_leave_no_row():
+    for weight in ({0: 0.0, 1: 0.0}, {0: -1.0, 1: 1.0}):
+        refused(package.BinnedTreeClassifier(class_weight=weight), "class_weight")
+
+
+def test_small_numpy_integers_do_not_overflow():
+    for count in (np.int8(100), 100):
+        model = package.BinnedTreeRegressor(min_samples_leaf=count)
+        assert model.fit(X, Y).get_n_leaves() == 1
+
+
+@pytest.mark.parametrize("name", ["AgnosticBoostClassifier", "GradientBoostingRegressor"])
+def test_validation_fractions_that_leave_no_row(name):
+    cls = getattr(package, name)
+    refused(make(cls, n_iter_no_change=2, validation_fraction=1 - 2.0**-53), "validation_fraction")
+
+
+def test_groups_that_cannot_be_compared():
+    for groups in ([0, "a"] * 15, [0, None] * 15, [0, np.nan] * 15):
+        labels = np.array(groups, dtype=object)
+        for name in ("DivideAndConquerRegressor", "BaggingRegressor"):
+            with pytest.raises(ValueError, match="groups"):
+                make(getattr(package, name)).fit(X, Y, groups=labels)
+
+
+def test_dates_are_no_weights():
+    dates = np.arange(30).astype("datetime64[D]")
+    for name in ("BinnedTreeRegressor", "VotingRegressor", "StackingRegressor"):
+        with pytest.raises(ValueError, match="sample_weight"):
+            make(getattr(package, name)).fit(X, Y, sample_weight=dates)
+
+
+def test_votes_on_several_outputs():
+    # As scikit-learn's, and an error of the data.
+    for error in (NotImplementedError, ValueError):
+        with pytest.raises(error, match="y must have one column"):
+            make(VotingClassifier).fit(X, np.column_stack([CLASSES, CLASSES]))

@@ -96,15 +96,16 @@ def test_a_member_that_raises(name, n_jobs, error, failing):
         pytest.skip("no n_jobs")
     model = make(cls, **params)
     data, other = data_for(model, 0), data_for(model, 1, n=40, p=4)
-    expected = outputs(model, data)
-    before = joblib.hash(vars(model))
-    failing(error)
-    with joblib.parallel_config("threading"), pytest.raises(error):
-        model.fit(other.X, other.y)
-    failing(None)
-    assert joblib.hash(vars(model)) == before
-    for found, value in zip(outputs(model, data), expected, strict=True):
-        np.testing.assert_array_equal(found, value)
+    with joblib.parallel_config("threading"):
+        expected = outputs(model, data)
+        before = joblib.hash(vars(model))
+        failing(error)
+        with pytest.raises(error):
+            model.fit(other.X, other.y)
+        failing(None)
+        assert joblib.hash(vars(model)) == before
+        for found, value in zip(outputs(model, data), expected, strict=True):
+            np.testing.assert_array_equal(found, value)
 
 
 @every_estimator

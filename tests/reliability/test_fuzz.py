@@ -29,5 +29,5 @@ def test_many_odd_inputs(cls):
 
 
 def check(cls, seed, numbers):
-    _, failures = fuzzing.run(make(cls), seed, numbers)
+    _, failures, _ = fuzzing.run(make(cls), seed, numbers)
     assert not failures, "\n".join(f"{n}: {v.kind}: {odd}: {v.details}" for n, odd, v in failures)

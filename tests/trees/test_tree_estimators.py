@@ -222,7 +222,7 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
     tree = binned(max_depth=6).fit(X, y)
     expected = clone(tree).fit(X, y).predict(X)
     if seen:
-        tree.predict(X)
+        tree.apply(X)  # makes `tree_`
     dumped = pickle.dumps(tree)
     assert b"numba" not in dumped
     for other in (pickle.loads(dumped), copy.deepcopy(tree)):

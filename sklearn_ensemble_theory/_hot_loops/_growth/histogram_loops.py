@@ -231,7 +231,8 @@ def fill_leaf(rows, start, stop, leaf, node, gradient, weight):
 @jit_lean
 def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient, weight):
     """The same for two leaves whose rows have not been parted: on the left, on the right."""
-    total = moment = square = left_total = left_moment = left_square = 0.0
+    left_weight = left_moment = left_square = 0.0
+    right_weight = right_moment = right_square = 0.0
     left_leaf, right_leaf = leaves
     for k in range(start, stop):
         i = rows[k] if rows.size > 1 else k
@@ -240,13 +241,15 @@ def fill_leaves(column, cut, to_left, rows, start, stop, leaves, node, gradient,
         node[i] = left_leaf if left == 1 else right_leaf
         g = gradient[i]
         w = weight[i] if weight.size > 1 else 1.0
-        total += w
-        moment += w * g
-        square += w * g * g
-        # Without a branch, which could not be predicted.
+        # Without a branch, which could not be predicted. Not by differences from the sums of both,
+        # in which the digits of a leaf of little weight are lost.
+        v = w * (1 - left)
+        right_weight += v
+        right_moment += v * g
+        right_square += v * g * g
         w *= left
-        left_total += w
+        left_weight += w
         left_moment += w * g
         left_square += w * g * g
-    right = total - left_total, moment - left_moment, square - left_square
-    return (left_total, left_moment, left_square), right
+    left_sums = left_weight, left_moment, left_square
+    return left_sums, (right_weight, right_moment, right_square)

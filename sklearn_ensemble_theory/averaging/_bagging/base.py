@@ -207,6 +207,9 @@ class BaseBagging(
             is_frame(X) and not drawn_twice and not reads_numbers(estimator, has_prepared_members)
         )
 
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        """Raise an error if the learner, or a parameter of it, cannot be used."""
+
     def _validate_X(self, X: MatrixLike) -> Any:
         as_frame = self._member_spec.frames and is_frame(X)
         return validated(self, X, as_frame=as_frame, reset=False, **self._validation)
@@ -292,6 +295,7 @@ class BaseBagging(
         scheme = self._make_scheme(y, sample_weight, classes, codes)
         if continued:
             self._check_same_groups(scheme)
+        given = X
         estimator, spec, X, y = self._prepared(
             estimator,
             scheme,
@@ -301,6 +305,8 @@ class BaseBagging(
             frames=frames,
             routed=self._route(self._with_groups(estimator, fit_params, groups), "fit"),
         )
+        is_fresh = spec.checked and not np.may_share_memory(X, given)
+        del given
 
         n_known = len(self.estimators_) if continued else 0
         n_more = self._n_members(len(y)) - n_known
@@ -338,7 +344,7 @@ class BaseBagging(
         self._seeds = self._seeds[: len(self.estimators_)].astype(int)
         self._member_spec = spec.without_data()
         self._packed = PackedCache()
-        self._training = TrainingRows.of(estimator, X, y)
+        self._training = TrainingRows.of(estimator, X, y, is_fresh)
         self._set_oob_score_and_attributes(oob)
         return self
 

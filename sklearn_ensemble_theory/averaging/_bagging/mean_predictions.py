@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, raise_for_params
+from sklearn_ensemble_theory._numerics.scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
 from sklearn_ensemble_theory.averaging._inference.intervals import (
@@ -37,6 +38,7 @@ class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
     oob_score: bool | Callable[..., float]
 
     def _check_learner(self, estimator: BaseEstimator) -> None:
+        super()._check_learner(estimator)
         check_score(getattr(self, "oob_score", False))
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict[str, Any]]:
@@ -48,10 +50,16 @@ class RegressorPredictionMixin(PredictionIntervalsMixin, RegressorMixin):
 
     def _oob_scorer(self, y: np.ndarray, classes: Any) -> Score:
         metric = self.oob_score if callable(self.oob_score) else r2_score
+        if metric is not r2_score:
+            return lambda rows, mean: metric(y[rows], mean)
+        exponent = range_exponent(y)  # squares of the targets should not overflow
 
         def score(rows, mean):
-            # The coefficient of determination needs two rows.
-            return np.nan if metric is r2_score and len(rows) < 2 else metric(y[rows], mean)
+            if len(rows) < 2:  # too few for a coefficient of determination
+                return np.nan
+            if exponent:
+                return r2_score(np.ldexp(y[rows], -exponent), np.ldexp(mean, -exponent))
+            return r2_score(y[rows], mean)
 
         return score
 
@@ -98,6 +106,7 @@ class ClassifierPredictionMixin(PredictionSetsMixin, ClassifierMixin):
     estimator_: BaseEstimator
 
     def _check_learner(self, estimator: BaseEstimator) -> None:
+        super()._check_learner(estimator)
         check_score(getattr(self, "oob_score", False))
         if not is_classifier(estimator):
             raise ValueError(

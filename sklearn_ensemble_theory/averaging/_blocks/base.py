@@ -5,10 +5,11 @@ from numbers import Integral
 from typing import Any, Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.parallel import delayed
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
@@ -36,6 +37,8 @@ from sklearn_ensemble_theory.averaging._blocks.block_fits import (
     fit_block,
     fit_chunks_as_blocks,
 )
+from sklearn_ensemble_theory.averaging._blocks.block_rows import block_predictions, other_rows
+from sklearn_ensemble_theory.averaging._sampling.group_draws import group_codes
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
 
@@ -157,15 +160,19 @@ class BaseDivideAndConquer(
         if kept is not None:
             weight = np.zeros(len(y))
             weight[kept.rows] = kept.weight
+        n_classes = description.get("n_classes_", 0)
+        # Workers get their rows only; one process takes them when a member is fitted.
+        is_alone = effective_n_jobs(self.n_jobs) == 1
         tasks = (
             delayed(fit_block)(
                 estimator,
                 int(seed),
-                X[rows],
-                y[rows],
-                None if weight is None else weight[rows],
+                X if is_alone else X[rows],
+                y if is_alone else y[rows],
+                weight if is_alone or weight is None else weight[rows],
                 check_method_params(X, params=params, indices=rows),
-                n_classes=description.get("n_classes_", 0),
+                n_classes=n_classes,
+                rows=rows if is_alone else None,
             )
             for seed, rows in zip(seeds, rows_of)
         )
@@ -220,9 +227,7 @@ class BaseDivideAndConquer(
             raise ValueError(f"n_blocks={m} is larger than the number of {what}, n_samples = {n}.")
         strata = None
         if groups is not None:
-            groups = column_or_1d(groups)
-            check_consistent_length(X, groups)
-            groups = np.asarray(groups)[rows]
+            groups = group_codes(column_or_1d(groups), X)[rows]
         elif self.stratify:
             if y.ndim > 1:
                 raise ValueError("stratify=True requires a single output y.")
@@ -245,17 +250,16 @@ class BaseDivideAndConquer(
         """The mean squared error of each member on the rows of the other blocks."""
         method, size = self._prediction_method(members[0]), largest_magnitude(y)
         n_classes = description.get("n_classes_", 0)
-        others = [np.flatnonzero((block != b) & (block >= 0)) for b in range(len(members))]
         tasks = (
-            delayed(member_predictions)(member, method, X[rows], n_classes=n_classes)
-            for member, rows in zip(members, others)
+            delayed(block_predictions)(member, method, X, block, b, n_classes=n_classes)
+            for b, member in enumerate(members)
         )
-        return np.array(
-            [
-                np.average(self._squared_errors(y[rows], predicted, size), weights=weight[rows])
-                for rows, predicted in zip(others, in_order(tasks, n_jobs=self.n_jobs))
-            ]
-        )
+        risks = []
+        for b, predicted in enumerate(in_order(tasks, n_jobs=self.n_jobs)):
+            rows = other_rows(block, b)
+            errors = self._squared_errors(y[rows], predicted, size)
+            risks.append(np.average(errors, weights=weight[rows]))
+        return np.array(risks)
 
     def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
         """The weighted mean of the members' predictions, added up one after the other.

@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._chunks.learner_rows import (
     of_learner_rows,
     recoded,
 )
-from sklearn_ensemble_theory._trees import fitted_in_units
+from sklearn_ensemble_theory._trees import check_counts, fitted_in_units, is_tree
 from sklearn_ensemble_theory._weights import positive_rows
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
@@ -26,6 +26,7 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
     takes_sample_weight,
 )
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import weights_by_risk
+from sklearn_ensemble_theory.averaging._blocks.block_rows import single_precision_rows
 
 __all__ = ["ROW_CHECKS", "check_takes_weight", "fit_block", "fit_chunks_as_blocks"]
 
@@ -50,9 +51,17 @@ def fit_block(
     params: dict[str, Any],
     *,
     n_classes: int,
+    rows: np.ndarray | None = None,
 ) -> Any:
-    """A clone of the estimator, fitted to the rows of a block."""
+    """A clone of the estimator, fitted to the rows of a block; all rows of X and y by default."""
     member = clone(estimator)
+    if rows is not None:
+        y, weight = y[rows], None if weight is None else weight[rows]
+        single = single_precision_rows(X, rows) if is_tree(member) and not params else None
+        X = X[rows] if single is None else single
+        if single is not None:
+            check_counts(member, y)
+            params = {"check_input": False}
     names = random_state_names(member)
     if names:
         rng = seeded(seed)

@@ -73,10 +73,10 @@ class BaseForest(BaseBagging):
 
     def _check_learner(self, estimator: BaseEstimator) -> None:
         super()._check_learner(estimator)
-        if isinstance(self.monotonic_cst, dict | set | frozenset):
+        given: Any = self.monotonic_cst
+        if given is not None and np.ndim(given) != 1:
             raise ValueError(
-                "monotonic_cst must be an array-like of shape (n_features,), got "
-                f"{type(self.monotonic_cst).__name__}."
+                f"monotonic_cst must be an array-like of shape (n_features,), got {given!r}."
             )
 
     @property

@@ -29,13 +29,16 @@ class TrainingRows:
         self._derived: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, y: np.ndarray) -> Self:
-        """The targets, and X for trees: 4 bytes a value, where a tree takes some 80 for a row."""
+    def of(cls, estimator: Any, X: Any, y: np.ndarray, is_fresh: bool = False) -> Self:
+        """The targets, and X for trees: 4 bytes a value, where a tree takes some 80 for a row.
+
+        X is not copied where it `is_fresh`: made in this fit, in single precision.
+        """
         y = np.array(y)
         if not reads_single_precision(estimator):
             return cls(None, y)
         rows = single_precision_if_finite(X)
-        if rows is None or np.may_share_memory(rows, X):
+        if rows is None or (not is_fresh and np.may_share_memory(rows, X)):
             rows = X.copy()
         return cls(rows, y)
 

@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._numerics.scaling import within_range
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.base import (
     BaseBaggedNearestNeighbors,
@@ -216,7 +217,9 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
             Predicted targets.
         """
         averages = self._average(X)
-        return np.ldexp(averages.T, self._target_exponent).reshape(-1, *self._target_shape)
+        with np.errstate(over="ignore"):
+            means = within_range(np.ldexp(averages.T, self._target_exponent))
+        return means.reshape(-1, *self._target_shape)
 
 
 class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbors):

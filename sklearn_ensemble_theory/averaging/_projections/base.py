@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.parallel import delayed
 
+from sklearn_ensemble_theory._numerics.scaling import mean_from_first
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory.averaging._projections.small_ridge import ridge_coefficients
@@ -24,9 +25,11 @@ def centred_targets(
     Y: np.ndarray, weight: np.ndarray, fit_intercept: bool, scale: float
 ) -> CentredTargets:
     """The targets of the small problems, for weights that sum to 1."""
-    scaled = Y / scale
-    mean = weight @ scaled if fit_intercept else np.zeros(Y.shape[1])
-    return CentredTargets(np.sqrt(weight)[:, None] * (scaled - mean), mean * scale, scale)
+    columns = Y / scale
+    mean = mean_from_first(columns, weight) if fit_intercept else np.zeros(Y.shape[1])
+    columns -= mean
+    columns *= np.sqrt(weight)[:, None]
+    return CentredTargets(columns, mean * scale, scale)
 
 
 def member_seeds(n_members: int, random_state: np.random.RandomState) -> list[int]:

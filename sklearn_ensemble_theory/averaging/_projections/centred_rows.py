@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._numerics.scaling import (
+    feature_ranges,
+    largest_magnitude,
+    power_of_two,
+)
 
 __all__ = ["CentredRows", "DenseRows", "SparseRows", "centred_rows"]
 
@@ -156,11 +160,11 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
         matrix = X - mean
         scale, norms = 1.0, np.einsum("ij,ij->j", matrix, matrix)
         if not _SAFE[0] < norms.max() < _SAFE[1]:
-            largest = max(matrix.max(), -matrix.min())
-            if not np.isfinite(largest):
-                raise ValueError("The range of a feature of X overflows; scale X.")
-            scale = power_of_two(largest)
-    matrix *= (root / scale)[:, None]
+            feature_ranges(X)
+            scale = power_of_two(max(matrix.max(), -matrix.min()))
+    if scale != 1:
+        matrix /= scale
+    matrix *= root[:, None]
     if scale != 1 or weight.min() < weight.max():
         norms = np.einsum("ij,ij->j", matrix, matrix)
     else:

@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
@@ -16,7 +15,7 @@ from sklearn_ensemble_theory._compat import (
     fit_context,
     validate_parameters,
 )
-from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
@@ -183,7 +182,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
 
     def _sketch(self, X: Any, weight: np.ndarray, total: float) -> tuple[Any, float]:
         """The projections of these rows, and the penalty in their units."""
-        projection = self.projection
+        projection, n_components = self.projection, int(self.n_components)
         alpha = float(self.alpha) / total
         if not isinstance(projection, str):
             check_random(projection)
@@ -192,12 +191,12 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
             rows = centred_rows(X, weight, self.fit_intercept)
             with np.errstate(over="ignore", under="ignore"):
                 alpha = float(np.float64(alpha) / rows.scale / rows.scale)
-            return LINEAR_SKETCHES[projection](rows, self.n_components, alpha), alpha
+            return LINEAR_SKETCHES[projection](rows, n_components, alpha), alpha
         if projection == "relu":
-            return ReLUSketch(X, weight, self.fit_intercept, self.n_components), alpha
+            return ReLUSketch(X, weight, self.fit_intercept, n_components), alpha
         scaled = isinstance(self.gamma, str)
         root = scale_root_gamma(X, weight) if scaled else float(np.sqrt(self.gamma))
-        return FourierSketch(X, weight, self.fit_intercept, self.n_components, root), alpha
+        return FourierSketch(X, weight, self.fit_intercept, n_components, root), alpha
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -232,6 +231,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         (X, y), weight = kept.take(X, y), kept.normalised
         rng = check_random_state(self.random_state)
         total = float(min(kept.weight.sum(), np.finfo(float).max))
+        del kept  # its weights are not needed any more
         sketch, alpha = self._sketch(X, weight, total)
         targets = centred_targets(
             y.reshape(len(y), -1), weight, self.fit_intercept, power_of_two(largest_magnitude(y))
@@ -263,7 +263,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         self.intercept_ = float(intercept[0]) if is_single else intercept
         self._is_single = is_single
 
-    @by_chunks
+    @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean over the members.
 
@@ -276,6 +276,11 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Predictions.
+
+        Raises
+        ------
+        ValueError
+            If a prediction is beyond the largest float.
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)

@@ -102,7 +102,8 @@ class LinearSketch(ABC):
         total = next(lifted)
         for part in lifted:
             total += part
-        coef = self.coefficients(total / n_members) / self.rows.scale
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in units of y
+            coef = self.coefficients(total / n_members) / self.rows.scale
         return LinearModel(coef, self.rows.mean)
 
     def expand(self, M: np.ndarray) -> np.ndarray:

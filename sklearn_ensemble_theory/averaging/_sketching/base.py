@@ -229,15 +229,20 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
             self.n_refinements > 0,
         )
         members = np.array([theta for theta, *_ in results])
-        mean = members.mean(axis=0)
-        if self.n_refinements and centred is not None:
-            grams = [gram for _, _, gram in results]
-            rows = centred(x_mean, y_mean)
-            mean = refined(mean, grams, rows, self.alpha, self.n_refinements)
-        coefs = members.transpose(0, 2, 1) * sums.y_unit[:, None]
-        coef = mean.T * sums.y_unit[:, None]
-        intercept = (y_mean - x_mean @ mean) * sums.y_unit + sums.y_shift
-        intercept = intercept - coef @ sums.shift
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = members.mean(axis=0)
+            if self.n_refinements and centred is not None:
+                grams = [gram for _, _, gram in results]
+                rows = centred(x_mean, y_mean)
+                mean = refined(mean, grams, rows, self.alpha, self.n_refinements)
+            coefs = members.transpose(0, 2, 1) * sums.y_unit[:, None]
+            coef = mean.T * sums.y_unit[:, None]
+            intercept = (y_mean - x_mean @ mean) * sums.y_unit + sums.y_shift
+            intercept = intercept - coef @ sums.shift
+        if not (np.isfinite(coefs).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "X is so small, or y so large, that the coefficients overflow; scale them."
+            )
         self.sketch_size_ = sums.sketches[0].size
         self.n_samples_seen_ = sums.n_rows
         self.rank_ = max(rank for _, rank, _ in results)

@@ -8,8 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
 from sklearn_ensemble_theory.averaging._sketching.base import BaseSketchedRegression
@@ -185,7 +184,7 @@ class SketchedLinearRegression(BaseSketchedRegression):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @by_chunks
+    @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the targets.
 
@@ -198,6 +197,11 @@ class SketchedLinearRegression(BaseSketchedRegression):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Predictions, in the units of y.
+
+        Raises
+        ------
+        ValueError
+            If a prediction is beyond the largest float.
 
         Notes
         -----

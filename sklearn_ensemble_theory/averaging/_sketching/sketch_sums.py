@@ -13,6 +13,7 @@ from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory.averaging._sketching.row_chunks import RowChunks, first_shift
 from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import (
     SketchedGram,
+    check_sums,
     sketched_solution,
 )
 from sklearn_ensemble_theory.averaging._sketching.sketches import Sketch
@@ -170,6 +171,7 @@ def centred_sketch(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sketch of the centred rows: S (X - 1 mean') = S X - (S 1) mean'."""
     A, B = sketch.result()
+    check_sums(x_mean, y_mean)
     ones, B = B[:, :1], np.ascontiguousarray(B[:, 1:])
     if x_mean.any():
         A -= ones * x_mean

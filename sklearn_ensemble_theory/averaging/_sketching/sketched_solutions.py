@@ -7,10 +7,16 @@ from scipy.linalg import lapack, solve_triangular
 
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 
-__all__ = ["SketchedGram", "refined", "sketched_solution"]
+__all__ = ["SketchedGram", "check_sums", "refined", "sketched_solution"]
 
 # Below this reciprocal condition number of the (scaled) triangular factor it is decomposed again.
 SMALLEST_RCOND = 1e-11
+
+
+def check_sums(*sums: np.ndarray) -> None:
+    """Raise a ValueError if a sum over rows has overflowed."""
+    if not all(np.isfinite(values).all() for values in sums):
+        raise ValueError("X or y has values so large that sums over rows overflow.")
 
 
 class SketchedGram:
@@ -55,10 +61,11 @@ class SketchedGram:
         return (self.V.T @ turned) / self.unit
 
     def least_squares(self, z: np.ndarray) -> np.ndarray:
-        """argmin ||z - R D x||^2, of smallest norm; z of shape (r, q)."""
-        if self.triangular:
-            return solve_triangular(self.factor, z) / self.scale[:, None]
-        return (self.V.T @ ((self.U.T @ z) / self.values)) / self.unit
+        """argmin ||z - R D x||^2, of smallest norm; z of shape (r, q). Infinite if it overflows."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.triangular:
+                return solve_triangular(self.factor, z) / self.scale[:, None]
+            return (self.V.T @ ((self.U.T @ z) / self.values)) / self.unit
 
 
 def sketched_solution(
@@ -88,8 +95,7 @@ def sketched_solution(
     O(s d^2), by a QR decomposition of (A, B), with columns in units of about their size.
     """
     s, d = A.shape
-    if not (np.isfinite(A).all() and np.isfinite(B).all()):
-        raise ValueError("X or y has values so large that sums over rows overflow.")
+    check_sums(A, B)
     scale = np.array([power_of_two(x) for x in np.abs(A).max(axis=0, initial=0.0)])
     y_scale = np.array([power_of_two(x) for x in np.abs(B).max(axis=0, initial=0.0)])
     A /= scale
@@ -104,7 +110,8 @@ def sketched_solution(
         triangle = np.linalg.qr(np.vstack([triangle, below]), mode="r")
     R, z = triangle[:d, :d], triangle[:d, d:]
     gram = SketchedGram(R, scale, s)
-    return gram.least_squares(z) * y_scale, gram
+    with np.errstate(over="ignore", invalid="ignore"):
+        return gram.least_squares(z) * y_scale, gram
 
 
 def refined(

@@ -45,6 +45,8 @@ LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "exponential": lambda error: 1.0 - np.exp(-error),
 }
 SMALLEST_WEIGHT = np.finfo(np.float64).eps
+# Rows that are converted to single precision at a time.
+BLOCK_ROWS = 2**13
 
 
 class _Round(NamedTuple):
@@ -68,9 +70,9 @@ class DrawnLearners:
 
     Notes
     -----
-    scikit-learn's trees get X in single precision, which they otherwise convert it to in every
-    round: the trees are the same. A learner with `_prepare_members` gets the columns prepared once,
-    and each distinct row with its number of draws.
+    scikit-learn's trees get the drawn rows in single precision, converted some rows at a time: the
+    trees are the same. A learner with `_prepare_members` gets the columns prepared once, and each
+    distinct row with its number of draws.
     """
 
     def __init__(self, estimator: Any, X: Any, y: np.ndarray, fit_params: dict) -> None:
@@ -84,10 +86,15 @@ class DrawnLearners:
         self.prepared = prepare_members(estimator, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.
         if self.prepared is None and is_tree(estimator) and estimator.criterion != "poisson":
-            converted = single_precision_if_finite(X)
-            if converted is not None:
-                self.X, self.unchecked = np.ascontiguousarray(converted), True
-                self.y = np.asarray(y, dtype=np.float64)
+            blocks = (single_precision_if_finite(X[rows]) for rows in self._blocks())
+            self.unchecked = all(block is not None for block in blocks)
+        if self.unchecked:
+            self.y = np.asarray(y, dtype=np.float64)
+
+    def _blocks(self) -> Iterator[slice]:
+        """All rows, some at a time."""
+        n = len(self.y)
+        return (slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS))
 
     def fit(self, member: Any, rows: np.ndarray) -> Any:
         """The member, fitted to rows of which some are repeated."""
@@ -95,16 +102,23 @@ class DrawnLearners:
             distinct, counts = np.unique(rows, return_counts=True)
             return self.prepared.fit(member, distinct, self.y[distinct], counts, None)
         params = check_method_params(self.X, self.fit_params, indices=rows)
-        if self.unchecked:
-            params["check_input"] = False
-        member.fit(self.X[rows], self.y[rows], **params)
-        return member
+        if not self.unchecked:
+            member.fit(self.X[rows], self.y[rows], **params)
+            return member
+        drawn = np.empty((len(rows), self.X.shape[1]), dtype=np.float32)
+        for block in self._blocks():
+            drawn[block] = self.X[rows[block]]
+        return member.fit(drawn, self.y[rows], check_input=False, **params)
 
     def predict(self, member: Any) -> np.ndarray:
         """Its predictions for all rows."""
-        options = {"check_input": False} if self.unchecked else {}
-        predictions = member.predict(self.X, **options)
-        return np.asarray(predictions, dtype=np.float64).reshape(len(self.y))
+        if not self.unchecked:
+            return np.asarray(member.predict(self.X), dtype=np.float64).reshape(len(self.y))
+        predictions = np.empty(len(self.y))
+        for rows in self._blocks():
+            block = np.ascontiguousarray(self.X[rows], dtype=np.float32)
+            predictions[rows] = member.predict(block, check_input=False)
+        return predictions
 
 
 class BaseAdaBoostRegressor(

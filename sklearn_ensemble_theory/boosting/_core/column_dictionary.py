@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges
+
 # Columns worked on together: enough that the product runs from the processor's cache.
 BLOCK = 64
 # Rows of X centred at a time.
@@ -51,11 +53,13 @@ class ColumnDictionary:
 
     def _spread(self) -> np.ndarray:
         """Root mean squares about the offsets."""
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             squares = self._squares(np.ones(self.d))
         rough = ~((squares > 1e-200) & (squares < 1e200))
         if not rough.any():
             return np.sqrt(squares)
+        if not self.sparse:
+            feature_ranges(self.X)
         # Constant columns, or numbers whose squares overflow or vanish: divide them first.
         largest = self._largest()
         return largest * np.sqrt(self._squares(largest))

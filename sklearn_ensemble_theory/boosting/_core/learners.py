@@ -17,7 +17,13 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, safe_indexing
 from sklearn_ensemble_theory._numerics.row_draws import drawn_rows
-from sklearn_ensemble_theory._trees import check_counts, is_tree, on_grid, single_precision
+from sklearn_ensemble_theory._trees import (
+    check_counts,
+    check_single_precision,
+    is_tree,
+    on_grid,
+    single_precision,
+)
 from sklearn_ensemble_theory._weak_learners import (
     LeastSquaresTask,
     PreparedRounds,
@@ -137,6 +143,8 @@ def clone_learner(
             f"estimator: {type(estimator).__name__} has no search that minimises the risk jointly "
             "over the learner and its coefficient."
         )
+    if is_tree(estimator):
+        check_single_precision(X)
     kind = CLONES[task.kind]
     if options.risk is not None and (is_tree(estimator) or _reads_single_precision(estimator)):
         kind = TreeClones

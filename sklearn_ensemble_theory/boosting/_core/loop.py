@@ -26,6 +26,9 @@ import numpy as np
 from sklearn_ensemble_theory.boosting._core.risk import RiskState
 from sklearn_ensemble_theory.boosting._core.steps import Step
 
+# Scores are looked at where the risk or a step is not below: a pass over the rows is not free.
+LARGE = 1e100
+
 
 class Risk(Protocol):
     """What the loop needs of a risk."""
@@ -121,11 +124,26 @@ class BoostingRounds:
         if b is None:
             self._ended, self.stop_details = True, details
             raise StopIteration
-        self.step.move(u, psi, b)
         self.state = state = None  # its arrays are free for those of the next one
-        self.state = risk.at(u)
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.step.move(u, psi, b)
+            self.state = risk.at(u)
+        if not (self.state.value < LARGE and abs(b) < LARGE):
+            self._check_scores(psi)
         self.index += 1
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)
+
+    def _check_scores(self, psi: Any) -> None:
+        """ValueError for scores that overflow, or beyond what the risk's next targets need."""
+        if np.isnan(np.asarray(psi)).any():  # of the learner's own: the ensemble says so
+            return
+        largest = getattr(self.risk, "largest_score", np.finfo(float).max)
+        if not np.abs(self.u).max() <= largest:  # nan neither
+            rate = self.step.rate(self.index)
+            raise ValueError(
+                f"learning_rate={rate:g} makes scores that overflow in round {self.index + 1}; use "
+                "a smaller one."
+            )
 
 
 def boost(

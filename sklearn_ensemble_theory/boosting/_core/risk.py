@@ -65,6 +65,8 @@ class EmpiricalRisk:
         Of the loops over the rows, for a loss that has compiled ones.
     """
 
+    largest_score = 1e151  # squares of larger residuals, summed, may be no floats
+
     def __init__(
         self,
         loss: Any,
@@ -224,6 +226,8 @@ class ExponentialRisk(EmpiricalRisk):
     pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is the weight of the weak learner, F(u)
     the normaliser [Bach, §10.3.4].
     """
+
+    largest_score = float(np.finfo(np.float64).max)
 
     def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
         super().__init__(ExponentialLoss(), y, sample_weight)

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import raise_for_params, routing_enabled
 from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._trees import check_single_precision, reads_single_precision
 from sklearn_ensemble_theory._weak_learners import has_fast_path
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
@@ -63,7 +64,10 @@ class WeakLearnersMixin(ABC):
 
     def _check_X(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, reset=False, **self._data_checks())
+        X = validate_data(self, X, reset=False, **self._data_checks())
+        if reads_single_precision(self.estimator_):
+            check_single_precision(X)
+        return X
 
     def _mean_importances(self) -> np.ndarray:
         total = 0.0

@@ -22,7 +22,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
+from sklearn_ensemble_theory._numerics.scaling import TargetScale, largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, check_takes_weights
@@ -155,7 +155,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
             self.__dict__.pop(name, None)
         vars(self).update(attributes(solution))
         self._n_rows, self._n_effective = len(y), 1 / float(np.sum(kept.normalised**2))
-        self._largest_value = float(abs(X).max())
+        self._largest_value = largest_entry(X)
         return self
 
     def _variant(self):

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
-from sklearn.model_selection import train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._compat import safe_indexing
+from sklearn_ensemble_theory._data.folds import split_off
 from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
 from sklearn_ensemble_theory._trees import (
     check_single_precision,
@@ -134,12 +134,8 @@ class Reading(DefaultTrees):
 
     def _split(self, rows: Rows, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Which rows to fit, and which decide when to stop."""
-        train, held_out = train_test_split(
-            np.arange(len(rows.y)),
-            test_size=self.validation_fraction,
-            random_state=seed,
-            stratify=rows.y if is_classifier(self) else None,
-        )
+        stratify = rows.y if is_classifier(self) else None
+        train, held_out = split_off(len(rows.y), self.validation_fraction, seed, stratify)
         missing = len(np.unique(rows.y)) - len(np.unique(rows.y[train]))
         if is_classifier(self) and missing:
             raise ValueError(

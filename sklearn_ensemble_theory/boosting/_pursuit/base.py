@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
+from sklearn_ensemble_theory._numerics.scaling import TargetScale, mean_from_first, power_of_two
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.column_dictionary import (
     ColumnDictionary,
@@ -181,7 +181,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         """The dictionary, the scales of the targets and the path of each."""
         dictionary = ColumnDictionary(X, weight, self.fit_intercept)
         rows = GramRows(dictionary, self.n_iterations)
-        mean = Y[0] + weight @ (Y - Y[0]) if self.fit_intercept else np.zeros(Y.shape[1])
+        mean = mean_from_first(Y, weight) if self.fit_intercept else np.zeros(Y.shape[1])
         target = TargetScale.about(Y, mean)
         scaled = target(Y)
         correlations = dictionary.products(scaled.T)

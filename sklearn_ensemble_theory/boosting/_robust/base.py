@@ -15,7 +15,6 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -29,7 +28,9 @@ from sklearn_ensemble_theory._compat import (
     Interval,
     fit_context,
 )
+from sklearn_ensemble_theory._data.folds import split_off
 from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._trees import check_single_precision, is_tree
 from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
@@ -163,6 +164,8 @@ class BaseRobustBoosting(
         self._check_estimator(estimator)
         given = X
         X, y = validate_data(self, X, y, **self._data_checks())
+        if is_tree(estimator):
+            check_single_precision(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
         kept = rows_of_positive_weight(sample_weight, X)
@@ -233,12 +236,8 @@ class BaseRobustBoosting(
 
     def _split(self, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The rows to fit and the rows that decide when to stop."""
-        train, test = train_test_split(
-            np.arange(len(codes)),
-            test_size=self.validation_fraction,
-            random_state=seed,
-            stratify=codes if np.bincount(codes, minlength=2).min() > 1 else None,
-        )
+        stratify = codes if np.bincount(codes, minlength=2).min() > 1 else None
+        train, test = split_off(len(codes), self.validation_fraction, seed, stratify)
         return np.sort(train), np.sort(test)
 
     def _boosted(

@@ -153,7 +153,11 @@ class SmoothBoostClassifier(BaseRobustBoosting):
 
     _parameter_constraints: ClassVar[dict] = {
         **BaseRobustBoosting._parameter_constraints,
-        "gamma": [StrOptions({"adaptive"}), Interval(Real, 0, 0.5, closed="right")],
+        "gamma": [
+            StrOptions({"adaptive"}),
+            # Of smaller ones the weights of rows cannot be distinguished.
+            Interval(Real, np.finfo(float).tiny, 0.5, closed="both"),
+        ],
         "kappa": [Interval(Real, 0, 1, closed="neither")],
     }
     _by_mean = True

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_jumps
+from sklearn_ensemble_theory._numerics.scaling import mean_from_first
 from sklearn_ensemble_theory.boosting.losses.base import (
     Array,
     Loss,
@@ -82,8 +83,7 @@ class SquaredLoss(Loss):
     def optimal_constant(
         self, y: np.ndarray, sample_weight: np.ndarray | None = None
     ) -> float | np.ndarray:
-        # The mean of offsets from one row: exact for constant y, whatever its size.
-        return float(y[0] + np.average(y - y[0], weights=sample_weight))
+        return float(mean_from_first(y, sample_weight))
 
     def _compiled(self) -> CompiledLoss:
         return squared_loops()

@@ -214,7 +214,19 @@ class BaseStacking(LearnedWeightsMixin, TransformerMixin, NamedMembers, metaclas
         if not held_out.every_row_once:
             params = check_method_params(X, params=params, indices=held_out.rows)
             X, y = safe_indexing(X, held_out.rows), y[held_out.rows]
-        return fit_named(final, self._with_features(columns, X), y, params, "final_estimator")
+        features = self._with_features(columns, X)
+        if self.final_estimator is not None or is_classifier(self):
+            return fit_named(final, features, y, params, "final_estimator")
+        # Of weights of very different sizes some penalties of RidgeCV have no score; if none has
+        # one, its coefficients are not finite.
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            fit_named(final, features, y, params, "final_estimator")
+        if not np.isfinite(final.coef_).all():
+            raise ValueError(
+                "sample_weight, or X and y, have values of such different sizes that RidgeCV, the "
+                "default final_estimator, has no finite coefficients."
+            )
+        return final
 
     # ----------------------------------------------------------------------------------- Queries
 

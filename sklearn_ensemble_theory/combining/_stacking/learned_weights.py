@@ -84,7 +84,7 @@ class LearnedWeightsMixin:
         outcome: dict[str, Any] = {
             "estimator_weights_": weights[0] if y.ndim == 1 else np.array(weights),
             "cv_risks_": _one_table(risks),
-            "_held_out_sizes": [w.sum() ** 2 / (w @ w) for w in self_fold_weights],
+            "_held_out_sizes": [_effective_size(w) for w in self_fold_weights],
             "_held_out_once": len(np.unique(rows)) == len(rows),
             "_largest_losses": [table["largest"] for table in risks],
         }
@@ -180,6 +180,13 @@ class LearnedWeightsMixin:
             loss_bound = max(self._largest_losses) if fixed is None else fixed
         sizes = [max(size, 1.0) for size in self._held_out_sizes]
         return cross_validation_oracle_bound(len(self.estimators_), sizes, delta, loss_bound)
+
+
+def _effective_size(weight: np.ndarray) -> float:
+    """(sum w)^2 / sum w^2 of the rows of a fold; 0 where none has a positive weight."""
+    top = weight.max(initial=0.0)
+    w = weight / top if top > 0 else weight
+    return float(w.sum() ** 2 / (w @ w)) if top > 0 else 0.0
 
 
 def class_tables(predictions: list[Any], classes: Any) -> list[np.ndarray]:

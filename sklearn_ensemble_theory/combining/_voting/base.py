@@ -112,6 +112,8 @@ class BaseVoting(TransformerMixin, NamedMembers, metaclass=ABCMeta):
     def _check_weights(self, n_members: int) -> None:
         if self.weights is None:
             return
+        if np.ndim(self.weights) != 1:
+            raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
         if len(self.weights) != n_members:
             raise ValueError(
                 f"Number of `estimators` and weights must be equal; got {len(self.weights)} "

@@ -19,6 +19,10 @@ from sklearn_ensemble_theory.combining._voting.class_votes import ClassVotesMixi
 from sklearn_ensemble_theory.combining._voting.error_bounds import VoteBoundsMixin
 
 
+class SeveralOutputsError(NotImplementedError, ValueError):
+    """y has several columns: scikit-learn's error for it, and one of the data."""
+
+
 class VotingClassifier(VoteBoundsMixin, ClassVotesMixin, ClassifierMixin, BaseVoting):
     """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
 
@@ -172,7 +176,7 @@ class VotingClassifier(VoteBoundsMixin, ClassVotesMixin, ClassifierMixin, BaseVo
         Raises
         ------
         NotImplementedError
-            If y has several columns.
+            If y has several columns; the error is a ValueError as well.
         TypeError
             If weights are given and the `fit` of a member does not accept them.
         ValueError
@@ -191,9 +195,10 @@ class VotingClassifier(VoteBoundsMixin, ClassVotesMixin, ClassifierMixin, BaseVo
                 "expects discrete classes on a regression target with continuous values."
             )
         if kind not in ("binary", "multiclass"):
-            raise NotImplementedError(
+            raise SeveralOutputsError(
                 f"{type(self).__name__} only supports binary or multiclass classification. "
-                "Multilabel and multi-output classification are not supported."
+                "Multilabel and multi-output classification are not supported: y must have one "
+                "column."
             )
         return self._fit(X, column_or_1d(y, warn=True), sample_weight, fit_params)
 

@@ -23,6 +23,9 @@ FEW_COLUMNS, FIRST_STEPS = 200, 60
 INNER_SHARE, LEAST_SHARE = 0.02, 1e-5
 # Where no step lowers the risk, gaps of so many rounding errors are accepted.
 STALLED = 100
+# A stage ends, without convergence, after so many steps in which the gap has not fallen by 1 %: the
+# scores are so large that the steps are lost in rounding.
+STUCK = 300
 # So many smoothed hinges further after a stage of a few steps.
 FEW_STEPS, SKIPPED = 3, 3
 # A smoothed hinge is left where its gap is below this share of its width.
@@ -78,6 +81,7 @@ def _newton_stage(problem, phi, best, end, max_iter, is_last):
     exact = phi is problem.phi
     beta, b, n_iter = best.beta.copy(), best.intercept, best.n_iter
     u = problem.scores(beta, b)
+    least, last_fall = np.inf, n_iter
     while True:
         m = y * u
         a = -phi.slope(m)
@@ -89,7 +93,10 @@ def _newton_stage(problem, phi, best, end, max_iter, is_last):
         if gap <= best.gap or done:
             best = BallPoint(beta.copy(), b, gap, n_iter, done)
         stage_ends = own <= max(STAGE_SHARE * phi.width, problem.rounding(a))
-        if done or n_iter >= max_iter or (stage_ends and not exact and not is_last):
+        if own < 0.99 * least:
+            least, last_fall = own, n_iter
+        is_over = n_iter >= max_iter or n_iter - last_fall >= STUCK
+        if done or is_over or (stage_ends and not exact and not is_last):
             return best._replace(n_iter=n_iter)
         chosen = problem.ball.working_set(beta, slope.beta)
         if len(chosen) > MAX_COLUMNS:

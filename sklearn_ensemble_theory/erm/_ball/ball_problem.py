@@ -16,6 +16,8 @@ from sklearn_ensemble_theory.erm._ball.balls import row_squares
 
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
 DENSE_SHARE = 0.1
+# Values of X that are multiplied by weights at a time.
+GRAM_VALUES = 2**18
 POWER_STEPS = 8
 # As a share of the weighted mean of the dual variables, which the risk is about.
 LARGEST_ROUNDING = 1e-6
@@ -243,6 +245,11 @@ class BallProblem(BallSet):
         if sp.issparse(Z):
             H = (Z.T @ sp.diags(d) @ Z).toarray()
         else:
-            half = Z * np.sqrt(d)[:, None]
-            H = half.T @ half
+            H, root = np.zeros((Z.shape[1], Z.shape[1])), np.sqrt(d)
+            step = max(1, GRAM_VALUES // max(Z.shape[1], 1))
+            buffer = np.empty((min(step, len(d)), Z.shape[1]))
+            for start in range(0, len(d), step):
+                part = Z[start : start + step]
+                half = np.multiply(part, root[start : start + step, None], out=buffer[: len(part)])
+                H += half.T @ half
         return H, np.asarray(Z.T @ d).ravel(), float(d.sum())

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from sklearn_ensemble_theory._numerics.scaling import largest_entry
 from sklearn_ensemble_theory.erm._ball._hinge.barriers import Barrier, L1Barrier, L2Barrier
 from sklearn_ensemble_theory.erm._ball.projections import l1_projection, l2_projection
 
@@ -129,7 +130,7 @@ class L1Ball:
 
     def row_size(self, X: Any) -> float:
         """C: the largest dual norm of a row."""
-        return float(abs(X).max())
+        return largest_entry(X)
 
     def complexity(self, C: float, n_features: int, n_effective: float) -> float:
         """The bound on the Rademacher complexity of [Shah, §3.6]."""

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._numerics.scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory.erm._ball.averaged_descent import (
     StochasticState,
@@ -131,7 +131,7 @@ def fit_in_ball(
     ValueError
         Where the numbers are too large.
     """
-    ball, scale = scaled_ball(options, float(abs(X).max()))
+    ball, scale = scaled_ball(options, largest_entry(X))
     X = X if scale == 1 else X / scale
     phi = MARGIN_FUNCTIONS[options.loss]
     fits = []
@@ -255,7 +255,7 @@ def further_steps(
     states: list[StochasticState],
 ) -> list[StochasticState]:
     """One step for each row, in the order of the rows."""
-    if float(abs(X).max()) > LARGEST_SCALE:
+    if largest_entry(X) > LARGEST_SCALE:
         raise ValueError(f"partial_fit needs features of at most {LARGEST_SCALE:g}; scale X.")
     ball, phi = BALLS[options.norm](options.radius), MARGIN_FUNCTIONS[options.loss]
     n_problems = len(states)

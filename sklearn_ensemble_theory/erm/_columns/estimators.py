@@ -56,8 +56,8 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    A fit costs O(n p), and so does a round of boosting; a copy of X is kept for the rounds. Ties go
-    to the first column.
+    A fit costs O(n p), and makes no copy of a large X. A round of boosting costs the same, and a
+    copy of X is kept for the rounds. Ties go to the first column.
 
     References
     ----------
@@ -131,7 +131,9 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         kept = rows_of_positive_weight(sample_weight, X)
         X, y = kept.take(X, y)
-        self.feature_, self.coef_, self.intercept_ = self._rounds(X, kept.weight).search(y)
+        self.feature_, self.coef_, self.intercept_ = self._rounds(
+            X, kept.weight, for_many=False
+        ).search(y)
         return self
 
     @finite_predictions
@@ -166,9 +168,11 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
             return None
         return self._rounds(X, weight)
 
-    def _rounds(self, X: np.ndarray, weight: np.ndarray | None) -> ColumnRounds:
+    def _rounds(
+        self, X: np.ndarray, weight: np.ndarray | None, *, for_many: bool = True
+    ) -> ColumnRounds:
         member_of = BestColumnRegressor._of_column
-        return ColumnRounds(X, weight, self.fit_intercept, self.criterion, member_of)
+        return ColumnRounds(X, weight, self.fit_intercept, self.criterion, member_of, for_many)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from sklearn_ensemble_theory._numerics.scaling import within_range
+
 __all__ = ["ClassTable", "MeanTable"]
 
 
@@ -75,12 +77,13 @@ class MeanTable(NamedTuple):
         sums = np.bincount(cell, weight, minlength=n_cells)
         share = weight / np.where(sums > 0, sums, 1.0)[cell]
         means = [np.bincount(cell, share * column, minlength=n_cells) for column in y.T]
-        return cls(sums, np.column_stack(means))
+        return cls(sums, within_range(np.column_stack(means)))
 
     @property
     def overall(self) -> np.ndarray:
         """The means of the targets in all cells together."""
-        return (self.weight / self.weight.sum()) @ self.means
+        with np.errstate(over="ignore"):
+            return within_range((self.weight / self.weight.sum()) @ self.means)
 
     def renumbered(self, cell: np.ndarray, n_cells: int) -> Self:
         """The same table with other numbers of the cells; new cells have no rows."""

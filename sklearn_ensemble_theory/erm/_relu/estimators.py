@@ -15,7 +15,7 @@ from sklearn_ensemble_theory._data.validation import finite_predictions, validat
 from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
 from sklearn_ensemble_theory._weak_learners import Task
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
+from sklearn_ensemble_theory.erm._relu.hinge_index import best_of_columns
 from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
 from sklearn_ensemble_theory.erm._relu.relu_rounds import ReLURounds
@@ -221,7 +221,7 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         (X, y), weight = kept.take(X, y), kept.normalised
         size = largest_magnitude(y)
         target = y / size
-        hinge = HingeIndex(X).best(target, weight, self.criterion)
+        hinge = best_of_columns(X, target, weight, self.criterion)
         factor = size if self.criterion == "squared_error" else 1.0
         if self.direction == "axis":
             coef = _finite(hinge.coef, factor)

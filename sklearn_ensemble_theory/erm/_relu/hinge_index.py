@@ -16,6 +16,8 @@ from sklearn_ensemble_theory.erm._relu.hinge_search import (
 # With so few rows every value is an edge, and no bin has an inside.
 ALL_EDGES = 1024
 BINS = 256
+# Columns that a single search sorts at a time, where there are more rows than `ALL_EDGES`.
+SEARCH_COLUMNS = 4
 
 
 class _Sums(NamedTuple):
@@ -147,7 +149,7 @@ class HingeIndex:
 
     # --- the search -------------------------------------------------------------------------
 
-    def best(self, target, weight, criterion="squared_error"):
+    def best(self, target, weight, criterion="squared_error", least_gain=-np.inf):
         """The best hinge, or the constant where no hinge is better.
 
         Parameters
@@ -157,6 +159,8 @@ class HingeIndex:
         weight : float array of shape (n,)
             Positive, sum 1.
         criterion : {"squared_error", "inner_product"}
+        least_gain : float, default=-inf
+            Only hinges with a larger gain are looked for.
 
         Returns
         -------
@@ -165,10 +169,11 @@ class HingeIndex:
         moment = weight * target
         search = SEARCHES[criterion]
         constant = search.constant(float(moment.sum()), weight.sum())
+        least = max(constant.gain, least_gain)
         if uses_numba():
-            found = self._compiled_search(moment, weight, search.is_square, constant.gain)
+            found = self._compiled_search(moment, weight, search.is_square, least)
         else:
-            found = search(self, *self._sums(moment), weight).run(moment, constant.gain)
+            found = search(self, *self._sums(moment), weight).run(moment, least)
         if found is None:
             return constant
         row, z, first, square, gain = found
@@ -177,6 +182,14 @@ class HingeIndex:
         knot = float(self.low[j] * (1 - z) + self.high[j] * z)
         coef = search.coefficient(first, square, self.half_span[j])
         return Hinge(int(j), sign, knot, float(coef), float(gain))
+
+    def spans(self):
+        """The ranges of the columns; ValueError where one is not finite."""
+        with np.errstate(over="ignore"):
+            spans = 2 * self.half_span
+        if not np.isfinite(spans).all():
+            raise ValueError("The range of a feature of X overflows; scale X.")
+        return spans
 
     def _sums(self, moment):
         """The sums above the edges, and by how much N may leave its chord inside a bin."""
@@ -196,8 +209,9 @@ class HingeIndex:
             squares = tuple(self.squares(weight))
         else:
             squares = (np.ones((2 * self.p, self.n_bins + 1)),) * 3
+        spans = self.half_span if is_square else self.spans()
         options = SMALLEST_SQUARE * weight.sum(), constant, TIE_TOLERANCE, is_square
-        found = best_hinge((*columns, 2 * self.half_span), squares, moment, weight, options)
+        found = best_hinge((*columns, spans), squares, moment, weight, options)
         return None if found[0] < 0 else found
 
     def inside_of(self, row, b):
@@ -219,6 +233,26 @@ class HingeIndex:
         """Sums over the rows above a bin without an inside, from those above the edges."""
         # Its rows lie at its upper edge; in the mirror, at its lower edge.
         return np.concatenate([above[: self.p, :-1], above[self.p :, 1:]])
+
+
+def best_of_columns(X, target, weight, criterion):
+    """`HingeIndex.best` for a single search: a few columns at a time are sorted and in memory."""
+    n, p = X.shape
+    width = p if n <= ALL_EDGES else SEARCH_COLUMNS
+    found, least = [], -np.inf
+    for first in range(0, p, width):
+        index = HingeIndex(X[:, first : first + width])
+        hinge = index.best(target, weight, criterion, least)
+        found.append(hinge._replace(feature=first + hinge.feature))
+        # Hinges as good as the best one up to rounding are found too: the first of them is taken.
+        del index  # before the next one takes its memory
+        least = max(least, hinge.gain - 4 * TIE_TOLERANCE * abs(hinge.gain))
+    hinges = [hinge for hinge in found if hinge.sign]
+    if not hinges:
+        return found[0]
+    best = max(hinge.gain for hinge in hinges)
+    tied = [hinge for hinge in hinges if hinge.gain >= best - TIE_TOLERANCE * abs(best)]
+    return min(tied, key=lambda hinge: (-hinge.sign, hinge.feature))
 
 
 def _from_above(by_bin):

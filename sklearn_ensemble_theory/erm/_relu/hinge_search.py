@@ -105,7 +105,7 @@ class _InnerProductSearch(_HingeSearch):
     is_square = False
 
     def __init__(self, index, sums, deviation, weight):
-        span = 2 * np.concatenate([index.half_span, index.half_span])[:, None]
+        span = np.tile(index.spans(), 2)[:, None]
         sums = sums._replace(mass=sums.mass * span, first=sums.first * span)
         super().__init__(index, sums, deviation * span, weight)
         self.span = span[:, 0]

@@ -22,15 +22,9 @@ from sklearn_ensemble_theory._weak_learners import (
     Task,
 )
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.erm._stumps._summed.stumps_of_sums import (
-    SummedStumps,
-    stumps_of_sums,
-)
-from sklearn_ensemble_theory.erm._stumps.rounds import (
-    StumpClasses,
-    prepare_stumps,
-    stump_rounds,
-)
+from sklearn_ensemble_theory.erm._stumps._single.best_stump import best_stump
+from sklearn_ensemble_theory.erm._stumps._summed.stumps_of_sums import SummedStumps, stumps_of_sums
+from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, prepare_stumps
 from sklearn_ensemble_theory.erm._stumps.split_search import Split
 from sklearn_ensemble_theory.erm._stumps.stump_outputs import StumpBoundMixin
 from sklearn_ensemble_theory.erm._stumps.stump_trees import (
@@ -201,9 +195,12 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         classes, codes = np.unique(y, return_inverse=True)
         kept = rows_of_positive_weight(sample_weight, X)
         (X, codes), weight = kept.take(X, codes), kept.normalised
-        rounds = stump_rounds(X, weight, ClassTask(codes, classes), self.max_bins, STUMPS)
-        split, left, right = rounds.search(None, weight)
-        on_left = rounds.index.is_left(split)
+
+        def task_of(rows: slice) -> ClassTask:
+            return ClassTask(codes[rows], classes)
+
+        split, left, right = best_stump(X, None, weight, task_of, self.max_bins, STUMPS)
+        on_left = X[:, split.feature] <= np.array([split.threshold])  # in double precision
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
         overall = np.bincount(codes, weight, len(classes))
@@ -381,10 +378,13 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         y = np.asarray(y, dtype=np.float64)
         kept = rows_of_positive_weight(sample_weight, X)
         (X, y), weight = kept.take(X, y), kept.normalised
-        rounds = stump_rounds(X, weight, LeastSquaresTask(), self.max_bins, STUMPS)
         # Differences of numbers near the largest float are infinite: then y is in units of 4.
         unit = 4.0 if np.abs(y).max() > LARGEST_DIFFERENCE else 1.0
-        split, left, right = rounds.search(y / unit, weight)
+
+        def task_of(rows: slice) -> LeastSquaresTask:
+            return LeastSquaresTask()
+
+        split, left, right = best_stump(X, y / unit, weight, task_of, self.max_bins, STUMPS)
         if unit > 1:  # means exceed the largest target by rounding
             left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
         found = self._of_values(X.shape[1], split, left, right)

@@ -51,8 +51,6 @@ class StumpRounds:
         For the quantiles of the bins.
     max_bins : int or None
     objective : Objective
-    for_many : bool, default=True
-        False for a single search, which compiled loops are not loaded for.
     """
 
     is_exact = True
@@ -63,16 +61,11 @@ class StumpRounds:
         weight: np.ndarray | None,
         max_bins: int | None,
         objective: "Objective",
-        for_many: bool = True,
     ) -> None:
         self.objective = objective
         self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
-        index = objective.compiled_index(X, weight, max_bins) if for_many else None
+        index = objective.compiled_index(X, weight, max_bins)
         self.index = objective.index(X, weight, max_bins) if index is None else index
-
-    def search(self, target: np.ndarray | None, weight: np.ndarray) -> tuple[Split, Any, Any]:
-        """The best split and what its two sides return (classes as codes)."""
-        return self.objective.search(self.index, target, weight, None)
 
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
@@ -80,13 +73,6 @@ class StumpRounds:
         """The best stump and its outputs."""
         split, left, right = self.objective.search(self.index, target, weight, scores)
         return self.objective.member(self.index, weight, split, left, right)
-
-
-def stump_rounds(
-    X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
-) -> StumpRounds:
-    """`StumpRounds` for a single search for a task that has an objective."""
-    return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps), for_many=False)
 
 
 def prepare_stumps(

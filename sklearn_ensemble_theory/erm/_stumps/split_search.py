@@ -89,6 +89,11 @@ class ColumnIndex:
     search_bins : int, default=None
         Coarse bins of the exact search; None chooses by n, 0 is the plain search.
 
+    Attributes
+    ----------
+    least_gain : float
+        The exact search may miss thresholds whose gains are smaller; -inf at first.
+
     Notes
     -----
     Memory beside X: at most 10 n p bytes for the exact search, 1 to 6 n p for the binned one.
@@ -103,6 +108,7 @@ class ColumnIndex:
         self.n, self.p = X.shape
         self.classes, self.n_classes = classes, n_classes
         self.exact = max_bins is None
+        self.least_gain = -np.inf
         self.packs = self.rows = self.blocks = self.all_rows = None  # made when first needed
         if self.exact:
             self._sort(SEARCH_BINS if search_bins is None and self.n > PLAIN_ROWS else search_bins)
@@ -230,7 +236,7 @@ class ColumnIndex:
         wanted = np.max(gains, initial=-np.inf) - 2 * task.slack
         # No bin whose bound is the constant's gain holds a threshold that is better. Where the
         # constant is the best, these may be all bins.
-        wanted = max(task.base + 0.5 * task.slack, wanted)
+        wanted = max(task.base + 0.5 * task.slack, wanted, self.least_gain - 2 * task.slack)
         bounds = criterion.bound(low, high, high[:, :1, -1:])
         feature, code = np.nonzero((bounds >= wanted) & (np.diff(self.starts) > 0))
         low = low if merged else criterion.merge(low)
@@ -248,7 +254,7 @@ class ColumnIndex:
 
     def _search(self, task, low, feature, code, bounds):
         """Search the rows of bins that can contain the best, some at a time, fewer as it rises."""
-        best = task.base
+        best = max(task.base, self.least_gain)
         found = []  # (gains, flat positions, masses left) that were within rounding of the best
         sizes = self.starts[feature, code + 1] - self.starts[feature, code]
         part = np.cumsum(sizes) // SEARCH_ROWS

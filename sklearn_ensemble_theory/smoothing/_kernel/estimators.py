@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
 from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._kernel.compact_sums import (
     compact_averages,
@@ -32,7 +33,6 @@ from sklearn_ensemble_theory.smoothing._smoothers import (
     DENSE_ROWS,
     MatrixForm,
     check_dense_rows,
-    feature_ranges,
 )
 
 __all__ = ["NadarayaWatsonRegressor"]

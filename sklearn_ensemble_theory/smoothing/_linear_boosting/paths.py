@@ -276,7 +276,7 @@ class SpectralPath(BoostingPath):
         _, h, e1 = self._filters(times)
         constant = 1.0 if self.at_mean else 1.0 - e1
         error = np.zeros(len(times))
-        for rows in chunks(len(y)):
+        for rows in chunks(*X.shape):
             U = self.design.matrix(X[rows]) @ self.T
             r = y[rows, None] - self.mean * constant - U @ (h * self.z[:, None])
             leverage = w[rows, None] * (constant / self.total_weight + U**2 @ h)
@@ -330,7 +330,7 @@ class SpectralPath(BoostingPath):
         z = self._project(X, w, f - f_mean)
         spread = h**2 * self.mu[:, None]
         bias, variance = np.zeros(len(times)), np.zeros(len(times))
-        for rows in chunks(len(X_new)):
+        for rows in chunks(*X_new.shape):
             U = self.design.matrix(X_new[rows]) @ self.T
             gap = f_new[rows, None] - f_mean * constant - U @ (h * z[:, None])
             bias += (gap**2).sum(axis=0)

@@ -12,7 +12,8 @@ from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis
 __all__ = ["AdditiveDesign", "AdditivePredictor", "chunks", "scaled_rows"]
 
 CHUNK = 50_000
-"""Rows processed together: no matrix of basis functions has more rows."""
+"""Rows processed together with one feature; with more features fewer, down to a tenth, so that the
+matrices of basis functions are of bounded size."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class AdditiveDesign:
     def gram(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         """D'WD, dense."""
         total: Any = None
-        for rows in chunks(len(X)):
+        for rows in chunks(*X.shape):
             D = self.matrix(X[rows])
             part = D.T @ scaled_rows(D, w[rows])
             total = part if total is None else total + part
@@ -48,7 +49,7 @@ class AdditiveDesign:
     def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """D'W Y for a matrix Y."""
         total: Any = 0.0
-        for rows in chunks(len(X)):
+        for rows in chunks(*X.shape):
             total = total + self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
         return total
 
@@ -63,14 +64,15 @@ class AdditiveDesign:
     def evaluate(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
         """D(X) @ coefficients, in chunks of rows."""
         out = np.empty((len(X), coefficients.shape[1]))
-        for rows in chunks(len(X)):
+        for rows in chunks(*X.shape):
             out[rows] = self.matrix(X[rows]) @ coefficients
         return out
 
 
-def chunks(n_rows: int) -> list[slice]:
-    """Slices of at most `CHUNK` rows."""
-    return [slice(i, min(i + CHUNK, n_rows)) for i in range(0, n_rows, CHUNK)]
+def chunks(n_rows: int, n_features: int = 1) -> list[slice]:
+    """Slices of at most `CHUNK` rows, of fewer for several features."""
+    step = max(CHUNK // n_features, CHUNK // 10)
+    return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
 
 
 def scaled_rows(D: sp.csr_matrix, w: np.ndarray) -> sp.csr_matrix:

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import brentq
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
-from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, feature_ranges
+from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.basis import (
     DENSE_VALUES,
@@ -190,7 +190,10 @@ def fit_sums(rows: SumsOverRows, spec: PenaltySpec, mean: np.ndarray, scale: flo
     form, penalties, moments = penalised_form(rows, spec)
     s = form.shrinkage(1.0)
     eigenvalues = np.r_[1.0, np.sort(form.gamma * s)[::-1]]
-    coefficients = form.T @ (s[:, None] * moments) * scale
+    with np.errstate(over="ignore"):
+        coefficients = form.T @ (s[:, None] * moments) * scale
+    if not np.isfinite(coefficients).all():
+        raise ValueError("y is so large that coefficients overflow; scale y.")
     return SplineFit(form, penalties, eigenvalues, mean * scale, coefficients)
 
 

@@ -7,8 +7,7 @@ import numpy as np
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
-from sklearn_ensemble_theory.smoothing._smoothers import feature_ranges
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, SplineFit, fit_sums
 from sklearn_ensemble_theory.smoothing._spline.basis import (

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory.smoothing._smoothers import feature_ranges
+from sklearn_ensemble_theory._numerics.scaling import feature_ranges
 from sklearn_ensemble_theory.smoothing._spline.additive_design import (
     AdditiveDesign,
     chunks,
@@ -148,7 +148,7 @@ class RowSums:
         design = self.smoothers.design
         right = AdditiveDesign(tuple(design.bases[k] for k in features))
         total: Any = 0.0
-        for rows in chunks(len(self.X)):
+        for rows in chunks(*self.X.shape):
             D = design.matrix(self.X[rows])
             part = D if len(features) > 1 else right.matrix(self.X[rows][:, features])
             total = total + D.T @ scaled_rows(part, self.w[rows])

@@ -57,6 +57,8 @@ class BinnedColumns:
         self.edges = edges
         self.has_missing = has_missing
         self.n_bins = np.array([len(e) + 1 for e in edges], dtype=np.intp)
+        # Whether the codes may be released by the growth of a tree, which is the only one.
+        self.are_for_one_tree = False
         self._row_codes: np.ndarray | None = None
         self._wide: BinnedColumns | None = None
 
@@ -144,6 +146,10 @@ class BinnedColumns:
         if self._row_codes is None:
             self._row_codes = np.ascontiguousarray(self.codes)
         return self._row_codes
+
+    def release(self) -> None:
+        """Free the codes; the edges are kept."""
+        self.codes, self._row_codes = self.codes[:0].copy(), None
 
     def in_one_byte(self) -> "BinnedColumns":
         """The same columns with codes of one byte, where they have at most 255 bins."""

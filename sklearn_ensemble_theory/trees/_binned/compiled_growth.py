@@ -84,9 +84,15 @@ def grow(
     n_classes_counted = n_classes if n_classes > 2 else 0
     shared = (*arguments, *_work(arguments[1], p, n_classes_counted, columns.missing + 1))
     n_nodes, depth = tree_loops.grow_nodes(shared, _order(m, options), out)
+    # What the loops have read is freed before the fields of the nodes are made.
+    del shared, arguments, integers, targets, chosen, by_row
+    if columns.are_for_one_tree:
+        columns.release()
+    parts = [one[:n_nodes] for one in out]
+    del out
     if n_classes == 1:
-        out[2][:] = 1.0  # the loops count the rows of the second of two classes
-    return _arrays(columns, [one[:n_nodes] for one in out], depth)
+        parts[2][:] = 1.0  # the loops count the rows of the second of two classes
+    return _arrays(columns, parts, depth)
 
 
 def _capacity(m: int, options: GrowthOptions) -> int:
@@ -247,24 +253,29 @@ def thresholds_of(columns: BinnedColumns, feature: np.ndarray, code: np.ndarray)
     return edges[first[feature] + np.minimum(code, columns.n_bins[feature] - 1)]
 
 
-def _arrays(columns, out, depth):
-    links, stats, values = out
-    left, feature = links[:, 0].copy(), links[:, 2].copy()
+def _arrays(columns, parts, depth):
+    """The fields of the nodes; `parts`, what the loops have written, is emptied."""
+    values, stats, links = parts.pop(), parts.pop(), parts.pop()
+    left, right, feature = (links[:, i].copy() for i in range(3))
     inner = np.flatnonzero(left != LEAF)
     code = np.full(len(left), -2, dtype=np.int32)
     code[inner] = links[inner, 3] >> 1
     threshold = np.full(len(left), -2.0)
     threshold[inner] = thresholds_of(columns, feature[inner], code[inner])
+    missing_left = (links[:, 3] & 1).astype(np.uint8)
+    del links, inner
+    impurity, n_rows, weight = stats[:, 0].copy(), stats[:, 1].astype(np.int64), stats[:, 2].copy()
+    del stats
     return TreeArrays(
         left=left,
-        right=links[:, 1].copy(),
+        right=right,
         feature=feature,
         code=code,
         threshold=threshold,
-        missing_left=(links[:, 3] & 1).astype(np.uint8),
-        impurity=stats[:, 0].copy(),
-        n_rows=stats[:, 1].astype(np.int64),
-        weight=stats[:, 2].copy(),
+        missing_left=missing_left,
+        impurity=impurity,
+        n_rows=n_rows,
+        weight=weight,
         value=values.copy(),
         depth=int(depth),
     )

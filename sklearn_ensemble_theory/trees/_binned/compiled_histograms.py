@@ -286,7 +286,7 @@ class _Weights:
         self.total = float(chosen.sum())
         # Numbers of rows are not in packed integers.
         counts_rows = options.min_samples_leaf > 1 or options.min_samples_split > 2
-        if self.total < 2**24 and not counts_rows:
+        if self.total < 2**24 and weight.max() < 2**24 and not counts_rows:
             counts = weight.astype(np.int64)
             if (counts == weight).all():
                 self.counts = counts if len(counts) > 1 else np.append(counts, 0)
@@ -296,7 +296,9 @@ class _Weights:
         self.bits = used.bit_length()
         scale = integer_scale(self.total, _SUM_BITS - self.bits)
         self.unit = 1.0 / scale
-        self.r = (np.maximum(np.rint(weight * scale), 1.0).astype(np.int64) << self.bits) + 1
+        # Rows that are not used may have larger weights, which no integer holds.
+        given = np.minimum(weight, self.total)
+        self.r = (np.maximum(np.rint(given * scale), 1.0).astype(np.int64) << self.bits) + 1
 
 
 # What `growth.histogram_grower` calls.

@@ -22,6 +22,7 @@ from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColum
 from sklearn_ensemble_theory.trees._binned.growth import grow_tree
 from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
 from sklearn_ensemble_theory.trees._binned.tree_arrays import GrownTree, TreeArrays
+from sklearn_ensemble_theory.trees._estimators.tree_predictions import TreePredictions
 
 __all__ = ["MAX_SEED", "BaseBinnedTree", "TreeShape", "grown_arrays", "growth_options"]
 
@@ -40,7 +41,7 @@ class TreeShape(NamedTuple):
     n_classes: int  # 0 for regression
 
 
-class BaseBinnedTree(ToSklearnMixin):
+class BaseBinnedTree(TreePredictions, ToSklearnMixin):
     """Growth on binned columns for subclasses of scikit-learn's trees, which predict as those do.
 
     The nodes are kept as arrays until `tree_` is asked for.
@@ -91,6 +92,11 @@ class BaseBinnedTree(ToSklearnMixin):
         # scikit-learn 1.6 refuses missing values in `predict` of trees with `monotonic_cst`.
         return True
 
+    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+        # Of what overflows in single precision scikit-learn's next check raises an error.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return super()._validate_X_predict(X, check_input)
+
     def _fit_to_bins(self, X: Any, y: Any, sample_weight: ArrayLike | None, check: bool) -> None:
         """`fit`, which sets all attributes at its end."""
         is_class = is_classifier(self)
@@ -124,8 +130,14 @@ class BaseBinnedTree(ToSklearnMixin):
             X, target = kept.take(X, target)
             by_class = None if by_class is None else kept.take(by_class)
         columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
+        columns.are_for_one_tree = True
         if by_class is not None:
             weight = by_class if weight is None else weight * by_class
+            if weight.min() < 0 or not weight.max() > 0:
+                raise ValueError(
+                    "class_weight must not be negative, and be positive for a class of y, got "
+                    f"{self.class_weight!r}."
+                )
         self._grow_on(columns, target, weight, classes=classes, n_classes=n_classes)
         self._prune()
 
@@ -178,10 +190,9 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
     """
     n, p = shape.n_rows, shape.n_features
     min_leaf, min_split = tree.min_samples_leaf, tree.min_samples_split
-    if not isinstance(min_leaf, Integral):
-        min_leaf = ceil(min_leaf * n)
-    if not isinstance(min_split, Integral):
-        min_split = max(2, ceil(min_split * n))
+    # Python's integers, because those of NumPy may overflow below.
+    min_leaf = int(min_leaf) if isinstance(min_leaf, Integral) else ceil(min_leaf * n)
+    min_split = int(min_split) if isinstance(min_split, Integral) else max(2, ceil(min_split * n))
     criterion = "log_loss" if tree.criterion == "entropy" else tree.criterion
     l2 = float(getattr(tree, "l2_regularization", 0.0))
     if l2 and criterion != "squared_error":
@@ -210,8 +221,8 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
         n_classes=shape.n_classes,
         max_depth=MAX_SEED if tree.max_depth is None else int(tree.max_depth),
         max_leaf_nodes=0 if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
-        min_samples_split=int(max(min_split, 2 * min_leaf)),
-        min_samples_leaf=int(min_leaf),
+        min_samples_split=max(min_split, 2 * min_leaf),
+        min_samples_leaf=min_leaf,
         min_weight_leaf=float(tree.min_weight_fraction_leaf * shape.total_weight),
         min_impurity_decrease=float(tree.min_impurity_decrease),
         max_features=0 if n_drawn >= p else n_drawn,

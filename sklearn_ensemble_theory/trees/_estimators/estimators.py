@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory._weak_learners import PreparedRounds, Task
 from sklearn_ensemble_theory.trees._estimators.base import BaseBinnedTree
 from sklearn_ensemble_theory.trees._estimators.class_rounds import class_rounds
+from sklearn_ensemble_theory.trees._estimators.tree_predictions import ClassTreePredictions
 from sklearn_ensemble_theory.trees._estimators.tree_rounds import BinnedTreeRounds
 
 __all__ = ["BinnedTreeClassifier", "BinnedTreeRegressor"]
@@ -206,7 +206,6 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
     # inherit it.
     _reads_single_precision = True
-    predict = by_chunks(DecisionTreeRegressor.predict)
     _sklearn_class = DecisionTreeRegressor
     _node_arrays = BaseBinnedTree._nodes
 
@@ -226,7 +225,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]
 
 
-class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
+class BinnedTreeClassifier(ClassTreePredictions, BaseBinnedTree, DecisionTreeClassifier):
     """Classification tree whose columns are cut into bins before it is grown.
 
     The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeClassifier`
@@ -408,28 +407,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         self._fit_to_bins(X, y, sample_weight, check_input)
         return self
 
-    @by_chunks
-    def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
-        """Predict the logarithms of the class probabilities.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to predict.
-        check_input : bool, default=True
-            Whether to check X.
-
-        Returns
-        -------
-        log_proba : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; -inf for a probability of 0.
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, check_input))
-
     _reads_single_precision = True
-    predict = by_chunks(DecisionTreeClassifier.predict)
-    predict_proba = by_chunks(DecisionTreeClassifier.predict_proba)
     _sklearn_class = DecisionTreeClassifier
     _node_arrays = BaseBinnedTree._nodes
 

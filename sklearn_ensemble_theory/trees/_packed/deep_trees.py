@@ -11,8 +11,8 @@ __all__ = ["DeepTrees", "LeafOutputs", "column_of_tree"]
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
 LeafOutputs = Callable[[int, np.ndarray], np.ndarray]
-# Numbers of X that are held in single precision at once: 32 MB.
-CHUNK_SIZE = 2**23
+# Numbers of X that are held in single precision at once: 16 MB.
+CHUNK_SIZE = 2**22
 
 
 def column_of_tree(t: int, width: int) -> int:

@@ -25,6 +25,7 @@ from sklearn_ensemble_theory.trees._packed.deep_trees import (
     column_of_tree,
     fits_in_words,
 )
+from sklearn_ensemble_theory.trees._packed.loose_values import values_of_rows
 from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
 from sklearn_ensemble_theory.trees._packed.shallow_trees import MAX_DEPTH, ShallowTrees
 
@@ -116,26 +117,7 @@ def _predictor(member: Any, nodes: Any) -> Callable[[np.ndarray], np.ndarray]:
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
     if nodes.is_built or not uses_numba():
         return member.tree_.predict
-    return partial(_values_of_rows, nodes)
-
-
-def _values_of_rows(nodes: Any, X: np.ndarray) -> np.ndarray:
-    from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_in_arrays
-
-    leaf = np.empty(len(X), dtype=np.int32)
-    children = (
-        np.ascontiguousarray(nodes.left, dtype=np.int32),
-        np.ascontiguousarray(nodes.right, dtype=np.int32),
-    )
-    leaves_in_arrays(
-        np.ascontiguousarray(X),
-        children,
-        np.ascontiguousarray(nodes.feature, dtype=np.int32),
-        np.ascontiguousarray(nodes.threshold, dtype=np.float64),
-        np.ascontiguousarray(nodes.missing_left, dtype=np.uint8),
-        leaf,
-    )
-    return nodes.value[leaf]
+    return partial(values_of_rows, nodes)
 
 
 def packed_trees(

@@ -1,0 +1,1 @@
+"""A single stump, in little memory."""
