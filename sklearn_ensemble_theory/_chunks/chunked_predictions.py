@@ -26,6 +26,8 @@ def by_chunks(method: Method) -> Method:
             return _lazily(method, self, X, args, kwargs)
         return method(self, X, *args, **kwargs)
 
+    # The name in tracebacks, and where scikit-learn looks for the caller of a member.
+    predict.__code__ = predict.__code__.replace(co_name=method.__name__)  # type: ignore[attr-defined]
     return cast(Method, predict)
 
 
