@@ -18,11 +18,18 @@ A regressor that is linear in y may define three methods, which `LinearL2Boostin
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["DENSE_ROWS", "MatrixForm", "SpectralForm", "check_dense_rows", "feature_ranges"]
+__all__ = [
+    "DENSE_ROWS",
+    "MatrixForm",
+    "SpectralForm",
+    "Totals",
+    "check_dense_rows",
+    "feature_ranges",
+]
 
 DENSE_ROWS = 5000
 """Above this many rows no n x n matrix is built."""
@@ -64,6 +71,29 @@ class MatrixForm:
     gives_predictions: ClassVar[Literal[False]] = False
     matrix: np.ndarray
     metric: np.ndarray | None = None
+
+
+class Totals(NamedTuple):
+    """Sums over the observations, rows of which none are equal.
+
+    Attributes
+    ----------
+    n_rows : int
+    weight, mean, squares : float
+        The sum of the weights w, the weighted mean of y, and the sum of w (y - mean)^2.
+    """
+
+    n_rows: int
+    weight: float
+    mean: float
+    squares: float
+
+    @classmethod
+    def of(cls, y: np.ndarray, w: np.ndarray) -> "Totals":
+        """Those of rows in memory."""
+        weight = float(w.sum())
+        mean = float(w @ y / weight)
+        return cls(len(y), weight, mean, float(w @ (y - mean) ** 2))
 
 
 def check_dense_rows(n_rows: int, name: str) -> None:

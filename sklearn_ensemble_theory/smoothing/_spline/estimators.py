@@ -15,6 +15,7 @@ from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import (
     PenaltySpec,
+    RowsInMemory,
     SplineFit,
     fit_splines,
     form_at,
@@ -289,8 +290,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
     ) -> SpectralForm:
         """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
-        return spectral_form(X, weight, self._penalty_spec(), one_feature_each)
+        return spectral_form(RowsInMemory(X, weight), self._penalty_spec(), one_feature_each)
 
     def _feature_smoothers(self, X: np.ndarray, weight: np.ndarray) -> FeatureSmoothers:
         """Each feature's own spline; see `smoothing._smoothers`."""
-        return feature_smoothers(X, weight, self._penalty_spec())
+        return feature_smoothers(RowsInMemory(X, weight), self._penalty_spec())
