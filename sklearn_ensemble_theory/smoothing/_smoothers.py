@@ -1,6 +1,6 @@
 """What linear smoothers share: their limits, and the form in which boosting takes their matrix.
 
-A regressor that is linear in y may define three methods, which `LinearL2BoostingRegressor` calls:
+A regressor that is linear in y may define four methods, which `LinearL2BoostingRegressor` calls:
 
 ``_check_linear()``
     Raises ValueError where the regressor's parameters make it not linear in y. A regressor
@@ -15,6 +15,10 @@ A regressor that is linear in y may define three methods, which `LinearL2Boostin
 ``_feature_smoothers(X, weight)``
     For `coordinates="best"`: the smoothers of one feature each, as functions that diagonalise them
     (`_spline.feature_sums`). Only a learner that is a sum of such smoothers defines it.
+
+``_sums_of_chunks(rows, coordinates, n_splits)``
+    For rows in chunks: the sums over them, also by folds, of which its form and its
+    smoothers of one feature are functions (`_spline.chunked_splines`).
 """
 
 from dataclasses import dataclass

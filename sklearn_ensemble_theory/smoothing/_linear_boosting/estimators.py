@@ -23,7 +23,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.smoothing._linear_boosting._chunked.chunked_boosting import (
+from sklearn_ensemble_theory.smoothing._linear_boosting._chunked.chunked_linear_boosting import (
     check_chunked_boosting,
     fit_boosting_of_chunks,
 )
@@ -380,9 +380,7 @@ class LinearL2BoostingRegressor(
         n_splits = check_chunked_boosting(self, learner, rows.has_weights)
         start = Start(self.init is None or self.init == "mean", self.learning_rate)
         choice = TimeChoice(self.time, times, self.noise_level, [])
-        fitted = fit_boosting_of_chunks(
-            rows, learner._penalty_spec(), self.coordinates, start, choice, n_splits
-        )
+        fitted = fit_boosting_of_chunks(rows, learner, self.coordinates, start, choice, n_splits)
         self._learn(fitted, np.empty(0, dtype=np.intp), 0)
         self._is_stochastic = False
 

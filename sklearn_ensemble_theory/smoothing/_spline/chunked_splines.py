@@ -205,6 +205,7 @@ class ChunkedSums:
     design : AdditiveDesign
     summary : ValueSummary
     scale : float
+    spec : PenaltySpec
 
     Attributes
     ----------
@@ -217,13 +218,18 @@ class ChunkedSums:
     """
 
     def __init__(
-        self, by_fold: FoldSums, design: AdditiveDesign, summary: ValueSummary, scale: float
+        self,
+        by_fold: FoldSums,
+        design: AdditiveDesign,
+        summary: ValueSummary,
+        scale: float,
+        spec: PenaltySpec,
     ) -> None:
         self.folds = [fold for fold in by_fold.folds if fold is not None]
         self.sums: SplineSums = added(self.folds)
         self.design, self.distinct, self.n_rows = design, summary.distinct, summary.n_rows
         self.scale, self.mean, self.single = scale, summary.mean / scale, summary.single
-        self.weight = summary.weight
+        self.weight, self.spec = summary.weight, spec
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
         found, df = [], spec.target_df
@@ -282,4 +288,5 @@ def sums_of_chunks(
     design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
     args = (design, summary.distinct, summary.mean / scale, scale, with_gram)
     rows = rows.knowing(first_rows=summary.first_rows)
-    return ChunkedSums(rows.sum(sums_by_fold, n_splits, *args), design, summary, scale)
+    by_fold = rows.sum(sums_by_fold, n_splits, *args)
+    return ChunkedSums(by_fold, design, summary, scale, spec)

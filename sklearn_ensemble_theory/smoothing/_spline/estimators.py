@@ -21,7 +21,11 @@ from sklearn_ensemble_theory.smoothing._spline.base import (
     form_at,
     spectral_form,
 )
-from sklearn_ensemble_theory.smoothing._spline.chunked_splines import fit_splines_of_chunks
+from sklearn_ensemble_theory.smoothing._spline.chunked_splines import (
+    ChunkedSums,
+    fit_splines_of_chunks,
+    sums_of_chunks,
+)
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     FeatureSmoothers,
     feature_smoothers,
@@ -295,3 +299,10 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     def _feature_smoothers(self, X: np.ndarray, weight: np.ndarray) -> FeatureSmoothers:
         """Each feature's own spline; see `smoothing._smoothers`."""
         return feature_smoothers(RowsInMemory(X, weight), self._penalty_spec())
+
+    def _sums_of_chunks(self, rows: ChunkedRows, coordinates: str, n_splits: int) -> ChunkedSums:
+        """Sums over rows in chunks, from which the above follow; see `smoothing._smoothers`."""
+        spec = self._penalty_spec()
+        if coordinates == "random":
+            spec = spec.of_one_feature
+        return sums_of_chunks(rows, spec, with_gram=coordinates != "all", n_splits=n_splits)

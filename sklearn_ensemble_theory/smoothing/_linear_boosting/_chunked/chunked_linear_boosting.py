@@ -28,9 +28,8 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     Start,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import Totals
-from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, spectral_form
-from sklearn_ensemble_theory.smoothing._spline.chunked_splines import ChunkedSums, sums_of_chunks
-from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
+from sklearn_ensemble_theory.smoothing._spline.base import spectral_form
+from sklearn_ensemble_theory.smoothing._spline.chunked_splines import ChunkedSums
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import GramSums, feature_smoothers
 
 __all__ = ["check_chunked_boosting", "fit_boosting_of_chunks"]
@@ -46,7 +45,7 @@ def check_chunked_boosting(model: Any, learner: Any, has_weights: bool) -> int:
     has_weights : bool
         Whether weights were given.
     """
-    if not isinstance(learner, SmoothingSplineRegressor):
+    if not hasattr(learner, "_sums_of_chunks"):
         raise ValueError(
             f"estimator={type(learner).__name__} needs all rows in memory: Dask collections are "
             "boosted by SmoothingSplineRegressor with a number as df or penalty."
@@ -108,7 +107,7 @@ def _n_splits(model: Any) -> int:
 
 def fit_boosting_of_chunks(
     rows: ChunkedRows,
-    spec: PenaltySpec,
+    learner: Any,
     coordinates: str,
     start: Start,
     choice: TimeChoice,
@@ -120,8 +119,8 @@ def fit_boosting_of_chunks(
     ----------
     rows : ChunkedRows
         They are read twice.
-    spec : PenaltySpec
-        That of the learner.
+    learner : regressor
+        With a method ``_sums_of_chunks``; see `smoothing._smoothers`.
     coordinates : {"all", "best", "random"}
         "random" only at learning rate 0.
     start : Start
@@ -129,18 +128,16 @@ def fit_boosting_of_chunks(
         Without splits: "cv", with the best feature only, has sums by `n_splits` folds.
     n_splits : int, default=1
     """
-    together = coordinates == "all"
-    knots = spec.of_one_feature if coordinates == "random" else spec
-    sums = sums_of_chunks(rows, knots, with_gram=not together, n_splits=n_splits)
+    sums = learner._sums_of_chunks(rows, coordinates, n_splits)
     if len(sums.folds) < min(n_splits, 2):
         raise ValueError(f"cv={n_splits} needs more rows: all of them are in one fold.")
     squares, n_observations = sums.observations()
     totals = Totals(n_observations, sums.weight, float(sums.mean[0]), squares)
     path: BoostingPath
     if coordinates == "best":
-        path = BestFeaturePath(_function_sums(sums, spec), totals, start)
+        path = BestFeaturePath(_function_sums(sums), totals, start)
     else:
-        form = spectral_form(sums, spec, one_feature_each=not together)
+        form = spectral_form(sums, sums.spec, one_feature_each=coordinates == "random")
         path = SpectralPath(form, totals, sums.sums.moments[:, 0], start)
     within_ties = max(sums.sums.squares - squares, 0.0)
     time, times, criterion = chosen_time(path, choice, within_ties, sums.scale, _no_rows)
@@ -160,11 +157,10 @@ def fit_boosting_of_chunks(
     )
 
 
-def _function_sums(sums: ChunkedSums, spec: PenaltySpec) -> GramSums:
+def _function_sums(sums: ChunkedSums) -> GramSums:
     """The sums of the functions of single features, over all rows and by fold."""
     folds = [(part.gram, part.moments[:, 0], part.squares) for part in sums.folds]
-    total = sums.sums
-    smoothers = feature_smoothers(sums, spec)
+    total, smoothers = sums.sums, feature_smoothers(sums, sums.spec)
     return GramSums(smoothers, total.gram, total.moments[:, 0], total.squares, folds)
 
 
