@@ -1,5 +1,7 @@
 """Linear boosting of Dask collections: the model of the same rows in memory."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -22,7 +24,7 @@ SPECS = {
     "gcv": {},
     "rounds": {"learning_rate": 0.5, "time": "bic"},
     "zero": {"init": "zero", "time": "aicc"},
-    "gmdl": {"time": "gmdl", "estimator": SmoothingSplineRegressor(penalty=0.1, order=1)},
+    "gmdl": {"time": "gmdl", "estimator": SmoothingSplineRegressor(penalty=0.1, order=1, max_knots=60)},
     "discrepancy": {"time": "discrepancy", "noise_level": 0.35},
     "fixed": {"time": 7.0, "estimator": SmoothingSplineRegressor(df=3, max_knots=15)},
     "average": {"coordinates": "random"},
@@ -76,10 +78,10 @@ def test_model_in_memory(chunks, spec, p, decimals):
 
 @pytest.mark.parametrize("chunks", CHUNKS)
 @pytest.mark.parametrize("init", ["mean", "zero"])
-@pytest.mark.parametrize("p", [1, 3])
+@pytest.mark.parametrize(("p", "decimals"), [(1, 2), (3, None)])
 @pytest.mark.parametrize("time", [6.0, "gcv", "cv"])
-def test_best_feature_in_memory(chunks, init, p, time):
-    X, y, weight = rows(p)
+def test_best_feature_in_memory(chunks, init, p, decimals, time):
+    X, y, weight = rows(p, decimals=decimals)
     params = {**BEST, "estimator": FEW, "init": init, "time": time, "times": TIMES[:-1]}
     kept = weight > 0
     folds = PredefinedSplit(folds_by_hash(np.arange(kept.sum()), 4))
@@ -107,6 +109,41 @@ def test_data_frames_of_unknown_lengths_and_dtypes():
         assert list(model.feature_names_in_) == ["a", "b", "c"]
         np.testing.assert_allclose(model.predict(frame), expected.predict(frame), atol=1e-9)
         np.testing.assert_allclose(model.predict(lazy).compute(), model.predict(frame), atol=1e-12)
+
+
+@pytest.mark.parametrize("params", [{}, {"coordinates": "random"}, {**BEST, "time": "bic"}])
+def test_more_values_than_are_known_one_by_one(params):
+    X, y, _ = rows(1, n=6000)
+    params = {"times": TIMES[:-1], **params}
+    lazy = da.from_array(X, chunks=(2500, 1)), da.from_array(y, chunks=2500)
+    model = LinearL2BoostingRegressor(**params).fit(*lazy)
+    expected = LinearL2BoostingRegressor(**params).fit(X, y)
+    np.testing.assert_allclose(model.criterion_path_, expected.criterion_path_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), expected.predict(X), rtol=0, atol=1e-9)
+
+
+def test_criteria_count_every_row_where_equal_rows_cannot_be_found():
+    X, y, _ = rows(2, n=400)
+    twice, targets = np.r_[X, X], np.r_[y, y[::-1]]
+    lazy = da.from_array(twice, chunks=(200, 2)), da.from_array(targets, chunks=200)
+    model = LinearL2BoostingRegressor(FEW).fit(*lazy)
+    merged = LinearL2BoostingRegressor(FEW).fit(twice, targets)
+    errors, df = merged.training_error(model.times_), merged.degrees_of_freedom(model.times_)
+    np.testing.assert_allclose(model.criterion_path_, errors / (1 - df / 800) ** 2, rtol=1e-9)
+    assert np.abs(merged.criterion_path_ - model.criterion_path_).max() > 0.01
+    np.testing.assert_allclose(model.training_error(TIMES), merged.training_error(TIMES), rtol=1e-9)
+    path = merged.predict_path(X, TIMES)
+    np.testing.assert_allclose(model.predict_path(X, TIMES), path, rtol=0, atol=1e-9)
+
+
+def test_saved_models_have_no_gram_matrix():
+    X, y, _ = rows(2, n=400)
+    for params in ({}, {**BEST, "time": 3.0}):
+        model = LinearL2BoostingRegressor(FEW, **params).fit(da.from_array(X, chunks=(100, 2)), y)
+        again = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(again.training_error([2.0]), model.training_error([2.0]))
+        assert len(pickle.dumps(model)) < 60_000
 
 
 def test_training_errors_are_those_of_the_rows():
