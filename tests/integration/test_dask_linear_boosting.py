@@ -24,7 +24,10 @@ SPECS = {
     "gcv": {},
     "rounds": {"learning_rate": 0.5, "time": "bic"},
     "zero": {"init": "zero", "time": "aicc"},
-    "gmdl": {"time": "gmdl", "estimator": SmoothingSplineRegressor(penalty=0.1, order=1, max_knots=60)},
+    "gmdl": {
+        "time": "gmdl",
+        "estimator": SmoothingSplineRegressor(penalty=0.1, order=1, max_knots=60),
+    },
     "discrepancy": {"time": "discrepancy", "noise_level": 0.35},
     "fixed": {"time": 7.0, "estimator": SmoothingSplineRegressor(df=3, max_knots=15)},
     "average": {"coordinates": "random"},
