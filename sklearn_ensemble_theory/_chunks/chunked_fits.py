@@ -28,14 +28,18 @@ class ChunkedRows:
     checks : RowChecks
     meta : array or data frame
         Like X, without rows.
+    has_weights : bool, default=False
+        Whether weights were given.
     """
 
-    def __init__(self, given: Blocks, checks: RowChecks, meta: Any) -> None:
-        self.given, self.checks, self.meta = given, checks, meta
+    def __init__(
+        self, given: Blocks, checks: RowChecks, meta: Any, has_weights: bool = False
+    ) -> None:
+        self.given, self.checks, self.meta, self.has_weights = given, checks, meta, has_weights
 
     def knowing(self, **facts: Any) -> "ChunkedRows":
         """The same rows, with what the checks should know."""
-        return ChunkedRows(self.given, self.checks.knowing(**facts), self.meta)
+        return ChunkedRows(self.given, self.checks.knowing(**facts), self.meta, self.has_weights)
 
     def map(self, function: Callable[..., Any], *args: Any) -> Blocks:
         """`function(chunk, *args)` of each `CheckedChunk`, kept where it is computed."""
@@ -98,5 +102,5 @@ def fit_collections(
     meta = meta_of(X)
     validate_data(estimator, meta, skip_check_array=True, reset=True)
     checks = RowChecks(meta.shape[1], is_classifier(estimator))
-    fit_chunks(ChunkedRows(row_blocks(X, y, weight), checks, meta))
+    fit_chunks(ChunkedRows(row_blocks(X, y, weight), checks, meta, weight is not None))
     return estimator

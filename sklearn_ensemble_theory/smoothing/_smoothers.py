@@ -1,6 +1,6 @@
 """What linear smoothers share: their limits, and the form in which boosting takes their matrix.
 
-A regressor that is linear in y may define three methods, which `LinearL2BoostingRegressor` calls:
+A regressor that is linear in y may define four methods, which `LinearL2BoostingRegressor` calls:
 
 ``_check_linear()``
     Raises ValueError where the regressor's parameters make it not linear in y. A regressor
@@ -15,14 +15,24 @@ A regressor that is linear in y may define three methods, which `LinearL2Boostin
 ``_feature_smoothers(X, weight)``
     For `coordinates="best"`: the smoothers of one feature each, as functions that diagonalise them
     (`_spline.feature_sums`). Only a learner that is a sum of such smoothers defines it.
+
+``_sums_of_chunks(rows, coordinates, n_splits)``
+    For rows in chunks: the sums over them, also by folds, of which its form and its
+    smoothers of one feature are functions (`_spline.chunked_splines`).
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["DENSE_ROWS", "MatrixForm", "SpectralForm", "check_dense_rows"]
+__all__ = [
+    "DENSE_ROWS",
+    "MatrixForm",
+    "SpectralForm",
+    "Totals",
+    "check_dense_rows",
+]
 
 DENSE_ROWS = 5000
 """Above this many rows no n x n matrix is built."""
@@ -64,6 +74,29 @@ class MatrixForm:
     gives_predictions: ClassVar[Literal[False]] = False
     matrix: np.ndarray
     metric: np.ndarray | None = None
+
+
+class Totals(NamedTuple):
+    """Sums over the observations, rows of which none are equal.
+
+    Attributes
+    ----------
+    n_rows : int
+    weight, mean, squares : float
+        The sum of the weights w, the weighted mean of y, and the sum of w (y - mean)^2.
+    """
+
+    n_rows: int
+    weight: float
+    mean: float
+    squares: float
+
+    @classmethod
+    def of(cls, y: np.ndarray, w: np.ndarray) -> "Totals":
+        """Those of rows in memory."""
+        weight = float(w.sum())
+        mean = float(w @ y / weight)
+        return cls(len(y), weight, mean, float(w @ (y - mean) ** 2))
 
 
 def check_dense_rows(n_rows: int, name: str) -> None:

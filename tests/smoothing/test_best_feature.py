@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
 from sklearn_ensemble_theory.smoothing._spline import feature_sums
+from sklearn_ensemble_theory.smoothing._spline.base import RowsInMemory
 from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis
 
 
@@ -183,7 +184,7 @@ def test_sums_by_either_route():
 def test_held_out_errors_from_rows_and_from_sums():
     X, y, _ = make_data(n=200)
     spec = LEARNERS["few knots"]._penalty_spec()
-    parts = feature_sums.feature_smoothers(X, np.ones(200), spec)
+    parts = feature_sums.feature_smoothers(RowsInMemory(X, np.ones(200)), spec)
     coefficients = np.random.default_rng(0).standard_normal((parts.n_functions, 3))
     constants = np.array([0.0, 1.0, -2.0])
     fitted = parts.design.evaluate(X, parts.in_splines(coefficients)) + constants

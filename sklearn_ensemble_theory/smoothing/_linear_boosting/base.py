@@ -1,7 +1,7 @@
 """The fit: from a learner and data to its path over time, and from there to a time."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -56,6 +56,7 @@ __all__ = [
     "BoostingSpec",
     "FittedBoosting",
     "TimeChoice",
+    "chosen_time",
     "fit_boosting",
     "weight_keyword",
 ]
@@ -108,7 +109,7 @@ class BoostingSpec:
         """The path of the learner, or of its average over all settings, on these rows."""
         form = self._own_form(sample)
         if form is not None and form.gives_predictions:
-            return SpectralPath(form, sample, self.start)
+            return SpectralPath.of_rows(form, sample, self.start)
         return self._matrix_path(sample, form)
 
     def path_from(
@@ -140,7 +141,7 @@ class BoostingSpec:
         """The path of the best feature in each round."""
         with one_blas_thread():  # many small decompositions
             smoothers = self.learner._feature_smoothers(distinct.X, distinct.weight)
-        return BestFeaturePath(smoothers, sample, distinct, self.start)
+        return BestFeaturePath.of_rows(smoothers, sample, distinct, self.start)
 
     def _own_form(self, sample: Sample) -> SpectralForm | MatrixForm | None:
         """The form that the learner offers, if any, for all rows and their weights."""
@@ -252,11 +253,8 @@ def fit_boosting(
             UserWarning,
             stacklevel=5,
         )
-    if isinstance(choice.time, str):
-        time, times, criterion = _choose_time(spec, given, path, choice, within_ties, scale)
-    else:
-        time, times = float(choice.time), np.array([float(choice.time)])
-        criterion = np.array([np.nan])
+    refit = partial(_cross_validate, spec, given, scale)
+    time, times, criterion = chosen_time(path, choice, within_ties, scale, refit)
     predictor: Any = path.predictor(np.array([time]))
     if spec.is_stochastic:
         predictor = _run_rounds(spec, sample, time, rng)
@@ -296,24 +294,25 @@ def _without_ties(spec: BoostingSpec, sample: Sample) -> tuple[np.ndarray, float
     return distinct, float(within[0]), sample
 
 
-def _choose_time(
-    spec: BoostingSpec,
-    sample: Sample,
+def chosen_time(
     path: BoostingPath,
     choice: TimeChoice,
     within_ties: float,
     scale: float,
+    cross_validate: Callable[..., np.ndarray],
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """The best time, the times tried and the criterion there, in units of y."""
-    assert isinstance(choice.time, str)
+    """The time, the times tried and the criterion there, in units of y.
+
+    `cross_validate`, of times and splits, refits the folds where the path does not.
+    """
+    if not isinstance(choice.time, str):
+        return float(choice.time), np.array([float(choice.time)]), np.array([np.nan])
     times = default_times(path) if choice.times is None else choice.times
     if path.learning_rate > 0:
         times = whole_rounds(times, path.learning_rate)
     if choice.time == "cv":
         own = path.held_out_error(times, choice.splits)
-        criterion = (
-            own if own is not None else _cross_validate(spec, sample, scale, times, choice.splits)
-        )
+        criterion = own if own is not None else cross_validate(times, choice.splits)
     else:
         noise = None if choice.noise_level is None else choice.noise_level / scale
         criterion = criterion_path(choice.time, path, times, within_ties, noise)

@@ -21,11 +21,13 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     check_number_of_rounds,
     n_rounds,
 )
+from sklearn_ensemble_theory.smoothing._smoothers import Totals
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditivePredictor
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     ComplementSystem,
     FeatureSmoothers,
     FeatureSystem,
+    FunctionSums,
     RowSums,
 )
 
@@ -198,32 +200,38 @@ class BestFeaturePath(BoostingPath):
 
     Parameters
     ----------
-    smoothers : FeatureSmoothers
-    sample : Sample
-        All rows, for sums and folds.
-    distinct : Sample
-        Equal rows as one: the observations that the criteria count.
+    sums : FunctionSums
+        Over all rows, of y about its mean.
+    totals : Totals
+        Of the observations that the criteria count.
     start : Start
     """
 
-    def __init__(self, smoothers: FeatureSmoothers, sample: Sample, distinct: Sample, start: Start):
-        super().__init__(distinct, start)
-        _, y, w = distinct
-        self.n_features = sample.X.shape[1]
-        self.centred_total = self.total = float(w @ (y - self.mean) ** 2)
+    def __init__(self, sums: FunctionSums, totals: Totals, start: Start):
+        super().__init__(totals, start)
+        self.centred_total = self.total = totals.squares
         if not self.at_mean:
             self.total += self.total_weight * self.mean**2
-        self.smoothers, self.eigenvalues = smoothers, np.empty(0)
+        self.smoothers, self.eigenvalues = sums.smoothers, np.empty(0)
+        self.n_features = len(self.smoothers.forms)
         longest = int(n_rounds(_LONGEST, self.learning_rate))
         self.default_rounds = min(longest, _MOST_ROUNDS)
-        self._sample: Sample | None = sample._replace(y=sample.y - self.mean)
-        self._sums: RowSums | None = RowSums(smoothers, *self._sample)
-        self.rounds = BestFeatureRounds(FeatureSystem.of_all(self._sums), self.learning_rate)
+        self._sums: FunctionSums | None = sums
+        self.rounds = BestFeatureRounds(FeatureSystem.of_all(sums), self.learning_rate)
         self._traces = np.zeros(1)
+
+    @classmethod
+    def of_rows(
+        cls, smoothers: FeatureSmoothers, sample: Sample, distinct: Sample, start: Start
+    ) -> "BestFeaturePath":
+        """The path of all rows; `distinct` has equal ones as one."""
+        totals = Totals.of(distinct.y, distinct.weight)
+        sums = RowSums(smoothers, sample.X, sample.y - totals.mean, sample.weight)
+        return cls(sums, totals, start)
 
     def keep_rows(self) -> None:
         """Release the rows. The Gram matrix is kept for the features chosen, for the trace."""
-        self._sample = self._sums = None
+        self._sums = None
         self.last_time = self.rounds.n_rounds * self.learning_rate
         self.rounds.release()
 
@@ -280,26 +288,19 @@ class BestFeaturePath(BoostingPath):
     def held_out_error(
         self, times: np.ndarray, splits: Sequence[tuple[np.ndarray, np.ndarray]]
     ) -> np.ndarray:
-        assert self._sample is not None
-        X, y, w = self._sample
+        assert self._sums is not None
         numbers = self._numbers(times)
         left = self._left_of_mean(numbers)
         errors, weight = np.zeros(len(times)), 0.0
-        for number, (train, test) in enumerate(splits):
-            in_test = np.zeros(len(y), dtype=bool)
-            in_test[test] = True
-            if not np.array_equal(np.flatnonzero(~in_test), np.unique(train)):
-                raise ValueError(
-                    f"Split {number} of cv must train on exactly the rows that it does not test "
-                    "on, with coordinates='best'."
-                )
-            with one_blas_thread():  # many small decompositions and products
-                held = RowSums(self.smoothers, X[in_test], y[in_test], w[in_test])
+        with one_blas_thread():  # many small decompositions and products
+            for held in self._sums.held_out(splits):
                 errors += self._errors_without(held, numbers, left)
-            weight += held.weight
+                weight += held.weight
         return errors / weight
 
-    def _errors_without(self, held: RowSums, numbers: np.ndarray, left: np.ndarray) -> np.ndarray:
+    def _errors_without(
+        self, held: FunctionSums, numbers: np.ndarray, left: np.ndarray
+    ) -> np.ndarray:
         """The squared errors on some rows, of models for all others, after numbers of rounds."""
         assert self._sums is not None
         system = ComplementSystem(self._sums, held)

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
@@ -22,9 +23,14 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._data.folds import splits_of_rows
 from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.smoothing._linear_boosting._chunked.chunked_linear_boosting import (
+    check_chunked_boosting,
+    fit_boosting_of_chunks,
+)
 from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import InitialFit
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
     BoostingSpec,
+    FittedBoosting,
     TimeChoice,
     fit_boosting,
     weight_keyword,
@@ -188,6 +194,15 @@ class LinearL2BoostingRegressor(
     the choice itself. They cost O(K_a^2 K_1) for a round, with K_a functions of the features
     chosen; `time="cv"` does not need them.
 
+    Dask collections are read twice: for the knots and the mean of y, and for sums, of which a chunk
+    sends K^2 + O(K) numbers, times `cv` with `time="cv"`. The learner must be a spline, with
+    `subsample` = 1, a constant as `init` and no `"loo"`; `"random"` needs `learning_rate` = 0.
+    `"cv"` needs `coordinates="best"` and an integer as `cv`: rows are drawn into folds by a hash of
+    their numbers. The model is that of all rows in memory with the same knots
+    (:class:`SmoothingSplineRegressor` tells when they are the same), but the criteria count equal
+    rows as one only for a single feature of at most 4000 distinct values. `bias_variance` needs
+    rows in memory.
+
     With an estimator as `init`, predictions are `init_.predict(X)` plus those of boosting from zero
     to its residuals, and `time="cv"` fits it in every fold. If it is linear in y, with matrix S_0,
     the operator is I - exp(-t S) (I - S_0), and degrees of freedom, `"gcv"`, `"loo"`, `"aicc"`,
@@ -315,11 +330,12 @@ class LinearL2BoostingRegressor(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Training data.
+            Training data, or a Dask array or data frame.
         y : array-like of shape (n_samples,)
-            Targets.
+            Targets; a Dask collection where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows, also for the learner (with metadata routing: if it requests them).
+            Weights of the rows, also for the learner (with metadata routing: if it requests them);
+            an array or a Dask collection.
 
         Returns
         -------
@@ -353,6 +369,23 @@ class LinearL2BoostingRegressor(
         )
         choice = TimeChoice(self.time, times, self.noise_level, splits)
         fitted = fit_boosting(spec, sample, choice, rng)
+        n_samples = rows.n_samples
+        self._learn(fitted, np.arange(n_samples)[rows.rows][fitted.distinct], n_samples)
+        self._is_stochastic = spec.is_stochastic
+        return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in chunks, which are read twice."""
+        times, learner = self._check_parameters(), self._learner()
+        n_splits = check_chunked_boosting(self, learner, rows.has_weights)
+        start = Start(self.init is None or self.init == "mean", self.learning_rate)
+        choice = TimeChoice(self.time, times, self.noise_level, [])
+        fitted = fit_boosting_of_chunks(rows, learner, self.coordinates, start, choice, n_splits)
+        self._learn(fitted, np.empty(0, dtype=np.intp), 0)
+        self._is_stochastic = False
+
+    def _learn(self, fitted: FittedBoosting, row_of: np.ndarray, n_samples: int) -> None:
+        """The fitted attributes."""
         self.estimator_ = clone(self._learner())
         self.time_, self.times_ = fitted.time, fitted.times
         self.criterion_path_ = fitted.criterion
@@ -360,14 +393,11 @@ class LinearL2BoostingRegressor(
             None if self.learning_rate == 0 else int(n_rounds(fitted.time, self.learning_rate))
         )
         self.eigenvalues_, self.is_stable_ = fitted.path.eigenvalues, fitted.is_stable
-        constant = fitted.path.mean * fitted.scale if spec.start.at_mean else 0.0
-        self.init_ = constant if initial is None else fitted.initial
+        constant = fitted.path.mean * fitted.scale if fitted.path.at_mean else 0.0
+        self.init_ = constant if fitted.initial is None else fitted.initial
         self._path, self._scale = fitted.path, fitted.scale
-        self._within_ties, self._is_stochastic = fitted.within_ties, spec.is_stochastic
-        self._row_of = np.arange(rows.n_samples)[rows.rows][fitted.distinct]
-        self._n_samples = rows.n_samples
-        self._predictor = fitted.predictor
-        return self
+        self._within_ties, self._predictor = fitted.within_ties, fitted.predictor
+        self._row_of, self._n_samples = row_of, n_samples
 
     def _check_parameters(self) -> np.ndarray | None:
         """The times to choose among; None for the default ones."""
@@ -414,37 +444,3 @@ class LinearL2BoostingRegressor(
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         return self._predictor.predict(X)[:, 0] * self._scale
-
-    @finite_predictions
-    def predict_path(self, X: ArrayLike, times: ArrayLike) -> np.ndarray:
-        """Predict at several times.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows to predict.
-        times : array-like of shape (n_times,)
-            Times. They may exceed `time_`, unless the rounds were run one by one; with
-            `coordinates="best"` they may not exceed the largest of `times_`.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples, n_times)
-            The predictions, one column for each time.
-
-        Raises
-        ------
-        ValueError
-            If the rounds were run one by one and a time is later than the last one.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
-        times = checked_times(times)
-        if not self._is_stochastic:
-            return self._path.predictor(times).predict(X) * self._scale
-        rounds = n_rounds(times, self.learning_rate).tolist()
-        if max(rounds) > self.n_rounds_:
-            raise ValueError(
-                f"times must be at most {self.time_}: only {self.n_rounds_} rounds were run."
-            )
-        return self._scale * self._predictor.after(rounds).predict(X)

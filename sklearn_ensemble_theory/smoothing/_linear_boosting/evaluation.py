@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath
+from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath, n_rounds
 
 __all__ = ["PathEvaluationMixin", "checked_times"]
 
@@ -31,12 +31,14 @@ class PathEvaluationMixin:
     ----------
     _path : BoostingPath
         For y in units of `_scale`.
-    _predictor : object with `component`
+    _predictor : object with `predict` and `component`
         At the chosen time.
     _within_ties : float
         The sum of squares of y within equal rows, in units of the scale squared.
     _row_of : ndarray of int
         The rows passed to `fit`, `_n_samples` of them, that the path has.
+    _is_stochastic : bool
+        Whether the rounds were run one by one.
     """
 
     _path: BoostingPath
@@ -45,8 +47,45 @@ class PathEvaluationMixin:
     _within_ties: float
     _row_of: np.ndarray
     _n_samples: int
+    _is_stochastic: bool
+    learning_rate: float
     time_: float
+    n_rounds_: int | None
     n_features_in_: int
+
+    @finite_predictions
+    def predict_path(self, X: ArrayLike, times: ArrayLike) -> np.ndarray:
+        """Predict at several times.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+        times : array-like of shape (n_times,)
+            Times. They may exceed `time_`, unless the rounds were run one by one; with
+            `coordinates="best"` they may not exceed the largest of `times_`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, n_times)
+            The predictions, one column for each time.
+
+        Raises
+        ------
+        ValueError
+            If the rounds were run one by one and a time is later than the last one.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        checked = checked_times(times)
+        if not self._is_stochastic:
+            return self._path.predictor(checked).predict(X) * self._scale
+        rounds = n_rounds(checked, self.learning_rate).tolist()
+        if max(rounds) > (self.n_rounds_ or 0):
+            raise ValueError(
+                f"times must be at most {self.time_}: only {self.n_rounds_} rounds were run."
+            )
+        return self._scale * self._predictor.after(rounds).predict(X)
 
     def degrees_of_freedom(self, times: ArrayLike) -> np.ndarray:
         """Return the trace of the operator that maps y to the fitted values.

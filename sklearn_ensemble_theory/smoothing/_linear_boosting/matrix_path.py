@@ -25,7 +25,7 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     stability,
     weight_filter,
 )
-from sklearn_ensemble_theory.smoothing._smoothers import MatrixForm
+from sklearn_ensemble_theory.smoothing._smoothers import MatrixForm, Totals
 
 __all__ = ["EigenbasisOperator", "MatrixPath", "SquaringOperator", "operator", "started"]
 
@@ -52,8 +52,8 @@ class MatrixPath(BoostingPath):
     """
 
     def __init__(self, form: MatrixForm, sample: Sample, start: Start, learner: AveragedLearner):
-        super().__init__(sample, start)
         _, y, w = sample
+        super().__init__(Totals.of(y, w), start)
         self.learner, self.weight = learner, w
         self.root = np.sqrt(w)
         scaled = form.matrix * self.root[:, None] / self.root

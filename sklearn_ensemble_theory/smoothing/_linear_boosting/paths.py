@@ -32,7 +32,7 @@ from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
     residual_filter,
     weight_filter,
 )
-from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
+from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, Totals
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditivePredictor, chunks
 
 __all__ = [
@@ -90,7 +90,7 @@ class BoostingPath(ABC):
 
     Parameters
     ----------
-    sample : Sample
+    totals : Totals
     start : Start
 
     Attributes
@@ -109,11 +109,9 @@ class BoostingPath(ABC):
     last_time: float = math.inf  # the end of the path, where there is one
     default_rounds: int | None = None  # how many are compared by default; None: other times
 
-    def __init__(self, sample: Sample, start: Start):
+    def __init__(self, totals: Totals, start: Start):
         self.at_mean, self.learning_rate = start
-        _, y, w = sample
-        self.n_rows, self.total_weight = len(y), float(w.sum())
-        self.mean = float(w @ y / self.total_weight)
+        self.n_rows, self.total_weight, self.mean, _ = totals
 
     @abstractmethod
     def stability(self) -> tuple[bool, str]:
@@ -199,24 +197,47 @@ class SpectralPath(BoostingPath):
     """Boosting a learner whose eigenfunctions u_j are known; see `SpectralForm`.
 
     Everything is a sum over the functions u_j, and no array is as long as the data.
+
+    Parameters
+    ----------
+    form : SpectralForm
+    totals : Totals
+    moments : ndarray of shape (n_basis_functions,)
+        D'W (y - mean), for the functions of `form.design`.
+    start : Start
+    sample : Sample or None
+        The rows, where they are in memory.
     """
 
-    def __init__(self, form: SpectralForm, sample: Sample, start: Start):
-        super().__init__(sample, start)
+    def __init__(
+        self,
+        form: SpectralForm,
+        totals: Totals,
+        moments: np.ndarray,
+        start: Start,
+        sample: Sample | None = None,
+    ):
+        super().__init__(totals, start)
         self.design, self.T, self.mu = form.design, form.coefficients, form.eigenvalues
-        X, y, w = sample
-        centred = y - self.mean
-        self.centred_total = self.total = float(w @ centred**2)
+        self.centred_total = self.total = totals.squares
         if not self.at_mean:
             self.total += self.total_weight * self.mean**2
-        self.z = self._project(X, w, centred)
-        self._sample: Sample | None = sample
+        self.z = self._coordinates(moments)
+        self._sample = sample
         self.eigenvalues = np.r_[1.0, np.sort(self.mu)[::-1]]
 
+    @classmethod
+    def of_rows(cls, form: SpectralForm, sample: Sample, start: Start) -> "SpectralPath":
+        X, y, w = sample
+        totals = Totals.of(y, w)
+        moments = form.design.moments(X, w, (y - totals.mean)[:, None])[:, 0]
+        return cls(form, totals, moments, start, sample)
+
     def keep_rows(self) -> None:
-        # Copies: the arrays may be the user's own.
-        keep = self.n_rows <= _MAX_KEPT_ROWS
-        self._sample = Sample(*(a.copy() for a in self._kept_sample())) if keep else None
+        if self._sample is not None:
+            # Copies: the arrays may be the user's own.
+            keep = self.n_rows <= _MAX_KEPT_ROWS
+            self._sample = Sample(*(a.copy() for a in self._sample)) if keep else None
 
     @property
     def X(self) -> np.ndarray:
@@ -230,7 +251,7 @@ class SpectralPath(BoostingPath):
         if self._sample is None:
             raise ValueError(
                 "This method needs the training rows, which are stored for at most "
-                f"{_MAX_KEPT_ROWS} rows."
+                f"{_MAX_KEPT_ROWS} rows in memory."
             )
         return self._sample
 
@@ -238,7 +259,10 @@ class SpectralPath(BoostingPath):
         return stability(None, self.eigenvalues, True, self.learning_rate)
 
     def _project(self, X: np.ndarray, w: np.ndarray, y: np.ndarray) -> np.ndarray:
-        z = self.T.T @ self.design.moments(X, w, y[:, None])[:, 0]
+        return self._coordinates(self.design.moments(X, w, y[:, None])[:, 0])
+
+    def _coordinates(self, moments: np.ndarray) -> np.ndarray:
+        z = self.T.T @ moments
         # The moments of functions that vanish on the data are rounding errors, which time
         # would multiply.
         return np.where(self.mu > 1e-14, z, 0.0)

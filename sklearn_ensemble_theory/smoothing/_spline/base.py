@@ -9,7 +9,7 @@ separately, so that the smoother matrix is
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
     "fit_splines",
     "fit_sums",
     "form_at",
+    "one_feature_forms",
     "simultaneous_diagonal",
 ]
 
@@ -76,6 +77,11 @@ class PenaltySpec:
     def is_chosen(self) -> bool:
         """Whether the penalty depends on y."""
         return self.df is None and self.penalty == "gcv"
+
+    @property
+    def of_one_feature(self) -> "PenaltySpec":
+        """The same, with as many knots for a feature as where it is the only one."""
+        return replace(self, max_knots=self.knots(1))
 
     @property
     def target_df(self) -> float:
@@ -224,19 +230,22 @@ def form_at(X: np.ndarray, w: np.ndarray, spec: PenaltySpec, penalties: np.ndarr
     return joint_form(factors, unit, rows)
 
 
-def spectral_form(
-    X: np.ndarray, w: np.ndarray, spec: PenaltySpec, one_feature_each: bool
-) -> SpectralForm:
+def spectral_form(rows: SumsOverRows, spec: PenaltySpec, one_feature_each: bool) -> SpectralForm:
     """The smoother matrix of all features together, or the average of those of one feature each."""
     if one_feature_each:
-        return average_form(
-            [penalised_form(RowsInMemory(X[:, [j]], w), spec).form for j in range(X.shape[1])],
-            X,
-            w,
-        )
-    form = penalised_form(RowsInMemory(X, w), spec).form
+        forms = one_feature_forms(rows, spec.of_one_feature)
+        design = AdditiveDesign(tuple(form.design.bases[0] for form in forms))
+        return average_form(forms, rows.gram(design))
+    form = penalised_form(rows, spec).form
     s = form.shrinkage(1.0)
     return SpectralForm(form.design, form.T * np.sqrt(s), form.gamma * s)
+
+
+def one_feature_forms(rows: SumsOverRows, spec: PenaltySpec) -> list[CentredForm]:
+    """The spline of each feature alone, with the penalty that `spec` gives it."""
+    with one_blas_thread():
+        factors = rows.factors(spec)
+    return [single_form(each, spec.on_unit_interval(each)) for each in factors]
 
 
 def feature_factors(x: np.ndarray, w: np.ndarray, spec: PenaltySpec, max_knots: int) -> Factors:
@@ -315,15 +324,14 @@ def simultaneous_diagonal(G: np.ndarray, roughness: np.ndarray) -> tuple[np.ndar
     return half @ turn, np.clip(gamma, 0.0, 1.0)
 
 
-def average_form(forms: Sequence[CentredForm], X: np.ndarray, w: np.ndarray) -> SpectralForm:
+def average_form(forms: Sequence[CentredForm], gram: np.ndarray) -> SpectralForm:
     """The average of one-feature smoothers, (1/p) sum_j S_j [Dombry and Esstafa, example 3.3].
 
     Each S_j = 1 1'W / sum(w) + Psi_j Psi_j'W. The eigenvalues of the average besides the constant's
-    are those of the cross products of all Psi_j / sqrt(p).
+    are those of the cross products of all Psi_j / sqrt(p). `gram` is D'WD of the B-splines of all.
     """
     design = AdditiveDesign(tuple(form.design.bases[0] for form in forms))
     blocks = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
-    gram = design.gram(X, w)
     columns = design.slices
     with threads_for_size(len(gram)):
         C = np.block(

@@ -1,12 +1,15 @@
 """Smoothing splines of rows in chunks: one pass for the knots, one for the sums over rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._chunks.blocks import added
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
 from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, SplineFit, fit_sums
@@ -17,7 +20,7 @@ from sklearn_ensemble_theory.smoothing._spline.basis import (
     demmler_reinsch,
 )
 
-__all__ = ["fit_splines_of_chunks"]
+__all__ = ["ChunkedSums", "fit_splines_of_chunks", "sums_of_chunks"]
 
 
 @dataclass
@@ -26,7 +29,8 @@ class ValueSummary:
 
     Attributes
     ----------
-    n_rows : int
+    lengths : dict
+        The number of rows of each chunk.
     weight : float
     mean : float array of shape (q,)
     largest : float
@@ -39,7 +43,7 @@ class ValueSummary:
         Whether y has no axis of targets.
     """
 
-    n_rows: int
+    lengths: dict[int, int]
     weight: float
     mean: np.ndarray
     largest: float
@@ -55,7 +59,7 @@ class ValueSummary:
         Y = chunk.y.reshape(len(chunk.y), -1)
         largest = largest_magnitude(Y)
         return cls(
-            len(X),
+            {chunk.number: len(X)},
             float(len(X) if w is None else w.sum()),
             np.average(Y / largest, axis=0, weights=w) * largest,
             largest if Y.any() else 0.0,
@@ -71,7 +75,7 @@ class ValueSummary:
         mean = self.weight / weight * self.mean + other.weight / weight * other.mean
         pairs = zip(self.distinct, other.distinct)
         return ValueSummary(
-            self.n_rows + other.n_rows,
+            self.lengths | other.lengths,
             weight,
             mean,
             max(self.largest, other.largest),
@@ -81,6 +85,17 @@ class ValueSummary:
             self.sketch + other.sketch,
             self.single,
         )
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.lengths.values())
+
+    @property
+    def first_rows(self) -> dict[int, int]:
+        """The number of the first row of each chunk."""
+        numbers = sorted(self.lengths)
+        ends = np.cumsum([0, *(self.lengths[number] for number in numbers)]).tolist()
+        return dict(zip(numbers, ends))
 
     def values(self, j: int) -> np.ndarray:
         """Distinct values of feature j, sorted: all of them, or those of the sketch."""
@@ -101,7 +116,7 @@ class SplineSums:
     Attributes
     ----------
     gram : float array of shape (K, K)
-        Not of a single feature of few distinct values.
+        Empty for a single feature of few distinct values, unless it was asked for.
     moments : float array of shape (K, q)
     squares : float
         The sum of w y^2 over all targets.
@@ -134,6 +149,7 @@ def sums_of_splines(
     distinct: list[np.ndarray | None],
     mean: np.ndarray,
     scale: float,
+    with_gram: bool,
 ) -> SplineSums:
     """The sums of one chunk; `mean` is that of y / scale."""
     X = chunk.X.astype(np.float64, copy=False)
@@ -150,10 +166,33 @@ def sums_of_splines(
         if len(distinct) == 1:
             sums = [np.bincount(number, w * y, minlength=len(values)) for y in Y.T]
             value_sums = np.column_stack(sums)
-    gram = np.zeros((0, 0)) if len(value_sums) else design.gram(X, w)
+    gram = design.gram(X, w) if with_gram or not len(value_sums) else np.zeros((0, 0))
     return SplineSums(
         gram, design.moments(X, w, Y), float(w @ (Y**2).sum(axis=1)), weights, value_sums
     )
+
+
+@dataclass
+class FoldSums:
+    """The sums over the rows that each fold tests on; None for no rows."""
+
+    folds: list[SplineSums | None]
+
+    def __add__(self, other: "FoldSums") -> "FoldSums":
+        return FoldSums([added(pair) for pair in zip(self.folds, other.folds)])
+
+
+def sums_by_fold(chunk: CheckedChunk, n_splits: int, *args: Any) -> FoldSums:
+    """The sums of one chunk by `n_splits` folds, of a hash of the numbers of the rows."""
+    if n_splits == 1:
+        return FoldSums([sums_of_splines(chunk, *args)])
+    fold, found, weight = folds_by_hash(chunk.rows, n_splits), [], chunk.weight
+    for number in range(n_splits):
+        own = np.flatnonzero(fold == number)
+        some = None if weight is None else weight[own]
+        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, rows=chunk.rows[own])
+        found.append(sums_of_splines(part, *args) if len(own) else None)
+    return FoldSums(found)
 
 
 class ChunkedSums:
@@ -161,20 +200,35 @@ class ChunkedSums:
 
     Parameters
     ----------
-    sums : SplineSums
+    by_fold : FoldSums
     design : AdditiveDesign
-    distinct : list of arrays or None
-    n_rows : int
+    summary : ValueSummary
+    scale : float
+    spec : PenaltySpec
+
+    Attributes
+    ----------
+    sums : SplineSums
+        Over all rows.
+    folds : list of SplineSums
+        Over the rows that each fold tests on, of those folds that have rows.
+    mean : float array of shape (q,)
+        Of y / scale.
     """
 
     def __init__(
         self,
-        sums: SplineSums,
+        by_fold: FoldSums,
         design: AdditiveDesign,
-        distinct: list[np.ndarray | None],
-        n_rows: int,
+        summary: ValueSummary,
+        scale: float,
+        spec: PenaltySpec,
     ) -> None:
-        self.sums, self.design, self.distinct, self.n_rows = sums, design, distinct, n_rows
+        self.folds = [fold for fold in by_fold.folds if fold is not None]
+        self.sums: SplineSums = added(self.folds)
+        self.design, self.distinct, self.n_rows = design, summary.distinct, summary.n_rows
+        self.scale, self.mean, self.single = scale, summary.mean / scale, summary.single
+        self.weight, self.spec = summary.weight, spec
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
         found, df = [], spec.target_df
@@ -206,14 +260,32 @@ def fit_splines_of_chunks(rows: ChunkedRows, spec: PenaltySpec) -> tuple[SplineF
         They are read twice.
     spec : PenaltySpec
     """
-    rows = rows.knowing(multi_output=True)
+    sums = sums_of_chunks(rows.knowing(multi_output=True), spec)
+    return fit_sums(sums, spec, sums.mean, sums.scale), sums.single
+
+
+def sums_of_chunks(
+    rows: ChunkedRows, spec: PenaltySpec, *, with_gram: bool = False, n_splits: int = 1
+) -> ChunkedSums:
+    """The sums over rows for the splines of all features.
+
+    Parameters
+    ----------
+    rows : ChunkedRows
+        They are read twice.
+    spec : PenaltySpec
+    with_gram : bool, default=False
+        Whether the Gram matrix is needed for a single feature as well.
+    n_splits : int, default=1
+        The number of folds by which the sums are taken.
+    """
     summary = rows.sum(ValueSummary.of)
     feature_ranges(np.vstack([summary.low, summary.high]))
-    p, distinct = len(summary.low), summary.distinct
+    p = len(summary.low)
     max_knots = spec.knots(p)
     bases = [SplineBasis.from_values(summary.values(j), spec.order, max_knots) for j in range(p)]
     design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
-    mean = summary.mean / scale
-    sums = rows.sum(sums_of_splines, design, distinct, mean, scale)
-    fitted = fit_sums(ChunkedSums(sums, design, distinct, summary.n_rows), spec, mean, scale)
-    return fitted, summary.single
+    args = (design, summary.distinct, summary.mean / scale, scale, with_gram)
+    rows = rows.knowing(first_rows=summary.first_rows)
+    by_fold = rows.sum(sums_by_fold, n_splits, *args)
+    return ChunkedSums(by_fold, design, summary, scale, spec)

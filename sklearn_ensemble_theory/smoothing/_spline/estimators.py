@@ -15,12 +15,17 @@ from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import (
     PenaltySpec,
+    RowsInMemory,
     SplineFit,
     fit_splines,
     form_at,
     spectral_form,
 )
-from sklearn_ensemble_theory.smoothing._spline.chunked_splines import fit_splines_of_chunks
+from sklearn_ensemble_theory.smoothing._spline.chunked_splines import (
+    ChunkedSums,
+    fit_splines_of_chunks,
+    sums_of_chunks,
+)
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     FeatureSmoothers,
     feature_smoothers,
@@ -289,8 +294,15 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
     ) -> SpectralForm:
         """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
-        return spectral_form(X, weight, self._penalty_spec(), one_feature_each)
+        return spectral_form(RowsInMemory(X, weight), self._penalty_spec(), one_feature_each)
 
     def _feature_smoothers(self, X: np.ndarray, weight: np.ndarray) -> FeatureSmoothers:
         """Each feature's own spline; see `smoothing._smoothers`."""
-        return feature_smoothers(X, weight, self._penalty_spec())
+        return feature_smoothers(RowsInMemory(X, weight), self._penalty_spec())
+
+    def _sums_of_chunks(self, rows: ChunkedRows, coordinates: str, n_splits: int) -> ChunkedSums:
+        """Sums over rows in chunks, from which the above follow; see `smoothing._smoothers`."""
+        spec = self._penalty_spec()
+        if coordinates == "random":
+            spec = spec.of_one_feature
+        return sums_of_chunks(rows, spec, with_gram=coordinates != "all", n_splits=n_splits)

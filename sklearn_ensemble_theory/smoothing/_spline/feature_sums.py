@@ -6,14 +6,14 @@ of them on all others is a block of columns of Phi'W Phi. Both are sums over row
 that a fold trains on are the total less the held-out part.
 """
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import feature_ranges
 from sklearn_ensemble_theory.smoothing._spline.additive_design import (
     AdditiveDesign,
     chunks,
@@ -22,13 +22,22 @@ from sklearn_ensemble_theory.smoothing._spline.additive_design import (
 from sklearn_ensemble_theory.smoothing._spline.base import (
     CentredForm,
     PenaltySpec,
-    feature_factors,
+    SumsOverRows,
+    one_feature_forms,
     simultaneous_diagonal,
-    single_form,
 )
 from sklearn_ensemble_theory.smoothing._spline.basis import factor_for_df
 
-__all__ = ["FeatureSmoothers", "FeatureSystem", "RowSums", "feature_smoothers"]
+__all__ = [
+    "FeatureSmoothers",
+    "FeatureSystem",
+    "FunctionSums",
+    "GramSums",
+    "RowSums",
+    "feature_smoothers",
+]
+
+Split = tuple[np.ndarray, np.ndarray]
 
 _TOGETHER = 1200
 """Up to this many basis functions all columns of the Gram matrix are computed in one pass."""
@@ -78,18 +87,65 @@ class FeatureSmoothers:
         return np.concatenate([form.T @ coefficients[rows] for form, rows in parts])
 
 
-def feature_smoothers(X: np.ndarray, w: np.ndarray, spec: PenaltySpec) -> FeatureSmoothers:
+def feature_smoothers(rows: SumsOverRows, spec: PenaltySpec) -> FeatureSmoothers:
     """The splines of the features, each with the penalty that `spec` gives it alone."""
-    feature_ranges(X)
-    forms = []
-    for x in X.T:
-        factors = feature_factors(x, w, spec, spec.knots(X.shape[1]))
-        forms.append(single_form(factors, spec.on_unit_interval(factors)))
-    return FeatureSmoothers(forms, spec.df)
+    return FeatureSmoothers(one_feature_forms(rows, spec), spec.df)
 
 
-class RowSums:
+class FunctionSums(ABC):
     """Sums over rows of products of the functions with each other and with y.
+
+    Attributes
+    ----------
+    smoothers : FeatureSmoothers
+    weight, y_sum, squares : float
+        The sums of w, w y and w y^2.
+    functions, moments : ndarray of shape (n_functions,)
+        The sums of w phi and w y phi.
+    """
+
+    smoothers: FeatureSmoothers
+    weight: float
+    y_sum: float
+    squares: float
+    functions: np.ndarray
+    moments: np.ndarray
+
+    @abstractmethod
+    def own(self, j: int) -> np.ndarray:
+        """The Gram matrix of the functions of feature j."""
+
+    @abstractmethod
+    def columns(self, j: int) -> np.ndarray:
+        """Phi'W Phi_j."""
+
+    @abstractmethod
+    def held_out(self, splits: Sequence[Split]) -> Iterator["FunctionSums"]:
+        """The sums over the rows that each split tests on."""
+
+    def errors(self, coefficients: np.ndarray, constants: np.ndarray) -> np.ndarray:
+        """The weighted squared error of each model, constants + functions @ coefficients."""
+        some = self._used(coefficients)
+        B = coefficients[some]
+        used = self._features_of(coefficients)
+        gram = np.hstack([np.zeros((len(some), 0)), *(self.columns(j)[some] for j in used)])
+        constant_part = constants * (constants * self.weight - 2.0 * self.y_sum)
+        linear = 2.0 * (constants * (self.functions[some] @ B) - self.moments[some] @ B)
+        quadratic = (B * (gram @ B)).sum(axis=0)
+        return np.maximum(self.squares + constant_part + linear + quadratic, 0.0)
+
+    def _features_of(self, coefficients: np.ndarray) -> list[int]:
+        """The features of which some function has a coefficient."""
+        return [j for j, s in enumerate(self.smoothers.slices) if coefficients[s].any()]
+
+    def _used(self, coefficients: np.ndarray) -> np.ndarray:
+        """The functions of these features."""
+        used = [self.smoothers.slices[j] for j in self._features_of(coefficients)]
+        return np.r_[tuple(used)] if used else np.empty(0, dtype=np.intp)
+
+
+class RowSums(FunctionSums):
+    """The sums over rows in memory.
 
     Parameters
     ----------
@@ -97,13 +153,6 @@ class RowSums:
     X : ndarray of shape (n, n_features)
     y : ndarray of shape (n,)
     w : ndarray of shape (n,)
-
-    Attributes
-    ----------
-    weight, y_sum, squares : float
-        The sums of w, w y and w y^2.
-    functions, moments : ndarray of shape (n_functions,)
-        The sums of w phi and w y phi.
     """
 
     def __init__(self, smoothers: FeatureSmoothers, X: np.ndarray, y: np.ndarray, w: np.ndarray):
@@ -112,6 +161,17 @@ class RowSums:
         first = smoothers.design.moments(X, w, np.column_stack([np.ones(len(y)), y]))
         self.functions, self.moments = smoothers.project(first).T
         self._columns: dict[int, np.ndarray] = {}
+
+    def held_out(self, splits: Sequence[Split]) -> Iterator["RowSums"]:
+        for number, (train, test) in enumerate(splits):
+            in_test = np.zeros(len(self.y), dtype=bool)
+            in_test[test] = True
+            if not np.array_equal(np.flatnonzero(~in_test), np.unique(train)):
+                raise ValueError(
+                    f"Split {number} of cv must train on exactly the rows that it does not test "
+                    "on, with coordinates='best'."
+                )
+            yield RowSums(self.smoothers, self.X[in_test], self.y[in_test], self.w[in_test])
 
     @cached_property
     def _values(self) -> np.ndarray | None:
@@ -124,7 +184,6 @@ class RowSums:
         return np.hstack([basis.design(x) @ form.T for basis, x, form in columns])
 
     def own(self, j: int) -> np.ndarray:
-        """The Gram matrix of the functions of feature j."""
         if self._values is not None:
             own = self._values[:, self.smoothers.slices[j]]
             return own.T @ (self.w[:, None] * own)
@@ -159,22 +218,53 @@ class RowSums:
         }
 
     def errors(self, coefficients: np.ndarray, constants: np.ndarray) -> np.ndarray:
-        """The weighted squared error of each model, constants + functions @ coefficients.
-
-        From the rows where they are fewer than the coefficients, and from the sums otherwise.
-        """
+        """From the rows where they are fewer than the coefficients, and from the sums otherwise."""
+        if len(self.X) > len(self._used(coefficients)):
+            return super().errors(coefficients, constants)
         parts = self.smoothers
-        used = [j for j, s in enumerate(parts.slices) if coefficients[s].any()]
-        some = np.r_[tuple(parts.slices[j] for j in used)] if used else np.empty(0, dtype=np.intp)
-        if len(self.X) <= len(some):
-            fitted = parts.design.evaluate(self.X, parts.in_splines(coefficients)) + constants
-            return self.w @ (self.y[:, None] - fitted) ** 2
-        B = coefficients[some]
-        gram = np.hstack([np.zeros((len(some), 0)), *(self.columns(j)[some] for j in used)])
-        constant_part = constants * (constants * self.weight - 2.0 * self.y_sum)
-        linear = 2.0 * (constants * (self.functions[some] @ B) - self.moments[some] @ B)
-        quadratic = (B * (gram @ B)).sum(axis=0)
-        return np.maximum(self.squares + constant_part + linear + quadratic, 0.0)
+        fitted = parts.design.evaluate(self.X, parts.in_splines(coefficients)) + constants
+        return self.w @ (self.y[:, None] - fitted) ** 2
+
+
+class GramSums(FunctionSums):
+    """The sums over all rows, from those of the B-splines.
+
+    Parameters
+    ----------
+    smoothers : FeatureSmoothers
+    gram : ndarray of shape (n_splines, n_splines)
+    moments : ndarray of shape (n_splines,)
+    squares : float
+    folds : sequence of (gram, moments, squares)
+        Of the rows that each fold tests on.
+    """
+
+    def __init__(
+        self,
+        smoothers: FeatureSmoothers,
+        gram: np.ndarray,
+        moments: np.ndarray,
+        squares: float,
+        folds: Sequence[tuple[np.ndarray, np.ndarray, float]] = (),
+    ):
+        self.smoothers, self.gram, self.squares, self.folds = smoothers, gram, squares, folds
+        # The B-splines of a feature sum to one.
+        first = smoothers.splines[0]
+        ones = gram[:, first].sum(axis=1)
+        self.weight, self.y_sum = float(ones[first].sum()), float(moments[first].sum())
+        self.functions, self.moments = smoothers.project(ones), smoothers.project(moments)
+
+    def own(self, j: int) -> np.ndarray:
+        T, columns = self.smoothers.forms[j].T, self.smoothers.splines[j]
+        return T.T @ self.gram[columns, columns] @ T
+
+    def columns(self, j: int) -> np.ndarray:
+        T, columns = self.smoothers.forms[j].T, self.smoothers.splines[j]
+        return self.smoothers.project(self.gram[:, columns] @ T)
+
+    def held_out(self, splits: Sequence[Split]) -> Iterator["GramSums"]:
+        """Those of the folds by which the sums were taken; there are no splits of rows."""
+        return (GramSums(self.smoothers, *fold) for fold in self.folds)
 
 
 class FeatureSystem:
@@ -220,7 +310,7 @@ class FeatureSystem:
         self._source, self._columns = None, {}
 
     @classmethod
-    def of_all(cls, sums: RowSums) -> "FeatureSystem":
+    def of_all(cls, sums: FunctionSums) -> "FeatureSystem":
         """For the rows that the smoothers were made from."""
         forms = sums.smoothers.forms
         mean = sums.y_sum / sums.weight
@@ -247,7 +337,7 @@ class ComplementSystem(FeatureSystem):
         The means of the latter over these rows.
     """
 
-    def __init__(self, sums: RowSums, held: RowSums):
+    def __init__(self, sums: FunctionSums, held: FunctionSums):
         weight, y_sum = sums.weight - held.weight, sums.y_sum - held.y_sum
         mean = y_sum / weight
         self.centre = (sums.functions - held.functions) / weight

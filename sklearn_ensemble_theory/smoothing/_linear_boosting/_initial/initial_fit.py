@@ -30,7 +30,7 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     Start,
     loo_sum,
 )
-from sklearn_ensemble_theory.smoothing._smoothers import check_dense_rows
+from sklearn_ensemble_theory.smoothing._smoothers import Totals, check_dense_rows
 
 __all__ = ["InitialFit", "InitialFitPath", "InitialFitPredictor"]
 
@@ -173,7 +173,8 @@ class InitialFitPath(BoostingPath):
     ):
         start = outputs_of(fitted, residuals.X) / scale
         sample = residuals._replace(y=residuals.y + start)
-        super().__init__(sample, Start(False, boosted.learning_rate))
+        totals = Totals.of(sample.y, sample.weight)
+        super().__init__(totals, Start(False, boosted.learning_rate))
         self.boosted, self.initial, self.fitted = boosted, initial, fitted
         self.scale, self.dense, self.sample = scale, dense, sample
         self.eigenvalues, self.total = boosted.eigenvalues, boosted.total

@@ -1,0 +1,1 @@
+"""Boosting of linear smoothers of rows in chunks."""

@@ -1,0 +1,81 @@
+"""The sums that boosting by the best feature reads, by chunks of rows and by folds."""
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory import SmoothingSplineRegressor
+from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
+from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
+from sklearn_ensemble_theory._chunks.row_checks import RowChecks
+from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory.smoothing._spline import feature_sums
+from sklearn_ensemble_theory.smoothing._spline.base import RowsInMemory
+
+N = 150
+
+
+def rows():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(N), rng.integers(0, 3, N), np.ones(N)])
+    return X, X[:, 0] + rng.standard_normal(N), rng.integers(1, 4, N).astype(float)
+
+
+def in_chunks(cuts, *arrays):
+    parts = zip(*(np.split(a, cuts) for a in arrays))
+    given = LocalBlocks([(number, *part) for number, part in enumerate(parts)])
+    return ChunkedRows(given, RowChecks(3, False), arrays[0][:0])
+
+
+def sums_of(cuts, n_splits=4):
+    learner = SmoothingSplineRegressor(df=4, max_knots=8)
+    sums = learner._sums_of_chunks(in_chunks(cuts, *rows()), "best", n_splits)
+    folds = [(fold.gram, fold.moments[:, 0], fold.squares) for fold in sums.folds]
+    smoothers = feature_sums.feature_smoothers(sums, sums.spec)
+    total = sums.sums
+    return sums, feature_sums.GramSums(
+        smoothers, total.gram, total.moments[:, 0], total.squares, folds
+    )
+
+
+def assert_same_sums(found, expected):
+    for name in ("weight", "y_sum", "squares", "functions", "moments"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-11)
+    for j in range(3):
+        np.testing.assert_allclose(found.own(j), expected.own(j), atol=1e-11)
+        np.testing.assert_allclose(found.columns(j), expected.columns(j), atol=1e-11)
+
+
+@pytest.mark.parametrize("cuts", [[], [50, 100], [1, 1, 2, 140]])
+def test_sums_of_splines_and_of_rows(cuts):
+    sums, found = sums_of(cuts)
+    X, y, w = rows()
+    y = y / sums.scale - sums.mean[0]
+    spec = sums.spec
+    direct = feature_sums.feature_smoothers(RowsInMemory(X, w), spec)
+    for one, other in zip(found.smoothers.forms, direct.forms):
+        np.testing.assert_allclose(one.gamma, other.gamma, atol=1e-11)
+    expected = feature_sums.RowSums(found.smoothers, X, y, w)
+    assert_same_sums(found, expected)
+    fold = folds_by_hash(np.arange(N), 4)
+    splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(4)]
+    folds = list(zip(found.held_out([]), expected.held_out(splits), strict=True))
+    assert len(folds) == 4
+    rng = np.random.default_rng(1)
+    B, constants = rng.standard_normal((found.smoothers.n_functions, 5)), rng.standard_normal(5)
+    B[found.smoothers.slices[1], 1:] = 0.0
+    for one, other in [(found, expected), *folds]:
+        assert_same_sums(one, other)
+        errors = other.errors(B, constants)
+        np.testing.assert_allclose(one.errors(B, constants), errors, rtol=1e-9)
+        fitted = found.smoothers.design.evaluate(other.X, found.smoothers.in_splines(B)) + constants
+        np.testing.assert_allclose(errors, other.w @ (other.y[:, None] - fitted) ** 2, rtol=1e-9)
+
+
+def test_folds_without_rows_in_a_chunk_or_in_all():
+    _, one = sums_of([], n_splits=100)
+    _, other = sums_of(list(range(1, N, 3)), n_splits=100)
+    held = list(other.held_out([]))
+    assert len(held) == len(one.folds) == len(np.unique(folds_by_hash(np.arange(N), 100))) < 100
+    np.testing.assert_allclose(sum(fold.weight for fold in held), rows()[2].sum())
+    for first, second in zip(held, one.held_out([])):
+        np.testing.assert_allclose(first.moments, second.moments, atol=1e-11)
