@@ -333,7 +333,7 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         return SketchSums(
             [
                 kind(int(seed), s, d, columns.shape[1] + 1)
-                for seed in rng.randint(MAX_SEED, size=self.n_estimators)
+                for seed in rng.randint(MAX_SEED, size=int(self.n_estimators))
             ],
             shift=first_shift(X, self.fit_intercept),
             y_shift=y_shift,
