@@ -248,6 +248,7 @@ def test_votes_on_several_outputs():
             make(VotingClassifier).fit(X, np.column_stack([CLASSES, CLASSES]))
 
 
+@pytest.mark.filterwarnings("ignore:Boosting SmoothingSplineRegressor is unstable")
 def test_powers_that_overflow_are_refused():
     rng = np.random.default_rng(0)
     X, weight = rng.standard_normal((30, 3)), np.ones(30)
