@@ -246,3 +246,21 @@ def test_votes_on_several_outputs():
     for error in (NotImplementedError, ValueError):
         with pytest.raises(error, match="y must have one column"):
             make(VotingClassifier).fit(X, np.column_stack([CLASSES, CLASSES]))
+
+
+@pytest.mark.filterwarnings("ignore:Boosting SmoothingSplineRegressor is unstable")
+def test_powers_that_overflow_are_refused():
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((30, 3)), np.ones(30)
+    weight[3] = 1e300
+    model = package.LinearL2BoostingRegressor(subsample=0.5, random_state=0)
+    try:
+        assert np.isfinite(model.fit(X, X[:, 0], weight).predict(X)).all()
+    except ValueError as error:
+        assert "sample_weight" in str(error)
+
+
+def test_numbers_of_other_types():
+    X, y = np.random.default_rng(0).standard_normal((30, 3)), np.arange(30) % 2
+    package.GradientBoostingClassifier(n_estimators=2, learning_rate=np.float16(0.5)).fit(X, y)
+    package.SketchedLinearRegression(n_estimators=True, random_state=0).fit(X, y)

@@ -198,7 +198,7 @@ class BaseSketchedRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
 
     def _seeds(self) -> list[int]:
         rng = check_random_state(self.random_state)
-        return [int(seed) for seed in rng.randint(MAX_SEED, size=self.n_estimators)]
+        return [int(seed) for seed in rng.randint(MAX_SEED, size=int(self.n_estimators))]
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in chunks, each with random numbers of its own.

@@ -128,7 +128,7 @@ class BoostingRounds:
         with np.errstate(over="ignore", invalid="ignore"):
             self.step.move(u, psi, b)
             self.state = risk.at(u)
-        if not (self.state.value < LARGE and abs(b) < LARGE):
+        if not (self.state.value < LARGE and abs(float(b)) < LARGE):
             self._check_scores(psi)
         self.index += 1
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)

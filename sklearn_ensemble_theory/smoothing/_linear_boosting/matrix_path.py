@@ -38,6 +38,9 @@ _TAYLOR = 16
 _SAME = 1e-8
 """Eigenvalues this close, relative to the largest, are equal; so is S q to a multiple of q."""
 
+# Steps of a squared operator, as integers of 64 bits.
+MOST_STEPS = 2.0**62
+
 
 class MatrixPath(BoostingPath):
     """Boosting any linear learner through its n x n matrix.
@@ -324,7 +327,13 @@ class SquaringOperator:
         times = np.asarray(times, dtype=np.float64)
         if self.learning_rate > 0:
             return n_rounds(times, self.learning_rate), np.zeros(len(times))
-        m = np.floor(times / self.delta)
+        with np.errstate(over="ignore"):
+            m = np.floor(times / self.delta)
+        if not (m < MOST_STEPS).all():
+            raise ValueError(
+                "The matrix of the estimator is so large that powers of it overflow: a "
+                "sample_weight may be far above the others, or a time too long."
+            )
         return m.astype(np.int64), times - m * self.delta
 
     def _apply_powers(
