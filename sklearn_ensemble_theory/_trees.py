@@ -79,8 +79,9 @@ def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any
         estimator.fit(X, y, **params)
         return estimator
     estimator.fit(X, np.ldexp(y, -exponent), **params)
-    values = estimator.tree_.value
-    values[...] = np.ldexp(values, exponent)
+    values, largest = estimator.tree_.value, np.finfo(np.float64).max
+    with np.errstate(over="ignore"):  # a mean that rounding has moved beyond the largest float
+        values[...] = np.clip(np.ldexp(values, exponent), -largest, largest)
     return estimator
 
 

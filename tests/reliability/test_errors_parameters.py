@@ -264,3 +264,4 @@ def test_numbers_of_other_types():
     X, y = np.random.default_rng(0).standard_normal((30, 3)), np.arange(30) % 2
     package.GradientBoostingClassifier(n_estimators=2, learning_rate=np.float16(0.5)).fit(X, y)
     package.SketchedLinearRegression(n_estimators=True, random_state=0).fit(X, y)
+    package.GradientBoostingClassifier(n_estimators=9, n_iter_no_change=np.uint8(3)).fit(X, y)

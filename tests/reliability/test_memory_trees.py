@@ -25,9 +25,9 @@ from sklearn_ensemble_theory import (
     SmoothingSplineRegressor,
 )
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.averaging._blocks import base as blocks
+from sklearn_ensemble_theory.averaging._blocks import block_rows as blocks
 from sklearn_ensemble_theory.smoothing._kernel import compact_sums
-from sklearn_ensemble_theory.smoothing._spline import base as splines
+from sklearn_ensemble_theory.smoothing._spline import additive_design as splines
 from sklearn_ensemble_theory.trees._binned import compiled_growth
 from sklearn_ensemble_theory.trees._estimators import tree_predictions
 

@@ -91,8 +91,9 @@ class ColumnDictionary:
         """psi of the chosen columns, as an array of shape (k, n); on the rows of X if given."""
         X = self.X if X is None else X
         block = X[:, chosen].toarray().T if sp.issparse(X) else X[:, chosen].T
-        block = block - self.offset[chosen, None]
-        block /= self.scale[chosen, None]
+        with np.errstate(over="ignore", invalid="ignore"):  # predictions are checked
+            block = block - self.offset[chosen, None]
+            block /= self.scale[chosen, None]
         block[~self.usable[chosen]] = 0.0
         return block
 

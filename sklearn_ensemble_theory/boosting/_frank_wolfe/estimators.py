@@ -440,9 +440,9 @@ class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, 
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Predictions.
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        second = (self.decision_function(X) > 0).astype(int)  # checks that there is a model
+        return self.classes_[second]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

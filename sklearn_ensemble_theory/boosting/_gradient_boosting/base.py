@@ -335,8 +335,8 @@ class BaseGradientBoosting(
         patience, scores = self.n_iter_no_change, model.validation_scores
         if patience is None or len(scores) <= patience:
             return False
-        factor = model.loss._deviance_factor
-        return factor * scores[-1] + self.tol >= factor * max(scores[-patience - 1 : -1])
+        factor, first = model.loss._deviance_factor, -1 - int(patience)
+        return factor * scores[-1] + self.tol >= factor * max(scores[first:-1])
 
     def _fitted_attributes(
         self, model: AdditiveModel, description: dict, estimator: Any, followed: bool
