@@ -153,7 +153,7 @@ def test_a_worker_that_is_killed_in_a_fit_changes_nothing(client, name, tmp_path
     found = fitted(name, broken, target).predict(X)
     assert (tmp_path / "killed").exists()
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=120)
 
 
 class KillWorker(distributed.SchedulerPlugin):
@@ -185,7 +185,7 @@ def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
         scheduler.remove_plugin(plugin.name)
     assert plugin.left <= 0
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=120)
 
 
 def always_killed(block):
@@ -204,7 +204,7 @@ def test_chunks_that_kill_every_worker_end_in_an_error_and_leave_the_model(clien
     with pytest.raises(distributed.scheduler.KilledWorker, match=r"', 5"):
         model.fit(broken, target)
     np.testing.assert_array_equal(model.predict(X), before)
-    client.wait_for_workers(2, timeout=30)
+    client.wait_for_workers(2, timeout=120)
 
 
 def test_joblib_tasks_on_the_workers(client):
