@@ -6,7 +6,6 @@ from pathlib import Path
 
 import joblib
 import numpy as np
-import psutil
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LinearRegression
@@ -30,6 +29,7 @@ from sklearn_ensemble_theory import (
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
+psutil = pytest.importorskip("psutil")
 sizeof = pytest.importorskip("dask.sizeof").sizeof
 
 N, CHUNK = 6000, 1000

@@ -265,3 +265,4 @@ def test_numbers_of_other_types():
     package.GradientBoostingClassifier(n_estimators=2, learning_rate=np.float16(0.5)).fit(X, y)
     package.SketchedLinearRegression(n_estimators=True, random_state=0).fit(X, y)
     package.GradientBoostingClassifier(n_estimators=9, n_iter_no_change=np.uint8(3)).fit(X, y)
+    package.RandomProjectionRegressor(n_estimators=True, n_components=2).fit(X, y)

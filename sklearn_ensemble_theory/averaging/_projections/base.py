@@ -34,7 +34,8 @@ def centred_targets(
 
 def member_seeds(n_members: int, random_state: np.random.RandomState) -> list[int]:
     """The seed of each member."""
-    return [int(seed) for seed in random_state.randint(np.iinfo(np.int32).max, size=n_members)]
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=int(n_members))
+    return [int(seed) for seed in seeds]
 
 
 def average_of_members(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._data.validation import finite_predictions
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._additive.l2_fit import BaseL2Boosting
 
@@ -288,7 +288,7 @@ class L2BoostingRegressor(BaseL2Boosting):
         self.max_memory = max_memory
         self.verbose = verbose
 
-    @by_chunks
+    @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets by table look-up, at a cost of O(p) per row.
 

@@ -16,6 +16,7 @@ from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._conversion.fitted_trees import fitted_tree
 from sklearn_ensemble_theory._conversion.to_sklearn import ToSklearnMixin, shared_parameters
 from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._numerics.scaling import mean_from_first
 from sklearn_ensemble_theory._trees import check_counts
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColumns
@@ -245,8 +246,15 @@ def grown_arrays(
         return grow_tree(columns, target, weight, rows, options)
     centre = 0.0
     if options.l2_regularization > 0:
-        centre = float(np.average(target, weights=weight))
-        target = target - centre
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(np.average(target, weights=weight))
+        if not np.isfinite(centre):  # the sum is beyond the largest float
+            shares = None if weight is None else weight / weight.sum()
+            centre = float(mean_from_first(target, shares))
+        with np.errstate(over="ignore"):
+            target = target - centre
+        if not np.isfinite(target).all():
+            raise ValueError("y has differences beyond the largest float; scale y.")
     size = float(np.max(np.abs(target), initial=0.0))
     if size == 0 or _USUAL_SIZES[0] <= size <= _USUAL_SIZES[1]:
         arrays = grow_tree(columns, target, weight, rows, options)
