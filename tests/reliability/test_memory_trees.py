@@ -166,7 +166,7 @@ def test_every_part_is_checked(monkeypatch):
 
 @pytest.mark.parametrize("ours", [DivideAndConquerRegressor, DivideAndConquerClassifier])
 def test_blocks_are_predicted_in_parts(ours, monkeypatch):
-    X, y = rows_of(4000, classes=ours is DivideAndConquerClassifier)
+    X, y = rows_of(8000, classes=ours is DivideAndConquerClassifier)
     model = ours(n_blocks=4, weighting="risk", random_state=0)
     expected = model.fit(X, y).block_risks_
     two_jobs = clone(model).set_params(n_jobs=2)
