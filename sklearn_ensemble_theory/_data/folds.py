@@ -59,7 +59,7 @@ def splits_of_rows(
     position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
     splitter = check_cv(cv, y, classifier=classifier)
     splits = []
-    for number, split in enumerate(splitter.split(X, y, **(params or {}))):
+    for number, split in enumerate(_pairs(splitter.split(X, y, **(params or {})))):
         train, test = (_positions(rows, position, number) for rows in split)
         if not (len(train) and len(test)):
             raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
@@ -67,6 +67,16 @@ def splits_of_rows(
     if not splits:
         raise ValueError("cv must yield at least one split, it yields none.")
     return splits
+
+
+def _pairs(splits):
+    try:
+        for train, test in splits:
+            yield train, test
+    except (TypeError, ValueError) as error:
+        if "unpack" not in str(error):
+            raise
+        raise ValueError(f"cv must yield pairs of row indices (train, test): {error}.") from None
 
 
 def _positions(rows, position, number):

@@ -266,3 +266,15 @@ def test_numbers_of_other_types():
     package.SketchedLinearRegression(n_estimators=True, random_state=0).fit(X, y)
     package.GradientBoostingClassifier(n_estimators=9, n_iter_no_change=np.uint8(3)).fit(X, y)
     package.RandomProjectionRegressor(n_estimators=True, n_components=2).fit(X, y)
+
+
+def test_calls_of_users_that_cannot_be_right():
+    bagging = make(package.BaggingClassifier, oob_score=len)
+    with pytest.raises(ValueError, match="oob_score must be a bool or a function of y and of"):
+        bagging.fit(X, CLASSES)
+    neighbors = make(package.BaggedNearestNeighborsRegressor, metric="pyfunc")
+    with pytest.raises(ValueError, match="metric='pyfunc' cannot be used"):
+        neighbors.fit(X, Y)
+    stacking = make(package.StackingClassifier, cv=[1.0, 2.0])
+    with pytest.raises(ValueError, match="cv must yield pairs of row indices"):
+        stacking.fit(X, CLASSES)

@@ -24,11 +24,20 @@ from sklearn_ensemble_theory.bounds import held_out_voting_error_bound
 
 
 def check_score(oob_score: Any) -> None:
-    """Raise an error if `oob_score` is a class, which the check of the parameters lets through."""
-    if inspect.isclass(oob_score):
+    """Raise an error if `oob_score` is callable, but no function of two arguments."""
+    if not callable(oob_score):
+        return
+    try:
+        inspect.signature(oob_score).bind(None, None)
+        of_two = not inspect.isclass(oob_score)
+    except TypeError:
+        of_two = False
+    except ValueError:  # a compiled function that does not tell its arguments
+        of_two = True
+    if not of_two:
         raise ValueError(
-            "oob_score must be a bool or a function of y and of the predictions, got the class "
-            f"{oob_score.__name__}."
+            "oob_score must be a bool or a function of y and of the predictions, got "
+            f"{oob_score!r}."
         )
 
 

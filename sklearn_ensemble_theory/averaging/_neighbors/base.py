@@ -314,7 +314,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
         )
         try:  # parameters of the metric that a query would refuse are refused by the fit
             nearest.kneighbors(points.X[:1], 1)
-        except (TypeError, AttributeError) as error:
+        except (TypeError, AttributeError, ValueError) as error:
             raise ValueError(
                 f"metric={self.metric!r} cannot be used with p={self.p!r} and "
                 f"metric_params={self.metric_params!r}: {error}."

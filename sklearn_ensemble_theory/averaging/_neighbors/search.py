@@ -174,7 +174,8 @@ class NeighborSearch:
     def _query(self, X: Any, part: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
         """Distances and numbers of the k nearest points of some rows of X."""
         whole = len(part) == X.shape[0]
-        found = self.nearest.kneighbors(X if whole else X[part], k)
+        with np.errstate(over="ignore", invalid="ignore"):  # distances are checked
+            found = self.nearest.kneighbors(X if whole else X[part], k)
         if not (found[0][:, -1] < LARGEST_DISTANCE).all():
             raise ValueError(
                 "Distances between X and the training rows overflow or are not numbers: rescale X."

@@ -45,6 +45,8 @@ class ColumnDictionary:
         spread = self._spread()
         self.usable = (spread > SMALLEST_SPREAD * np.abs(self.offset)) & (spread > 1e-300)
         self.scale = np.where(self.usable, spread if scale is None else scale, 1.0)
+        # A power of two, exact, by which sums of columns near the largest float do not overflow.
+        self._unit = 2.0**-30 if np.max(self.scale, initial=0.0) > 1e290 else 1.0
 
     def _chunks(self) -> Iterator[Any]:
         rows = max(1, CHUNK_BYTES // (8 * max(self.d, 1)))
@@ -92,17 +94,20 @@ class ColumnDictionary:
         X = self.X if X is None else X
         block = X[:, chosen].toarray().T if sp.issparse(X) else X[:, chosen].T
         with np.errstate(over="ignore", invalid="ignore"):  # predictions are checked
-            block = block - self.offset[chosen, None]
-            block /= self.scale[chosen, None]
+            if self._unit != 1.0:
+                block = block * self._unit
+            block = block - self.offset[chosen, None] * self._unit
+            block /= self.scale[chosen, None] * self._unit
         block[~self.usable[chosen]] = 0.0
         return block
 
     def products(self, values: np.ndarray) -> np.ndarray:
         """psi_j'W v for all j: (d,) for v of shape (n,), (k, d) for shape (k, n)."""
-        weighted = values * self.weight
+        unit = self._unit
+        weighted = values * (self.weight * unit)
         sums = weighted.sum(axis=-1)
         products = np.asarray(self.X.T @ weighted.T).T - np.multiply.outer(sums, self.offset)
-        return np.where(self.usable, products / self.scale, 0.0)
+        return np.where(self.usable, products / (self.scale * unit), 0.0)
 
     def gram_rows(self, chosen: np.ndarray) -> np.ndarray:
         """The chosen rows of Psi'W Psi: (k, d). A chunk of rows of X at a time where X is dense."""

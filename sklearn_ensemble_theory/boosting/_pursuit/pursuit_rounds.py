@@ -282,10 +282,12 @@ def held_out_squares(path, dictionary, X, y, weight):
     residual = y.copy()
     errors = np.empty(len(path.chosen) + 1)
     errors[0] = weight @ residual**2
-    for t, k in enumerate(code):
-        if path.coefs:
-            residual = y - path.coefs[t] @ psi[code[: t + 1]]
-        else:
-            residual -= path.steps[t] * psi[k]
-        errors[t + 1] = weight @ residual**2
-    return errors / total
+    # Rows far from those of training have squares beyond the largest float: infinite errors.
+    with np.errstate(over="ignore", invalid="ignore"):
+        for t, k in enumerate(code):
+            if path.coefs:
+                residual = y - path.coefs[t] @ psi[code[: t + 1]]
+            else:
+                residual -= path.steps[t] * psi[k]
+            errors[t + 1] = weight @ residual**2
+    return np.where(np.isnan(errors), np.inf, errors / total)
