@@ -71,8 +71,7 @@ def splits_of_rows(
 
 def _pairs(splits):
     try:
-        for train, test in splits:
-            yield train, test
+        yield from ((train, test) for train, test in splits)
     except (TypeError, ValueError) as error:
         if "unpack" not in str(error):
             raise

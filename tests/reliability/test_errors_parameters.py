@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import ClassifierMixin
@@ -275,6 +276,6 @@ def test_calls_of_users_that_cannot_be_right():
     neighbors = make(package.BaggedNearestNeighborsRegressor, metric="pyfunc")
     with pytest.raises(ValueError, match="metric='pyfunc' cannot be used"):
         neighbors.fit(X, Y)
-    stacking = make(package.StackingClassifier, cv=[1.0, 2.0])
+    stacking = make(package.StackingClassifier, cv=pd.Series([1.0, 2.0]))
     with pytest.raises(ValueError, match="cv must yield pairs of row indices"):
         stacking.fit(X, CLASSES)
