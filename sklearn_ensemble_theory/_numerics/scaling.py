@@ -49,7 +49,9 @@ class TargetScale:
         """
         size = power_of_two(np.abs(y).max())
         mean = np.average(y / size, weights=sample_weight)
-        return cls.of_range(mean * size, y.min(), y.max())
+        with np.errstate(over="ignore"):
+            mean = float(within_range(mean * size))
+        return cls.of_range(mean, y.min(), y.max())
 
     @classmethod
     def of_range(cls, mean: float, low: float, high: float) -> "TargetScale":

@@ -310,6 +310,8 @@ def no_weights(estimator: Any, name: str) -> TypeError:
 def raise_named(error: Exception, name: str, place: str) -> None:
     """Raise the error of a member again, with its name."""
     where = f"The member {name!r} failed" + (f" in {place}" if place else "")
+    if isinstance(error, np.linalg.LinAlgError):
+        raise ValueError(f"{where} on these values of X: {error}.") from error
     if place and type(error) in PLAIN_ERRORS:
         raise type(error)(f"{where}: {error}") from error
     error.add_note(f"{where}.")

@@ -18,6 +18,7 @@ from sklearn_ensemble_theory._conversion.to_sklearn import (
 )
 from sklearn_ensemble_theory._data.frames import names_checked
 from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
+from sklearn_ensemble_theory._numerics.scaling import within_range
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MemberSpec,
     member_blocks,
@@ -128,7 +129,9 @@ class FittedMembersMixin(ToSklearnMixin):
     def _safe_mean(self, X: Any) -> np.ndarray:
         """The mean of the members' predictions where their sum overflows."""
         share = 1.0 / len(self.estimators_)
-        return np.sum([share * part for part in self._each_prediction(X, "predict")], axis=0)
+        with np.errstate(over="ignore"):  # by rounding, where all are the largest float
+            parts = [share * part for part in self._each_prediction(X, "predict")]
+            return within_range(np.sum(parts, axis=0))
 
     def _tree_sums(self, X: Any, method: str) -> TreeSums | None:
         """The sums of the members' predictions in one pass, where they are trees and X is dense."""

@@ -10,6 +10,7 @@ from warnings import warn
 
 import numpy as np
 
+from sklearn_ensemble_theory._numerics.scaling import range_exponent, within_range
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, outside_predictions
 
 Score = Callable[[np.ndarray, np.ndarray], float]
@@ -22,20 +23,22 @@ class OutOfBag:
     ----------
     shape : tuple
         Shape of the predictions on all training rows, (n,) or (n, k).
-
     score : callable
         `score(rows, predictions)`: the score on rows that have an estimate; NaN if None.
+    exponent : int, default=0
+        Sums are taken in units of this power of two.
     """
 
-    def __init__(self, shape: tuple[int, ...], score: Score | None) -> None:
+    def __init__(self, shape: tuple[int, ...], score: Score | None, exponent: int = 0) -> None:
         self.total = np.zeros(shape)
         self.n_predictions = np.zeros(shape[0], dtype=np.intp)
         self.score = score
+        self.exponent = exponent
         self.scores: list[float] = []
 
     def continued(self, score: Score | None) -> Self:
         """A copy to add members to; the original stays as it is should the fit fail."""
-        copy = type(self)(self.total.shape, score)
+        copy = type(self)(self.total.shape, score, self.exponent)
         copy.total[:] = self.total
         copy.n_predictions[:] = self.n_predictions
         copy.scores = list(self.scores)
@@ -48,7 +51,7 @@ class OutOfBag:
         """
         if outside is not None:
             rows, predictions = outside
-            self.total[rows] += predictions
+            self.total[rows] += np.ldexp(predictions, -self.exponent)
             self.n_predictions[rows] += 1
         known = np.flatnonzero(self.n_predictions)
         score = np.nan
@@ -60,7 +63,9 @@ class OutOfBag:
         """Mean predictions; NaN for a row that all members are fitted to."""
         counts = self.n_predictions[rows].reshape(-1, *[1] * (self.total.ndim - 1))
         mean = np.full_like(self.total[rows], np.nan)
-        return np.divide(self.total[rows], counts, out=mean, where=counts > 0)
+        np.divide(self.total[rows], counts, out=mean, where=counts > 0)
+        with np.errstate(over="ignore"):
+            return within_range(np.ldexp(mean, self.exponent))
 
 
 class OutOfBagScoresMixin:
@@ -82,7 +87,9 @@ class OutOfBagScoresMixin:
         known = getattr(self, "_oob", None) if continued else None
         if known is not None:
             return known.continued(score)
-        oob = OutOfBag((len(y), *(y.shape[1:] if classes is None else (spec.n_classes,))), score)
+        columns = y.shape[1:] if classes is None else (spec.n_classes,)
+        # Sums of targets near the largest float are taken in units of a power of two.
+        oob = OutOfBag((len(y), *columns), score, range_exponent(y) if classes is None else 0)
         if continued:  # the previous fit was one without oob_score
             n_samples = self._member_spec.scheme.n_samples
             if n_samples != len(y):

@@ -302,22 +302,23 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
     ) -> Any:
         """A `NeighborSearch`, or a `WeightedSearch`, among the points."""
         n_points = points.X.shape[0]
-        nearest = index_points(
-            points.X,
-            min(n_neighbors, n_points),
-            algorithm=self.algorithm,
-            leaf_size=self.leaf_size,
-            metric=self.metric,
-            p=self.p,
-            metric_params=self.metric_params,
-            n_jobs=self.n_jobs,
-        )
-        try:  # parameters of the metric that a query would refuse are refused by the fit
-            nearest.kneighbors(points.X[:1], 1)
+        try:  # what a query would refuse is refused by the fit
+            with np.errstate(over="ignore", invalid="ignore"):
+                nearest = index_points(
+                    points.X,
+                    min(n_neighbors, n_points),
+                    algorithm=self.algorithm,
+                    leaf_size=self.leaf_size,
+                    metric=self.metric,
+                    p=self.p,
+                    metric_params=self.metric_params,
+                    n_jobs=self.n_jobs,
+                )
+                nearest.kneighbors(points.X[:1], 1)
         except (TypeError, AttributeError, ValueError) as error:
             raise ValueError(
-                f"metric={self.metric!r} cannot be used with p={self.p!r} and "
-                f"metric_params={self.metric_params!r}: {error}."
+                f"metric={self.metric!r} cannot be used with algorithm={self.algorithm!r}, "
+                f"p={self.p!r} and metric_params={self.metric_params!r}: {error}."
             ) from error
         if weighted and points.counts is not None:
             return WeightedSearch(nearest, n_points, points.counts)

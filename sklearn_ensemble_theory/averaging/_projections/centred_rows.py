@@ -169,7 +169,8 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
         norms = np.einsum("ij,ij->j", matrix, matrix)
     else:
         norms *= weight[0]
-    constant = norms <= (_CONSTANT * mean / scale) ** 2
+    with np.errstate(over="ignore"):
+        constant = np.sqrt(norms) <= _CONSTANT * np.abs(mean) / scale
     if constant.any():
         matrix[:, constant] = 0.0
         norms[constant] = 0.0

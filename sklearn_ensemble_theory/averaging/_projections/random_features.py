@@ -26,6 +26,9 @@ __all__ = [
 
 # The features of so many (row, unit) pairs are computed at a time.
 _BLOCK = 1 << 21
+# Weights of features of smaller numbers overflow.
+SMALLEST_SCALE = 1e-300
+TOO_SMALL = "X is so small that the weights of random features overflow; scale X."
 _ACTIVATIONS: dict[str, Any] = {"cos": np.cos, "relu": lambda Z, out: np.maximum(Z, 0.0, out=out)}
 
 
@@ -229,6 +232,8 @@ class ReLUSketch(_UnitsSketch):
         d = self.X.shape[1]
         directions = rng.standard_normal((d + 1, self.n_components))
         directions *= np.sqrt(2 * (d + 1)) / np.linalg.norm(directions, axis=0)
+        if not self.rms > SMALLEST_SCALE:
+            raise ValueError(TOO_SMALL)
         W = directions[:d] / self.rms
         return W, directions[d] - self.mean @ W
 
@@ -274,7 +279,11 @@ def scale_root_gamma(X: Any, weight: np.ndarray) -> float:
     else:
         mean = float((weight @ (X / size)).mean())
         variance = float((weight @ np.square(X / size - mean)).mean())
-    return float(1 / np.sqrt(X.shape[1] * variance) / size) if variance > 1e-26 else 1.0
+    if not variance > 1e-26:
+        return 1.0
+    if not size > SMALLEST_SCALE:
+        raise ValueError(TOO_SMALL)
+    return float(1 / np.sqrt(X.shape[1] * variance) / size)
 
 
 def _magnitude(X: Any) -> float:

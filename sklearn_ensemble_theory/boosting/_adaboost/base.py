@@ -63,6 +63,7 @@ CRITERION_OF = {
     "gentle": "least_squares",
 }
 # The algorithms whose weak learners vote; the others return confidences.
+SMALLEST_RATE = 1e-290
 VOTES = ("discrete", "mh")
 
 
@@ -185,6 +186,11 @@ class BaseAdaBoost(
         return algorithm, ClassTask(*classes, CRITERION_OF[algorithm])
 
     def _step(self, task: ClassTask | HammingTask) -> Step:
+        if self.learning_rate < SMALLEST_RATE:
+            raise ValueError(
+                f"learning_rate must be at least {SMALLEST_RATE}, below which the coefficients "
+                f"vanish; got {self.learning_rate!r}."
+            )
         if self.algorithm_ in VOTES:
             return VotingStep(self.learning_rate, task)
         return ConfidenceStep(self.learning_rate)

@@ -84,7 +84,12 @@ class Step:
 
     def rate(self, t: int) -> float:
         """The learning rate of round t."""
-        return self.learning_rate(t) if callable(self.learning_rate) else self.learning_rate
+        if not callable(self.learning_rate):
+            return self.learning_rate
+        try:
+            return self.learning_rate(t)
+        except TypeError as error:
+            raise TypeError(f"learning_rate({t}): {error}") from error
 
     def length(
         self, risk: Any, u: np.ndarray, psi: np.ndarray, state: RiskState, gain: float

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import fit_context, raise_for_params, routing_enabled
+from sklearn_ensemble_theory._data.validation import finite_predictions
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
 from sklearn_ensemble_theory.combining._members import is_dropped
 from sklearn_ensemble_theory.combining._outputs import checked_labels, checked_targets
@@ -136,7 +137,7 @@ class StackedValues(BaseStacking):
         return tags
 
     @available_if(_final_has("predict"))
-    @by_chunks
+    @finite_predictions
     def predict(self, X: MatrixLike, **predict_params: Any) -> np.ndarray:
         """Predict targets.
 

@@ -9,8 +9,8 @@ from sklearn.utils import Tags, assert_all_finite, get_tags
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
 from sklearn_ensemble_theory._compat import StrOptions, fit_context, raise_for_params
+from sklearn_ensemble_theory._data.validation import finite_predictions
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.combining._members import is_dropped
 from sklearn_ensemble_theory.combining._outputs import checked_targets
@@ -347,7 +347,7 @@ class VotingRegressor(RegressorMixin, BaseVoting):
     def _check_prefit(self, name: str, member: Any, description: dict[str, Any]) -> None:
         pass
 
-    @by_chunks
+    @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the mean of the members' predictions.
 

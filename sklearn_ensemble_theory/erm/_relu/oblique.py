@@ -62,7 +62,10 @@ def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_s
     # Lengths by way of the smallest scale: no square overflows or vanishes.
     weights = hinge.sign * direction * (scale.min() / scale)
     length = np.linalg.norm(weights)
-    coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
+    with np.errstate(over="ignore"):
+        coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
+    if not np.isfinite(coef):
+        raise ValueError("X is so small, or y so large, that coefficients overflow; scale them.")
     weights /= length
     bias = -hinge.sign * hinge.knot * (scale.min() / length) - weights @ centre
     return weights, bias, coef
@@ -104,9 +107,10 @@ def _ascend(Z, target, weight, direction, criterion, max_steps):
     step = 1.0
     for _ in range(max_steps):
         slope = _gradient(Z, target, weight, direction, hinge, criterion)
+        rounding = 1e-14 * np.linalg.norm(slope)
         slope -= (slope @ direction) * direction
         length = np.linalg.norm(slope)
-        if not length > 0:
+        if not length > rounding:
             break
         slope /= length
         for _ in range(MAX_HALVINGS):

@@ -179,7 +179,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         y = np.ascontiguousarray(y, dtype=np.float64)  # products round by the order in memory
         ranges = feature_ranges(X)
         bandwidth = self._initial_bandwidth(X, w)
-        if (ranges / 1e150 > bandwidth).any():
+        if (ranges / 1e150 > bandwidth).any() or not (bandwidth > 0).all():
             raise ValueError(
                 "bandwidth is too small for the range of X: squared distances in bandwidths "
                 "overflow."

@@ -95,7 +95,8 @@ def criterion_path(
     rss, df = path.summary(times)
     # Each row counts with the average weight.
     unit = path.n_rows / path.total_weight
-    return CRITERIA[name](rss * unit, df, path.n_rows, path.total * unit)
+    criterion = CRITERIA[name](rss * unit, df, path.n_rows, path.total * unit)
+    return np.where(np.isnan(criterion), np.inf, criterion)
 
 
 def default_times(path: BoostingPath) -> np.ndarray:

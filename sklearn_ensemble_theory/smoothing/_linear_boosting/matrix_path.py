@@ -358,15 +358,18 @@ class SquaringOperator:
     def _powers(self, y: np.ndarray) -> np.ndarray:
         """S^k y for k below the order of the Taylor polynomial."""
         columns = [y]
-        for _ in range(_TAYLOR - 1):
-            columns.append(self.S @ columns[-1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(_TAYLOR - 1):
+                columns.append(self.S @ columns[-1])
         return np.stack(columns, axis=1)
 
     def residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         m, rest = self._split(times)
         k = np.arange(_TAYLOR)[:, None]
         coefficients = (-rest) ** k / _factorials(k)
-        return self._apply_powers(self._powers(y) @ coefficients, m)
+        with np.errstate(over="ignore", invalid="ignore"):
+            first = self._powers(y) @ coefficients
+        return self._apply_powers(first, m)
 
     def squared_residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         return _column_squares(self.residuals(y, times))
@@ -380,12 +383,14 @@ class SquaringOperator:
         k = np.arange(_TAYLOR)[:, None]
         coefficients = (-1.0) ** k * rest ** (k + 1) / _factorials(k + 1)
         powers = self._powers(y)
-        if self.learning_rate > 0:
-            shift = self.delta * y
-        else:
-            j = np.arange(_TAYLOR)
-            shift = powers @ ((-1.0) ** j * self.delta ** (j + 1) / _factorials(j + 1))
-        return self._apply_powers(powers @ coefficients, m, shift)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.learning_rate > 0:
+                shift = self.delta * y
+            else:
+                j = np.arange(_TAYLOR)
+                shift = powers @ ((-1.0) ** j * self.delta ** (j + 1) / _factorials(j + 1))
+            first = powers @ coefficients
+        return self._apply_powers(first, m, shift)
 
     def matrices(self, times: np.ndarray) -> Iterator[np.ndarray]:
         """E_t for each time in turn."""

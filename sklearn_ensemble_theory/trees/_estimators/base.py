@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._conversion.fitted_trees import fitted_tree
 from sklearn_ensemble_theory._conversion.to_sklearn import ToSklearnMixin, shared_parameters
 from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import mean_from_first
+from sklearn_ensemble_theory._numerics.scaling import mean_from_first, within_range
 from sklearn_ensemble_theory._trees import check_counts
 from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS, BinnedColumns
@@ -269,7 +269,7 @@ def grown_arrays(
         arrays = grow_tree(columns, np.ldexp(target, -exponent), weight, rows, scaled)
         return replace(
             arrays,
-            value=np.ldexp(arrays.value, exponent) + centre,
+            value=within_range(np.ldexp(arrays.value, exponent) + centre),
             impurity=np.ldexp(arrays.impurity, power),
         )
 

@@ -173,4 +173,5 @@ class ShallowTrees:
         found = found.reshape(len(X), -1, self.width)
         # A cumulative sum adds one number after the other.
         terms = np.concatenate([out[:, None], found], axis=1)
-        out[:] = np.add.accumulate(terms, axis=1)[:, -1]
+        with np.errstate(over="ignore", invalid="ignore"):  # means are checked
+            out[:] = np.add.accumulate(terms, axis=1)[:, -1]
