@@ -2,8 +2,9 @@
 
     python -m tests.reliability.fuzzing --n 20000 --seed 7
 
-prints a table of the verdicts by estimator, and each failure with its number; `--sklearn` does it
-for scikit-learn's estimators. `--only RandomForestClassifier --case 31` repeats one case.
+prints a table of the verdicts by estimator, and each failure with its number; `--magnitudes` draws
+numbers of odd sizes only; `--sklearn` fits scikit-learn's estimators. `--only
+RandomForestClassifier --case 31` repeats one case.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from ..estimators import estimator_classes, make
-from .odd_inputs import N_ROWS, draw_case, ordinary
+from .odd_inputs import N_ROWS, draw_case, draw_magnitudes, ordinary
 
 SECONDS = 300  # after which a case is interrupted
 SLOW = 5  # CPU seconds that are too many for these few rows
@@ -236,11 +237,11 @@ def peers():
     ]
 
 
-def run(estimator, seed, numbers):
+def run(estimator, seed, numbers, draw=draw_case):
     """The counts of verdicts, the failures (number, what was odd, verdict), the longest time."""
     counts, failures, longest = Counter(), [], 0.0
     for number in numbers:
-        case = draw_case(estimator, seed, number)
+        case = draw(estimator, seed, number)
         verdict = judge(estimator, case)
         longest = max(longest, verdict.seconds)
         counts[verdict.kind] += 1
@@ -255,15 +256,17 @@ def main(arguments=None):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="classes whose names contain one of these, with commas")
     parser.add_argument("--case", type=int, help="the number of one case, whose error is raised")
+    parser.add_argument("--magnitudes", action="store_true", help="numbers of odd sizes only")
     parser.add_argument("--sklearn", action="store_true", help="scikit-learn's estimators")
     options = parser.parse_args(arguments)
     models = peers() if options.sklearn else [make(cls) for cls in estimator_classes()]
     if options.only:
         wanted = options.only.split(",")
         models = [m for m in models if any(w in type(m).__name__ for w in wanted)]
+    draw = draw_magnitudes if options.magnitudes else draw_case
     if options.case is not None:
         for model in models:
-            case = draw_case(model, options.seed, options.case)
+            case = draw(model, options.seed, options.case)
             print(type(model).__name__, case, judge(model, case), sep="\n")
         return
     each = -(-options.n // len(models))
@@ -275,7 +278,7 @@ def main(arguments=None):
     )
     for model in models:
         start = time.perf_counter()
-        counts, failures, longest = run(model, options.seed, range(each))
+        counts, failures, longest = run(model, options.seed, range(each), draw)
         total += counts
         seconds = time.perf_counter() - start
         print(line(type(model).__name__, counts) + f"{seconds:>7.1f}{longest:>9.2f}", flush=True)

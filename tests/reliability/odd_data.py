@@ -27,6 +27,7 @@ def matrix(label, make, rows=slice(None)):
     def maker(X, y, rng):
         return label, make(X, rng), y[rows] if rows != slice(None) else y
 
+    maker.label = label
     return maker
 
 
@@ -141,6 +142,7 @@ def vector(label, make):
     def maker(values, rng):
         return label, make(values, rng)
 
+    maker.label = label
     return maker
 
 
@@ -237,6 +239,7 @@ def weights(label, make):
     def maker(n, rng):
         return label, make(n, rng)
 
+    maker.label = label
     return maker
 
 

@@ -49,6 +49,13 @@ ODD_VALUES = [
     np.ma.masked, np.datetime64("2020-01-01"), pd.NA, pd.Series([1.0, 2.0]), "0.5", slice(2),
 ]  # fmt: skip
 
+# Words in the labels of data that are numbers of odd sizes, or few, or equal.
+MAGNITUDES = (
+    *("e30", "e15", "e-15", "e-30", "e-32", "e10", "e12", "huge", "tiny", "far", "max", "constant"),
+    *("of one row", "of two rows", "of three rows", "repeated", "zero", "subnormal", "largest"),
+    *("small", "rounding", "sparse"),
+)
+
 # Parameters whose values are not drawn. Those of how much is printed, and of processes.
 LEFT_ALONE = {"verbose", "n_jobs"}
 
@@ -87,6 +94,44 @@ def draw_case(estimator, seed, number):
     for k in np.sort(rng.choice(len(kinds), size=size, replace=False)):
         ODD[kinds[k]](case, rng, estimator)
     return case
+
+
+def draw_magnitudes(estimator, seed, number):
+    """Case `number` of `seed`: parameters that are allowed, and numbers of odd sizes."""
+    name = type(estimator).__name__
+    rng = np.random.default_rng([seed, number, 1, *name.encode()])
+    classifier = is_classifier(estimator)
+    case = Case({}, *ordinary(rng, classifier, int(rng.choice([N_ROWS, 12, 60]))), None, None)
+    for share in (0.6, 0.3):
+        if rng.random() < share:
+            allowed_param(case, rng, estimator)
+    if rng.random() < 0.6:
+        label, case.X, case.y = of_magnitude(rng, ODD_MATRICES)(case.X, case.y, rng)
+        case.odd.append(f"X {label}")
+    if rng.random() < 0.4 and not classifier:
+        label, case.y = of_magnitude(rng, ODD_TARGETS)(case.y, rng)
+        case.odd.append(f"y {label}")
+    if rng.random() < 0.4 and "sample_weight" in inspect.signature(estimator.fit).parameters:
+        n = len(case.y) if np.ndim(case.y) == 1 else N_ROWS
+        label, case.sample_weight = of_magnitude(rng, ODD_WEIGHTS)(n, rng)
+        case.odd.append(f"sample_weight {label}")
+    case.query = rng.standard_normal((7, case.X.shape[1] if np.ndim(case.X) == 2 else N_FEATURES))
+    if rng.random() < 0.5:
+        label, case.query, _ = of_magnitude(rng, ODD_MATRICES)(case.query, np.zeros(7), rng)
+        case.odd.append(f"query {label}")
+    return case
+
+
+def of_magnitude(rng, makers):
+    return pick(rng, [m for m in makers if any(word in m.label for word in MAGNITUDES)])
+
+
+def allowed_param(case, rng, estimator):
+    name = str(rng.choice([k for k in estimator.get_params(deep=False) if k not in LEFT_ALONE]))
+    constraints = type(estimator)._parameter_constraints.get(name, "no_validation")
+    if constraints != "no_validation":
+        case.params[name] = value_of_constraint(constraints, rng, invalid=False)
+        case.odd.append(f"{name}={case.params[name]!r}"[:90])
 
 
 def odd_params(case, rng, estimator):

@@ -1,7 +1,7 @@
 """Odd inputs end in the right kind of output or in an error that names them.
 
-A few cases of every estimator in each run; with `pytest -m fuzz` 500 of each, of which the seed is
-that of the environment variable FUZZ_SEED (default: 0).
+A few cases of every estimator in each run; with `pytest -m fuzz` 500 of each, and as many with
+numbers of odd sizes only. The seed is the environment variable FUZZ_SEED (default: 0).
 """
 
 import os
@@ -10,6 +10,7 @@ import pytest
 
 from ..estimators import estimator_classes, make
 from . import fuzzing
+from .odd_inputs import draw_case, draw_magnitudes
 
 SLICE = range(12)
 WHOLE = range(500)
@@ -22,12 +23,18 @@ def test_a_few_odd_inputs(cls):
     check(cls, 0, SLICE)
 
 
-@pytest.mark.fuzz
 @every_estimator
-def test_many_odd_inputs(cls):
-    check(cls, int(os.environ.get("FUZZ_SEED", "0")), WHOLE)
+def test_a_few_odd_magnitudes(cls):
+    check(cls, 0, range(6), draw_magnitudes)
 
 
-def check(cls, seed, numbers):
-    _, failures, _ = fuzzing.run(make(cls), seed, numbers)
+@pytest.mark.fuzz
+@pytest.mark.parametrize("draw", [draw_case, draw_magnitudes])
+@every_estimator
+def test_many_odd_inputs(cls, draw):
+    check(cls, int(os.environ.get("FUZZ_SEED", "0")), WHOLE, draw)
+
+
+def check(cls, seed, numbers, draw=draw_case):
+    _, failures, _ = fuzzing.run(make(cls), seed, numbers, draw)
     assert not failures, "\n".join(f"{n}: {v.kind}: {odd}: {v.details}" for n, odd, v in failures)

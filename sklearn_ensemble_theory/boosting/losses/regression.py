@@ -283,7 +283,7 @@ class PoissonLoss(Loss):
     _constant_of_mean = True
 
     def check_target(self, y: np.ndarray) -> None:
-        if np.min(y, initial=0) < 0 or not np.sum(y) > 0:
+        if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
             raise ValueError("PoissonLoss requires non-negative targets y that are not all zero.")
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
