@@ -129,7 +129,8 @@ class ExponentialMargin(MarginFunction):
         return log_odds / 2
 
     def probability(self, u: Array) -> Array:
-        return expit(2 * u)
+        with np.errstate(over="ignore"):
+            return expit(2 * u)
 
 
 class HingeMargin(MarginFunction):

@@ -50,7 +50,7 @@ class TargetScale:
         size = power_of_two(np.abs(y).max())
         mean = np.average(y / size, weights=sample_weight)
         with np.errstate(over="ignore"):
-            mean = float(within_range(mean * size))
+            mean = float(within_range(np.asarray(mean * size)))
         return cls.of_range(mean, y.min(), y.max())
 
     @classmethod

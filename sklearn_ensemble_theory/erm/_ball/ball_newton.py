@@ -30,6 +30,8 @@ STUCK = 300
 FEW_STEPS, SKIPPED = 3, 3
 # A smoothed hinge is left where its gap is below this share of its width.
 STAGE_SHARE = 0.1
+# Of a mean over rows: what weights of one row to 1e-290 of another could still lower is rounding.
+SMALLEST_GAP = 1e-290
 
 
 def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
@@ -53,7 +55,7 @@ def solve_in_ball(problem: BallProblem, tol: float, max_iter: int) -> BallPoint:
     a = -problem.phi.slope(m)
     risk = float(problem.weight @ problem.phi.value(m))
     gap = problem.gap(beta, b, m, a)
-    end = tol * min(risk, gap)
+    end = max(tol * min(risk, gap), SMALLEST_GAP)
     best = BallPoint(beta, b, gap, 0, gap <= end)
     if not best.converged and problem.phi.is_piecewise_linear:
         best, is_small = interior_descent(problem, best, end, max_iter)

@@ -84,14 +84,15 @@ class L2Ball:
         for _ in range(60):
             factor = factored(H + mu * np.eye(len(H)))
             z = cho_solve(factor, v, check_finite=False)
-            norm = float(np.linalg.norm(z))
+            with np.errstate(over="ignore", invalid="ignore"):
+                norm = float(np.linalg.norm(z))
+                slope = float(z @ cho_solve(factor, z, check_finite=False))
             if norm <= self.radius:
                 high = mu
                 if mu == 0 or norm >= self.radius * (1 - 1e-10):
                     break
             else:
                 low = mu
-            slope = float(z @ cho_solve(factor, z, check_finite=False))
             step = norm * norm / slope * (norm - self.radius) / self.radius if slope > 0 else np.inf
             mu += step
             if not low < mu < high:

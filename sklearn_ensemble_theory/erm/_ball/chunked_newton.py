@@ -14,6 +14,7 @@ from sklearn_ensemble_theory.erm._ball.ball_newton import (
     INNER_SHARE,
     LEAST_SHARE,
     MAX_COLUMNS,
+    SMALLEST_GAP,
     STALLED,
 )
 from sklearn_ensemble_theory.erm._ball.ball_problem import (
@@ -188,7 +189,7 @@ def newton_points(
     at = yield beta, b
     slope = at.slope(problem.fit_intercept)
     gap = problem.linear_gap(slope, beta, b)
-    end = tol * min(at.risk, gap)
+    end = max(tol * min(at.risk, gap), SMALLEST_GAP)
     best = BallPoint(beta, b, gap, 0, gap <= end)
     n_iter = 0
     while not best.converged and n_iter < max_iter:
