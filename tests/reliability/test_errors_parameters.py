@@ -279,3 +279,21 @@ def test_calls_of_users_that_cannot_be_right():
     stacking = make(package.StackingClassifier, cv=pd.Series([1.0, 2.0]))
     with pytest.raises(ValueError, match="cv must yield pairs of row indices"):
         stacking.fit(X, CLASSES)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("SmoothingSplineRegressor", "order", np.uint8(3)),
+        ("MatchingPursuitRegressor", "learning_rate", np.float16(0.25)),
+        ("SketchedLinearRegression", "alpha", np.float32(0.5)),
+        ("RandomForestRegressor", "max_samples", np.float32(0.5)),
+        ("GradientBoostingRegressor", "max_depth", np.int8(2)),
+    ],
+)
+def test_scalars_of_numpy_are_numbers_of_python_during_a_fit(name, parameter, value):
+    X, y = np.random.default_rng(0).standard_normal((60, 3)), np.arange(60) % 7
+    model = make(getattr(package, name), **{parameter: value}).fit(X, y)
+    assert getattr(model, parameter) is value
+    expected = make(getattr(package, name), **{parameter: value.item()}).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))

@@ -21,7 +21,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
@@ -280,9 +280,12 @@ class BaseDivideAndConquer(
             part = part + np.log(share) if logs else share * part
             if total is None:
                 total = part
+            elif logs:
+                total = np.logaddexp(total, part)
             else:
-                total = np.logaddexp(total, part) if logs else np.add(total, part, out=total)
-        return total
+                with np.errstate(over="ignore"):  # by rounding, where all are the largest float
+                    np.add(total, part, out=total)
+        return within_range(total) if method == "predict" else total
 
     def _own_metadata(self) -> Any:
         """With `sample_weight` and `groups`, as they are requested."""

@@ -86,7 +86,12 @@ class SecondOrderRisk(EmpiricalRisk):
                 )
             return np.ones_like(second)
         if mean_size > 0:
-            size *= mean / (LARGEST_TARGET * mean_size)
+            with np.errstate(over="ignore"):
+                ratio = mean / (LARGEST_TARGET * mean_size)
+            if np.isfinite(ratio):
+                size *= ratio
+            else:  # derivatives that are nearly 0
+                size = size / mean_size * (mean / LARGEST_TARGET)
             np.maximum(second, size, out=second)
         return np.maximum(second, SMALLEST_WEIGHT * mean, out=second)
 

@@ -195,7 +195,9 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
     def _choose_radius(self, full, solver, problem, splits):
         """The radius with the least held-out risk; each fold goes from small to large."""
         radii = self._checked_radii()
-        radii = full.norm_of_one_atom() * RADII if radii is None else radii
+        if radii is None:
+            with np.errstate(over="ignore"):
+                radii = np.minimum(full.norm_of_one_atom() * RADII, np.finfo(float).max)
         # Squares of the targets themselves might overflow or vanish; powers of two are exact.
         unit = power_of_two(full.target.scale)
         risks = np.empty((len(radii), len(splits)))

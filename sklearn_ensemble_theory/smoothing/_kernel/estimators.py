@@ -37,6 +37,8 @@ from sklearn_ensemble_theory.smoothing._smoothers import (
 
 __all__ = ["NadarayaWatsonRegressor"]
 
+TOO_NARROW = "bandwidth is too small for the range of X: squared distances in bandwidths overflow."
+
 
 class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     r"""Kernel regression: the average of y over the neighbourhood of x, weighted by a kernel.
@@ -180,10 +182,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         ranges = feature_ranges(X)
         bandwidth = self._initial_bandwidth(X, w)
         if (ranges / 1e150 > bandwidth).any() or not (bandwidth > 0).all():
-            raise ValueError(
-                "bandwidth is too small for the range of X: squared distances in bandwidths "
-                "overflow."
-            )
+            raise ValueError(TOO_NARROW)
         origin = X[0].copy()
         Z = X - origin
         Z /= bandwidth
@@ -192,6 +191,8 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             factors = 2.0 ** np.arange(-4.0, 2.01, 0.25)
             errors, best = loo_errors_of_factors(self.kernel, Z, targets, w, factors)
             bandwidth = bandwidth * best
+            if not (bandwidth > 0).all():
+                raise ValueError(TOO_NARROW)
             Z /= best
             self.loo_factors_, self.loo_errors_ = factors, errors
         self.bandwidth_ = bandwidth

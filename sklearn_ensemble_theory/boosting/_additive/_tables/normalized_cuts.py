@@ -58,7 +58,9 @@ class NormalizedCuts:
         total = np.where(present, of_valid, train.weight)
         right = total - left
         valid = np.minimum(left, right) > _MIN_SHARE * train.weight
-        product = np.where(valid, left * right, 1.0)
+        product = left * right
+        valid &= product > 0  # the weight of a fold may be too small for products
+        product = np.where(valid, product, 1.0)
         self.scale = np.where(valid, np.sqrt(np.where(valid, total, 1.0) / product), 0.0)
         self.left_weight = np.where(present, 0.0, left)  # w'u, where z = s (u - share)
         self.raw_left = left
