@@ -170,8 +170,9 @@ def centred_sketch(
     sketch: Sketch, x_mean: np.ndarray, y_mean: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sketch of the centred rows: S (X - 1 mean') = S X - (S 1) mean'."""
-    A, B = sketch.result()
-    check_sums(x_mean, y_mean)
+    with np.errstate(over="ignore"):
+        A, B = sketch.result()
+    check_sums(x_mean, y_mean, A, B)
     ones, B = B[:, :1], np.ascontiguousarray(B[:, 1:])
     if x_mean.any():
         A -= ones * x_mean

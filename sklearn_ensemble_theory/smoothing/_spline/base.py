@@ -16,7 +16,11 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import brentq
 
-from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
+from sklearn_ensemble_theory._numerics.scaling import (
+    feature_ranges,
+    largest_magnitude,
+    within_range,
+)
 from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
@@ -200,7 +204,9 @@ def fit_sums(rows: SumsOverRows, spec: PenaltySpec, mean: np.ndarray, scale: flo
         coefficients = form.T @ (s[:, None] * moments) * scale
     if not np.isfinite(coefficients).all():
         raise ValueError("y is so large that coefficients overflow; scale y.")
-    return SplineFit(form, penalties, eigenvalues, mean * scale, coefficients)
+    with np.errstate(over="ignore"):  # by rounding, of the largest float
+        mean = within_range(mean * scale)
+    return SplineFit(form, penalties, eigenvalues, mean, coefficients)
 
 
 def penalised_form(rows: SumsOverRows, spec: PenaltySpec) -> PenalisedForm:
