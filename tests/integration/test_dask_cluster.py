@@ -27,6 +27,7 @@ from sklearn_ensemble_theory import (
     SketchedLinearRegression,
 )
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -37,7 +38,11 @@ N, CHUNK = 6000, 1000
 
 @pytest.fixture(scope="module")
 def client():
+    # A cluster gives up a worker that is away at this time after it was lost: the second time, where
+    # tests kill it again and again.
+    patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
     with (
+        dask.config.set(patience),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
