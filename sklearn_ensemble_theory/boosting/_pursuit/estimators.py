@@ -53,10 +53,10 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
         selects the number of rounds with the smallest mean error over the splits of `cv`, for which
         each split is fitted once, and then fits to all rows.
     validation_fraction : float in (0, 1), default=0.1
-        Share of the rows that `early_stopping=True` holds out.
+        Share of the rows that `early_stopping=True` holds out, of those of positive weight.
     cv : int, cross-validation splitter or iterable, default=5
         The splits of `early_stopping="cv"`. An integer specifies the number of folds of
-        consecutive rows.
+        consecutive rows; with Dask collections, of folds by a hash of the row's number.
     fit_intercept : bool, default=True
         Whether to centre the columns and y at their weighted means.
     random_state : int, RandomState instance or None, default=None
@@ -115,7 +115,12 @@ class MatchingPursuitRegressor(BaseMatchingPursuit):
     With Dask collections the rows are read once, for the sums of products of all pairs of columns,
     O(n d²), from which the rounds are computed: the model is that of all rows in memory up to
     rounding. A chunk needs, and sends, 8 (d + q)² bytes for q targets; there may be at most 8192
-    features. `early_stopping` needs all rows in memory.
+    features. With `early_stopping` the rows are read twice, the first time to count them, and each
+    of k parts has its own sums: the folds, an integer `cv`, are a hash of the row's number, and so
+    are the rows that are held out, a random number of them with mean `validation_fraction`. A chunk
+    then sends 8 k (d + q)² bytes, with k = 2 for rows held out, and there may be at most 8192 / √k
+    features. Held-out errors are computed from the sums: below 1e-15 of the mean square of y
+    they are rounding.
 
     Columns that are constant (or zero, without intercept) are never chosen. Ties go to the first
     column. Integer weights are equivalent to repeating rows, except for the folds and the held-out

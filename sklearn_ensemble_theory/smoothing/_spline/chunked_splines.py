@@ -1,7 +1,7 @@
 """Smoothing splines of rows in chunks: one pass for the knots, one for the sums over rows."""
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -9,7 +9,12 @@ from sklearn_ensemble_theory._chunks.blocks import added
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory._chunks.row_folds import (
+    FoldSums,
+    first_rows_of,
+    folds_by_hash,
+    sums_by_fold,
+)
 from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, SplineFit, fit_sums
@@ -93,9 +98,7 @@ class ValueSummary:
     @property
     def first_rows(self) -> dict[int, int]:
         """The number of the first row of each chunk."""
-        numbers = sorted(self.lengths)
-        ends = np.cumsum([0, *(self.lengths[number] for number in numbers)]).tolist()
-        return dict(zip(numbers, ends))
+        return first_rows_of(self.lengths)
 
     def values(self, j: int) -> np.ndarray:
         """Distinct values of feature j, sorted: all of them, or those of the sketch."""
@@ -170,29 +173,6 @@ def sums_of_splines(
     return SplineSums(
         gram, design.moments(X, w, Y), float(w @ (Y**2).sum(axis=1)), weights, value_sums
     )
-
-
-@dataclass
-class FoldSums:
-    """The sums over the rows that each fold tests on; None for no rows."""
-
-    folds: list[SplineSums | None]
-
-    def __add__(self, other: "FoldSums") -> "FoldSums":
-        return FoldSums([added(pair) for pair in zip(self.folds, other.folds)])
-
-
-def sums_by_fold(chunk: CheckedChunk, n_splits: int, *args: Any) -> FoldSums:
-    """The sums of one chunk by `n_splits` folds, of a hash of the numbers of the rows."""
-    if n_splits == 1:
-        return FoldSums([sums_of_splines(chunk, *args)])
-    fold, found, weight = folds_by_hash(chunk.rows, n_splits), [], chunk.weight
-    for number in range(n_splits):
-        own = np.flatnonzero(fold == number)
-        some = None if weight is None else weight[own]
-        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, rows=chunk.rows[own])
-        found.append(sums_of_splines(part, *args) if len(own) else None)
-    return FoldSums(found)
 
 
 class ChunkedSums:
@@ -287,5 +267,6 @@ def sums_of_chunks(
     design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
     args = (design, summary.distinct, summary.mean / scale, scale, with_gram)
     rows = rows.knowing(first_rows=summary.first_rows)
-    by_fold = rows.sum(sums_by_fold, n_splits, *args)
+    fold_of = partial(folds_by_hash, n_splits=n_splits)
+    by_fold = rows.sum(sums_by_fold, n_splits, fold_of, sums_of_splines, *args)
     return ChunkedSums(by_fold, design, summary, scale, spec)

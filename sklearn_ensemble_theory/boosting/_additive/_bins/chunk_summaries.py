@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory._chunks.row_folds import first_rows_of
 from sklearn_ensemble_theory._numerics.binning import columns_with_missing
 from sklearn_ensemble_theory._numerics.scaling import TargetScale
 
@@ -97,11 +98,7 @@ class ChunkSummary:
     @property
     def first_rows(self) -> dict[int, int]:
         """The number of the first row of each chunk."""
-        first, total = {}, 0
-        for number in sorted(self.lengths):
-            first[number] = total
-            total += self.lengths[number]
-        return first
+        return first_rows_of(self.lengths)
 
     @property
     def n_rows(self) -> int:

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory._chunks.row_folds import checked_n_splits, folds_by_hash
 from sklearn_ensemble_theory._numerics.binning import check_bin_edges
 from sklearn_ensemble_theory._numerics.scaling import power_of_two
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import AUTO_BINS
@@ -54,7 +53,7 @@ def bins_of_chunks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     target_of : callable
         What the summary keeps of (y, weight).
     """
-    n_splits = n_splits_of(model)
+    n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
     columns = categories_of_chunks(rows, model.categorical_features)
     rows = rows.knowing(allow_nan=True, encode=None if columns is None else columns.encode)
     p = rows.checks.n_features
@@ -70,19 +69,6 @@ def bins_of_chunks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     )
     bins = FeatureBins.of(given, summary.missing, categories)
     return ChunkedBins(rows, bins, columns, summary, n_splits)
-
-
-def n_splits_of(model: Any) -> int:
-    """The number of folds."""
-    if model.n_estimators != "cv":
-        return 0
-    n_splits = 5 if model.cv is None else model.cv
-    if not isinstance(n_splits, Integral) or n_splits < 2:
-        raise ValueError(
-            f"cv must be an integer of at least 2 for rows in chunks, whose folds are drawn by a "
-            f"hash of their numbers; got {model.cv!r}."
-        )
-    return int(n_splits)
 
 
 def folds_of_chunk(chunk: Any, n_splits: int) -> Any:

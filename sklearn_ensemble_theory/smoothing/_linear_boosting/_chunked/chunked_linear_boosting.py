@@ -5,13 +5,13 @@ matrix and of the sum of squares of y. The rows are read as for one spline: once
 once for the sums.
 """
 
-from numbers import Integral
 from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.utils.metadata_routing import process_routing
 
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
+from sklearn_ensemble_theory._chunks.row_folds import checked_n_splits
 from sklearn_ensemble_theory._compat import routing_enabled
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
     FittedBoosting,
@@ -96,13 +96,7 @@ def _n_splits(model: Any) -> int:
             f"time='cv' needs all rows in memory with coordinates={model.coordinates!r}, where "
             "each fold has its own knots; use 'gcv' or another criterion with Dask collections."
         )
-    n_splits = 5 if model.cv is None else model.cv
-    if not isinstance(n_splits, Integral):
-        raise ValueError(
-            "cv must be an integer of at least 2 for rows in chunks, whose folds are drawn by a "
-            f"hash of their numbers; got {model.cv!r}."
-        )
-    return int(n_splits)
+    return checked_n_splits(model.cv)
 
 
 def fit_boosting_of_chunks(
