@@ -245,12 +245,13 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         for train, held in splits:
             w = weight[train] / weight[train].sum()
             dictionary, target, paths = self._paths(X[train], Y[train], w)
-            scaled = (Y[held] - target.mean) / target.scale
-            errors = [
-                held_out_squares(path, dictionary, X[held], t, weight[held])
-                for path, t in zip(paths, scaled.T)
-            ]
-            by_split.append([s**2 * e for s, e in zip(target.scale, errors)])
+            centred = Y[held] - target.mean
+            by_split.append(
+                [
+                    held_out_squares(path, dictionary, X[held], t, s, weight[held])
+                    for path, t, s in zip(paths, centred.T, target.scale)
+                ]
+            )
         return _best_rounds(by_split, units)
 
     def _held_out_sums(self, splits, units):
@@ -281,7 +282,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         found = {
             "column_offset_": dictionary.offset,
             "column_scale_": dictionary.scale,
-            "intercept_": each(target.mean - coef @ dictionary.offset),
+            "intercept_": each(_intercepts(target.mean, coef, dictionary.offset)),
             "n_iter_": n_rounds[0] if single else np.array(n_rounds),
             "selected_": each([path.chosen for path in paths]),
             "active_": each([_distinct(path.chosen) for path in paths]),
@@ -300,6 +301,14 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         if errors is not None:
             found["validation_path_"] = each(errors)
         return found
+
+
+def _intercepts(mean, coef, offset):
+    with np.errstate(over="ignore", invalid="ignore"):
+        intercepts = mean - coef @ offset
+    if not np.isfinite(intercepts).all():
+        raise ValueError("X is so far from 0, or y so large, that the intercept overflows.")
+    return intercepts
 
 
 def _warn_of_skipped(paths, stacklevel):

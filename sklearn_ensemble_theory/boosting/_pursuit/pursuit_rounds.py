@@ -302,7 +302,7 @@ def held_out_squares_of_products(
     return np.maximum(np.where(np.isnan(errors), np.inf, errors), 0.0)
 
 
-def held_out_squares(path, dictionary, X, y, weight):
+def held_out_squares(path, dictionary, X, y, scale, weight):
     """Weighted mean of the squared errors on other rows after 0, 1, ..., T rounds.
 
     A plain round costs O(rows), an orthogonal one O(rows t).
@@ -313,6 +313,8 @@ def held_out_squares(path, dictionary, X, y, weight):
     dictionary : ColumnDictionary
         Of the training rows.
     X, y, weight : the other rows, y centred as in training
+    scale : float
+        What the training targets were divided by, and `y` is not.
     """
     used, code = np.unique(path.chosen, return_inverse=True)
     psi = dictionary.columns(used, X)
@@ -324,8 +326,8 @@ def held_out_squares(path, dictionary, X, y, weight):
     with np.errstate(over="ignore", invalid="ignore"):
         for t, k in enumerate(code):
             if path.coefs:
-                residual = y - path.coefs[t] @ psi[code[: t + 1]]
+                residual = y - (scale * path.coefs[t]) @ psi[code[: t + 1]]
             else:
-                residual -= path.steps[t] * psi[k]
+                residual -= (scale * path.steps[t]) * psi[k]
             errors[t + 1] = weight @ residual**2
     return np.where(np.isnan(errors), np.inf, errors / total)
