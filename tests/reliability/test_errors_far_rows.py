@@ -76,7 +76,7 @@ def test_scales_beyond_floats_are_refused():
         RandomProjectionRegressor(projection="relu").fit(tiny, Y)
     with pytest.raises(ValueError, match="X is so small"):
         RandomProjectionRegressor(projection="fourier").fit(tiny, Y)
-    with pytest.raises(ValueError, match="X is so small, or y so large"):
+    with pytest.raises(ValueError, match="X is so large or small"):
         ReLUUnitRegressor(direction="oblique").fit(tiny, Y)
     with pytest.raises(ValueError, match="learning_rate must be at least"):
         AdaBoostClassifier(learning_rate=5e-324).fit(X, Y > 0)

@@ -62,12 +62,12 @@ def best_oblique_hinge(X, target, weight, axis_hinge, criterion, n_starts, max_s
     # Lengths by way of the smallest scale: no square overflows or vanishes.
     weights = hinge.sign * direction * (scale.min() / scale)
     length = np.linalg.norm(weights)
-    with np.errstate(over="ignore"):
-        coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
-    if not np.isfinite(coef):
-        raise ValueError("X is so small, or y so large, that coefficients overflow; scale them.")
     weights /= length
-    bias = -hinge.sign * hinge.knot * (scale.min() / length) - weights @ centre
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
+        bias = -hinge.sign * hinge.knot * (scale.min() / length) - weights @ centre
+    if not np.isfinite([coef, bias]).all():
+        raise ValueError("X is so large or small, or y so large, that coefficients overflow.")
     return weights, bias, coef
 
 
