@@ -75,13 +75,20 @@ MODELS = {
     "gradient boosting": (GradientBoostingRegressor(n_estimators=5, max_depth=2), same),
     "sketches": (SketchedLinearRegression(3, random_state=0, n_refinements=2), same),
     "pursuit": (MatchingPursuitRegressor(4), same),
+    "pursuit by folds": (MatchingPursuitRegressor(4, early_stopping="cv"), same),
     "ball": (BallConstrainedClassifier(radius=2.0), classes),
     "histogram": (HistogramRegressor(3), same),
     "blocks": (DivideAndConquerRegressor(LinearRegression(), n_blocks="rate"), same),
     "forest": (RandomForestRegressor(12, max_depth=4, random_state=0), same),
 }
 # How often the rows are read, and how often every chunk is computed with, where that is known.
-PASSES = {"L2-boosting": (2, 2), "pursuit": (1, 1), "forest": (2, 2), "AdaBoost": (2, None)}
+PASSES = {
+    "L2-boosting": (2, 2),
+    "pursuit": (1, 1),
+    "pursuit by folds": (2, 2),
+    "forest": (2, 2),
+    "AdaBoost": (2, None),
+}
 
 
 def fitted(name, X, y):
