@@ -98,8 +98,8 @@ class ColumnIndex:
 
     Notes
     -----
-    Memory beside X: 2 n p bytes for the exact search of large X, and 5 n more for each column that a
-    search looked into; 7 n p for small X. 1 to 3 n p for the binned search.
+    Memory beside X: 2 n p bytes for the exact search of large X, and 5 n more for each column that
+    a search looked into; 7 n p for small X. 1 to 3 n p for the binned search.
     """
 
     by_sides = False  # `side_search` has the columns of which this is true
