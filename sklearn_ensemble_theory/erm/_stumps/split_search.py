@@ -152,6 +152,8 @@ class ColumnIndex:
                 self.codes[j, order] = np.repeat(np.arange(search_bins, dtype=np.uint8), lengths)
                 until = np.concatenate([[0], np.cumsum(is_cut)])
                 self.n_cuts[j] = np.diff(until[self.starts[j]])
+                del until, lengths
+            del values, order, is_cut  # before those of the next column
         self.binned = bool(search_bins)
 
     def _sorted(self, j):
