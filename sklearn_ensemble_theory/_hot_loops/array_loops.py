@@ -15,7 +15,7 @@ _BUILDER_CELL = np.dtype(
 _TABLE_CELLS = 2**16
 
 
-def pack_columns(codes, n_bins):
+def pack_columns(codes, n_bins, rows=slice(None)):
     """Joint codes of neighbouring columns, so that one pass counts several of them.
 
     Parameters
@@ -23,11 +23,14 @@ def pack_columns(codes, n_bins):
     codes : sequence of p integer arrays of shape (n,)
         Values below `n_bins`.
     n_bins : int
+    rows : int array or slice, default=slice(None)
+        The rows, in the order of the joint codes.
 
     Returns
     -------
-    list of (n_columns, intp array of shape (n,))
-        The code of the columns j, j+1, ... of a pack is (c_j B + c_{j+1}) B + ...
+    list of (n_columns, integer array of shape (n,))
+        The code of the columns j, j+1, ... of a pack is (c_j B + c_{j+1}) B + ... in the smallest
+        type that holds it.
     """
     width = 1
     while n_bins > 1 and n_bins ** (width + 1) <= _TABLE_CELLS:
@@ -35,10 +38,11 @@ def pack_columns(codes, n_bins):
     packs = []
     for first in range(0, len(codes), width):
         columns = codes[first : first + width]
-        joint = columns[0].astype(np.intp)
+        dtype = np.min_scalar_type(n_bins ** len(columns) - 1)
+        joint = columns[0][rows].astype(dtype)
         for column in columns[1:]:
-            joint *= n_bins
-            joint += column
+            joint *= dtype.type(n_bins)
+            joint += column[rows].astype(dtype, copy=False)
         packs.append((len(columns), joint))
     return packs
 

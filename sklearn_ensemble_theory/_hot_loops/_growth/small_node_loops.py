@@ -278,7 +278,9 @@ def grow_small(first, low, high, n_nodes, deepest, shared, out):
             least_impurity = EPSILON * impurity
         n_all = int(w_all) if form == PACKED else size
         links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
-        stats[node, 0], stats[node, 1], stats[node, 2] = impurity, size, w_all * units[1]
+        links[node, 4], stats[node, 0] = size, impurity
+        if stats.shape[1] > 1:
+            stats[node, 1] = w_all * units[1]
         if (
             depth >= max_depth
             or size < min_split

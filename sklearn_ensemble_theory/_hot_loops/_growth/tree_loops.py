@@ -45,7 +45,9 @@ def visit(node, start, stop, depth, n_known, bounds, shared, out):
     if node == 0:
         root_impurity[0] = impurity
     links[node, 0], links[node, 1], links[node, 2], links[node, 3] = LEAF, LEAF, NO_FEATURE, 0
-    stats[node, 0], stats[node, 1], stats[node, 2] = impurity, stop - start, total[1] * units[1]
+    links[node, 4], stats[node, 0] = stop - start, impurity
+    if stats.shape[1] > 1:
+        stats[node, 1] = total[1] * units[1]
     two_classes = form != CLASSES and values.shape[1] == 2
     if form == CLASSES:
         for k in range(masses.size):
@@ -126,9 +128,9 @@ def grow_nodes(shared, order, out):
         constraints : int8 array of shape (p,)
     order : (int64 (k, 6), float64 (k, 2), int64 (l, 5), float64 (l, 4)) arrays
         Nodes to visit, and the leaves that may be cut best first.
-    out : (int32 (m, 4), float64 (m, 3), float64 (m, K)) arrays
-        For each node (left, right, feature, code * 2 + missing_left), (impurity, rows, weight) and
-        the value.
+    out : (int32 (m, 5), float64 (m, 1 or 2), float64 (m, K)) arrays
+        For each node (left, right, feature, code * 2 + missing_left, rows), (impurity, weight) and
+        the value. Without the weight it is not written, for weights of 1.
 
     Returns
     -------

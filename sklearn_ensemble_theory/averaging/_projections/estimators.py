@@ -232,10 +232,10 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         rng = check_random_state(self.random_state)
         total = float(min(kept.weight.sum(), np.finfo(float).max))
         del kept  # its weights are not needed any more
-        sketch, alpha = self._sketch(X, weight, total)
         targets = centred_targets(
             y.reshape(len(y), -1), weight, self.fit_intercept, power_of_two(largest_magnitude(y))
         )
+        sketch, alpha = self._sketch(X, weight, total)
         seeds = member_seeds(self.n_estimators, rng)
         model = average_of_members(sketch, targets.columns, alpha, seeds, self.n_jobs)
         self._set_model(model, targets.mean, targets.scale, is_single=y.ndim == 1)

@@ -202,7 +202,9 @@ class CoordinateSketch(LinearSketch):
         size = min(self.n_components, d)
         rng = np.random.default_rng(seed)
         chosen = np.arange(d) if size == d else rng.choice(d, size, replace=False, shuffle=False)
-        return self.rows.columns(chosen) * np.sqrt(d / size), chosen
+        design = self.rows.columns(chosen)
+        design *= np.sqrt(d / size)
+        return design, chosen
 
     def lift(self, S: np.ndarray, eta: np.ndarray) -> np.ndarray:
         d = self.rows.shape[1]

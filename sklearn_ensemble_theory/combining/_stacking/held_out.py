@@ -151,27 +151,46 @@ def _held_out_group(
     number: int,
     classes: np.ndarray | None,
 ) -> list[Any]:
-    """The predictions for the test rows of one split, of members with learners in common."""
+    """The predictions for the test rows of one split, of members with learners in common.
+
+    The rows to train on are freed before the test rows are gathered.
+    """
     train, test = split
     place = f"split {number} of cv"
-    of_kernels: dict[bool, tuple[Any, Any, Any]] = {}
-    known = None
+    is_kernel = [bool(get_tags(member).input_tags.pairwise) for _, member, _, _ in specs]
+    fitted = _fitted_to_split(specs, X, y, train, is_kernel, place)
+    tested: dict[bool, Any] = {}
     values = []
-    for name, member, method, params in specs:
-        pairwise = get_tags(member).input_tags.pairwise
-        if pairwise not in of_kernels:
-            X_test, _ = safe_split(member, X, y, test, train)
-            of_kernels[pairwise] = *safe_split(member, X, y, train), X_test
-        X_train, y_train, X_test = of_kernels[pairwise]
-        if known is None and len(specs) > 1:
-            known = KnownFits(X_train, y_train)
-        inside = check_method_params(X, params=params, indices=train)
-        fitted = _fitted(member, X_train, y_train, inside, name, known, place)
+    for (name, member, method, _), kernel, model in zip(specs, is_kernel, fitted):
+        if kernel not in tested:
+            tested[kernel], _ = safe_split(member, X, y, test, train)
         try:
-            values.append(predicted(fitted, method, X_test, classes))
+            values.append(predicted(model, method, tested[kernel], classes))
         except Exception as error:
             raise_named(error, name, place)
     return values
+
+
+def _fitted_to_split(
+    specs: list[Spec],
+    X: Any,
+    y: np.ndarray,
+    train: np.ndarray,
+    is_kernel: list[bool],
+    place: str,
+) -> list[Any]:
+    """The members, fitted to these rows; kernels to these columns of them as well."""
+    trained: dict[bool, tuple[Any, Any]] = {}
+    known, fitted = None, []
+    for (name, member, _, params), kernel in zip(specs, is_kernel):
+        if kernel not in trained:
+            trained[kernel] = safe_split(member, X, y, train)
+        X_train, y_train = trained[kernel]
+        if known is None and len(specs) > 1:
+            known = KnownFits(X_train, y_train)
+        inside = check_method_params(X, params=params, indices=train)
+        fitted.append(_fitted(member, X_train, y_train, inside, name, known, place))
+    return fitted
 
 
 def predicted(member: Any, method: str, X: Any, classes: np.ndarray | None) -> Any:

@@ -378,13 +378,15 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         y = np.asarray(y, dtype=np.float64)
         kept = rows_of_positive_weight(sample_weight, X)
         (X, y), weight = kept.take(X, y), kept.normalised
+        del kept  # its weights are not needed any more
         # Differences of numbers near the largest float are infinite: then y is in units of 4.
         unit = 4.0 if np.abs(y).max() > LARGEST_DIFFERENCE else 1.0
 
         def task_of(rows: slice) -> LeastSquaresTask:
             return LeastSquaresTask()
 
-        split, left, right = best_stump(X, y / unit, weight, task_of, self.max_bins, STUMPS)
+        target = y / unit if unit > 1 else y
+        split, left, right = best_stump(X, target, weight, task_of, self.max_bins, STUMPS)
         if unit > 1:  # means exceed the largest target by rounding
             left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
         found = self._of_values(X.shape[1], split, left, right)

@@ -39,6 +39,7 @@ from sklearn_ensemble_theory._hot_loops.array_loops import ranges
 from sklearn_ensemble_theory._weak_learners import HammingTask, half_log_odds
 from sklearn_ensemble_theory.erm._stumps.split_criteria import moment_squares
 from sklearn_ensemble_theory.erm._stumps.split_search import (
+    KEPT_VALUES,
     SEARCH_BINS,
     TIE_TOLERANCE,
     ColumnIndex,
@@ -230,10 +231,12 @@ class HammingIndex(ColumnIndex):
         self.has_cuts_inside = False
         if self.exact:
             self._drop_empty_bins()
-            self.cuts_inside = self._cuts_inside()
+            # Bins that hold a threshold other than their upper end.
+            self.cuts_inside = self.n_cuts > np.pad(self.is_edge, ((0, 0), (0, 1)))
             self.has_cuts_inside = bool(self.cuts_inside.any())
         self.is_own = codes[:, None] == np.arange(n_classes)
-        self.sums_by_bin = list(self._sums_by_bin())
+        # The matrices take 8 n p bytes: those of large X are made again in every round.
+        self.kept_sums = list(self._sums_by_bin()) if self.n * self.p <= KEPT_VALUES else None
 
     def _bin_ends(self, values: Array, is_cut: np.ndarray, search_bins: int) -> np.ndarray:
         """One bin for each distinct value where they are few."""
@@ -244,15 +247,8 @@ class HammingIndex(ColumnIndex):
     def _drop_empty_bins(self) -> None:
         self.n_bins = int(self.is_edge.sum(axis=1).max(initial=0)) + 1
         self.starts = self.starts[:, : self.n_bins + 1]
+        self.n_cuts = self.n_cuts[:, : self.n_bins]
         self.is_edge = self.is_edge[:, : self.n_bins - 1]
-
-    def _cuts_inside(self) -> NDArray[np.bool_]:
-        """Which bins hold a threshold other than their upper end: (p, B)."""
-        inside = np.zeros((self.p, self.n_bins), dtype=bool)
-        for j in range(self.p):
-            before = np.concatenate([[0], np.cumsum(self.is_cut[j])])
-            inside[j] = np.diff(before[self.starts[j]]) > np.append(self.is_edge[j], False)
-        return inside
 
     def _sums_by_bin(self) -> Iterator[tuple[slice, sp.csc_matrix, sp.csc_matrix]]:
         """(rows, own, others): matrices that sum values of these rows, some rows at a time.
@@ -281,7 +277,7 @@ class HammingIndex(ColumnIndex):
         own_weight = weight[np.arange(self.n), self.classes]
         weight = np.where(self.is_own, 0.0, weight)
         found: list = [0.0, 0.0]
-        for rows, own, others in self.sums_by_bin:
+        for rows, own, others in self.kept_sums or self._sums_by_bin():
             found[0] = found[0] + own @ own_weight[rows]
             found[1] = found[1] + others @ weight[rows]
         return Masses(*(m.reshape(self.p, self.n_bins, -1) for m in found))
@@ -368,6 +364,7 @@ class HammingIndex(ColumnIndex):
         starts, stops = self.starts[feature, code], self.starts[feature, code + 1]
         positions, first = ranges(starts, stops)
         places = positions + np.repeat(feature * self.n, stops - starts)
+        self.sort_columns(feature)
         rows = self.order.ravel().take(places)
         cells, is_own = weight.take(rows, axis=0), self.is_own.take(rows, axis=0)
         lengths = stops - starts
@@ -419,7 +416,7 @@ class HammingRounds:
         regressor: Any,
     ) -> None:
         self.criterion = HAMMING_CRITERIA[task.kind]
-        self.signs, self.regressor = task.signs, regressor
+        self.signs, self.regressor = task.signs.astype(np.int8), regressor
         self.index = HammingIndex(X, max_bins, weight, task.codes, task.n_classes)
 
     def best(

@@ -187,6 +187,7 @@ class JointSearch:
         """The thresholds inside the cells that are left."""
         starts = self.index.starts
         feature, code = np.nonzero(alive)
+        self.index.sort_columns(feature)
         ranges = zip(feature, starts[feature, code], starts[feature, code + 1])
         cut = np.array([self.index.is_cut[j, a:b].any() for j, a, b in ranges], dtype=bool)
         feature, code = feature[cut], code[cut]

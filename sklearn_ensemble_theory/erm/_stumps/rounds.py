@@ -189,10 +189,14 @@ class MeanObjective(RealObjective):
         scale = np.max(np.abs(centred), initial=0.0)
         if scale <= CONSTANT_TO_ROUNDING * abs(mean):
             scale = 0.0
-        t = centred / scale if scale > 0 else np.zeros_like(centred)
-        moment = weight * t
-        columns = np.stack([np.maximum(moment, 0.0), np.maximum(-moment, 0.0), weight])
-        split = index.best(LeastSquares, columns)
+        moment = np.divide(centred, scale, out=centred) if scale > 0 else np.zeros_like(centred)
+        moment *= weight
+        columns = np.empty((3, len(moment)))
+        np.maximum(moment, 0.0, out=columns[0])
+        np.maximum(np.negative(moment, out=moment), 0.0, out=columns[1])
+        columns[2] = weight
+        del moment, centred
+        split = index.best(LeastSquares, columns, size=columns.sum())
         means = [
             mean + scale * float(side[0] - side[1]) / float(side[2]) if side[2] > 0 else mean
             for side in (split.left, split.right)

@@ -30,6 +30,8 @@ PLAIN_ROWS = 2048
 SEARCH_BINS = 128
 # So many rows are searched at a time: their masses stay in the processor's cache.
 SEARCH_ROWS = 2**16
+# Columns of more values in all are sorted again when their rows are first looked into.
+KEPT_VALUES = 2**22
 TIE_TOLERANCE = 1e-12
 ROUGH_TOLERANCE = 2.0**-22
 
@@ -96,7 +98,8 @@ class ColumnIndex:
 
     Notes
     -----
-    Memory beside X: at most 10 n p bytes for the exact search, 1 to 6 n p for the binned one.
+    Memory beside X: 2 n p bytes for the exact search of large X, and 5 n more for each column that
+    a search looked into; 7 n p for small X. 1 to 3 n p for the binned search.
     """
 
     by_sides = False  # `side_search` has the columns of which this is true
@@ -125,27 +128,54 @@ class ColumnIndex:
 
     def _sort(self, search_bins):
         n, p = self.n, self.p
+        # Memory that is never written to is never taken.
         self.order = np.empty((p, n), dtype=np.int32 if n < 2**31 else np.int64)
         self.is_cut = np.zeros((p, n), dtype=bool)  # the last row of its value, but for the largest
+        self.is_sorted = np.zeros(p, dtype=bool)  # whether these two are known
         if search_bins:
             self.codes = np.empty((p, n), dtype=np.uint8)
             self.n_bins = search_bins
             self.starts = np.full((p, search_bins + 1), n)
             self.is_edge = np.zeros((p, search_bins - 1), dtype=bool)
+            self.n_cuts = np.zeros((p, search_bins), dtype=np.int64)
+        keep = not search_bins or n * p <= KEPT_VALUES
         for j in range(p):
-            column = np.ascontiguousarray(self.X[:, j])
-            order = np.argsort(column)
-            values = column[order]
-            self.order[j] = order
-            np.not_equal(values[1:], values[:-1], out=self.is_cut[j, :-1])
+            values, order, is_cut = self._sorted(j)
+            if keep:
+                self._keep(j, order, is_cut)
             if search_bins:
-                ends = self._bin_ends(values, self.is_cut[j], search_bins)
+                ends = self._bin_ends(values, is_cut, search_bins)
                 self.starts[j, 0] = 0
                 self.starts[j, 1 : len(ends) + 1] = ends
                 self.is_edge[j, : len(ends)] = True
                 lengths = np.diff(self.starts[j])
                 self.codes[j, order] = np.repeat(np.arange(search_bins, dtype=np.uint8), lengths)
+                until = np.concatenate([[0], np.cumsum(is_cut)])
+                self.n_cuts[j] = np.diff(until[self.starts[j]])
+                del until, lengths
+            del values, order, is_cut  # before those of the next column
         self.binned = bool(search_bins)
+
+    def _sorted(self, j):
+        """A column in increasing order, its rows, and which are the last of their value."""
+        column = np.ascontiguousarray(self.X[:, j])
+        order = np.argsort(column)
+        values = column[order]
+        is_cut = np.zeros(self.n, dtype=bool)
+        np.not_equal(values[1:], values[:-1], out=is_cut[:-1])
+        return values, order, is_cut
+
+    def _keep(self, j, order, is_cut):
+        self.order[j], self.is_cut[j] = order, is_cut
+        self.is_sorted[j] = True
+
+    def sort_columns(self, features):
+        """Have `order` and `is_cut` of these columns."""
+        if self.is_sorted[features].all():
+            return
+        for j in np.unique(features):
+            if not self.is_sorted[j]:
+                self._keep(j, *self._sorted(j)[1:])
 
     def _bin_ends(self, values, is_cut, search_bins):
         """Where the bins of a sorted column end, but for the last: after equal parts of the rows.
@@ -160,13 +190,12 @@ class ColumnIndex:
         """Rows of a class one after the other, so that each class is a slice of the packs."""
         if self.packs is not None:
             return
-        codes = self.codes
+        order = slice(None)
         if self.classes is not None:
-            self.rows = np.argsort(self.classes, kind="stable")
+            order = self.rows = np.argsort(self.classes, kind="stable")
             ends = np.cumsum(np.bincount(self.classes, minlength=self.n_classes))
             self.blocks = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends)]
-            codes = [column[self.rows] for column in codes]
-        self.packs = pack_columns(codes, self.n_bins)
+        self.packs = pack_columns(self.codes, self.n_bins, order)
 
     def class_masses(self, weight):
         """(K, p, B): the weight of each class in each bin."""
@@ -281,6 +310,7 @@ class ColumnIndex:
         starts, stops = self.starts[feature, code], self.starts[feature, code + 1]
         positions, first = ranges(starts, stops)
         flat = positions + np.repeat(feature * self.n, stops - starts)
+        self.sort_columns(feature)
         rows = self.order.ravel().take(flat)
         sums = np.cumsum(task.columns.take(rows, axis=1), axis=1)
         before = np.where(first > 0, sums[:, first - 1], 0.0)
@@ -309,6 +339,7 @@ class ColumnIndex:
 
     def middle(self, j, position):
         """The threshold between two neighbouring rows of a sorted column."""
+        self.sort_columns(j)
         below, above = (self.X[self.order[j, position + i], j] for i in (0, 1))
         middle = 0.5 * float(below) + 0.5 * float(above)  # the sum first could overflow
         return middle if below <= middle < above else float(below)
@@ -320,5 +351,6 @@ class ColumnIndex:
         if split.code >= 0:
             return self.codes[split.feature] <= split.code
         left = np.zeros(self.n, dtype=bool)
+        self.sort_columns(split.feature)
         left[self.order[split.feature, : split.position + 1]] = True
         return left

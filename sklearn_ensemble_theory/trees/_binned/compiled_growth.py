@@ -77,8 +77,8 @@ def grow(
     )
     capacity = _capacity(m, options)
     out = (
-        np.empty((capacity, 4), np.int32),
-        np.empty((capacity, 3)),
+        np.empty((capacity, 5), np.int32),
+        np.empty((capacity, 1 if weight is None else 2)),
         np.empty((capacity, max(n_classes, 1))),
     )
     n_classes_counted = n_classes if n_classes > 2 else 0
@@ -263,8 +263,10 @@ def _arrays(columns, parts, depth):
     threshold = np.full(len(left), -2.0)
     threshold[inner] = thresholds_of(columns, feature[inner], code[inner])
     missing_left = (links[:, 3] & 1).astype(np.uint8)
+    n_rows = links[:, 4].astype(np.int64)
     del links, inner
-    impurity, n_rows, weight = stats[:, 0].copy(), stats[:, 1].astype(np.int64), stats[:, 2].copy()
+    impurity = stats[:, 0].copy()
+    weight = stats[:, 1].copy() if stats.shape[1] > 1 else n_rows.astype(np.float64)
     del stats
     return TreeArrays(
         left=left,
