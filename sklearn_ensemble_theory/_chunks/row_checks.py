@@ -104,7 +104,8 @@ class RowChecks:
             X, y, weight = X[positive], y[positive], weight[positive] / self.weight_unit
         if self.classes is not None:
             y = self._class_numbers(y)
-        rows = self.first_rows.get(number, 0) + np.arange(len(X))
+        first = self.first_rows.get(number, 0)
+        rows = np.arange(first, first + len(X))
         return CheckedChunk(X, y, None if self.equal_weights else weight, number, rows)
 
     def _numbers(self, X):
