@@ -4,6 +4,9 @@ import numpy as np
 
 __all__ = ["folds_by_hash"]
 
+# So few that they stay in the processor's cache.
+_BLOCK_ROWS = 2**12
+
 
 def folds_by_hash(rows: np.ndarray, n_splits: int) -> np.ndarray:
     """The fold that tests on each row, from 0 to `n_splits` - 1; about equally many in each.
@@ -18,10 +21,21 @@ def folds_by_hash(rows: np.ndarray, n_splits: int) -> np.ndarray:
     -------
     folds : unsigned integer array of shape (n,)
     """
-    # The finaliser of splitmix64: neighbouring numbers have unrelated hashes.
+    folds = np.empty(len(rows), np.min_scalar_type(n_splits))
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        folds[part] = _hashes(rows[part].astype(np.uint64)) % np.uint64(n_splits)
+    return folds
+
+
+def _hashes(x):
+    """The finaliser of splitmix64: neighbouring numbers have unrelated hashes."""
     with np.errstate(over="ignore"):
-        x = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        x += np.uint64(1)
+        x *= np.uint64(0x9E3779B97F4A7C15)
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58476D1CE4E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D049BB133111EB)
         x ^= x >> np.uint64(31)
-    return (x % np.uint64(n_splits)).astype(np.min_scalar_type(n_splits))
+    return x

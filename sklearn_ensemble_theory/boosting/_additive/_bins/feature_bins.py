@@ -10,7 +10,7 @@ from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
 __all__ = ["FeatureBins"]
 
-_BLOCK_ROWS = 2**15
+_BLOCK_ROWS = 2**14
 
 
 @dataclass

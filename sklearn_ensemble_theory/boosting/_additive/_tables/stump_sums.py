@@ -1,7 +1,7 @@
 """The sums over rows with no cut, one and two: all that boosting by stumps needs of the rows."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,32 +46,17 @@ class StumpSums:
         n_groups : int
             The number of folds; 1 where there are none.
         """
-        pairs = _Pairs(layout, n_groups)
-        tables, total = np.zeros(pairs.stops[-1], np.int32), None
-        no_weights = np.zeros((n_groups, layout.n_cuts))
+        counter = _Counter(layout, n_groups)
         with np.errstate(over="ignore", invalid="ignore"):
-            for codes, y, weight, folds in blocks:
-                sums = cut_sums(
-                    codes,
-                    layout,
-                    y,
-                    sample_weight=weight,
-                    folds=folds,
-                    n_folds=n_groups,
-                    left_weight=None if pairs.n == 0 else no_weights,
-                )
-                total = sums if total is None else total + sums
-                tables = tables.astype(_kind_of(total, weight is None), copy=False)
-                pairs.add(codes, weight, folds, tables)
-        assert total is not None
-        if pairs.n:
-            total = replace(total, left_weight=pairs.left_weight(tables))
-        return cls(total, tables, layout)
+            for block in blocks:
+                counter.add(*block)
+            return cls(counter.sums(), counter.tables, layout)
 
     def __add__(self, other: "StumpSums") -> "StumpSums":
         with np.errstate(over="ignore", invalid="ignore"):
             sums = self.sums + other.sums
-            kind = _kind_of(sums, np.result_type(self.tables, other.tables).kind == "i")
+            counts = np.result_type(self.tables, other.tables).kind == "i"
+            kind = _kind_of(sums.weight.sum(), counts)
             return StumpSums(sums, np.add(self.tables, other.tables, dtype=kind), self.layout)
 
     def gram(self) -> np.ndarray:
@@ -100,9 +85,11 @@ class _Pairs:
         self.used = np.flatnonzero(layout.n_bins > 1)
         n_bins = layout.n_bins[self.used]
         first, second = np.triu_indices(len(self.used), 1)
-        self.n = len(first)
         self.stops = np.concatenate([[0], np.cumsum(n_groups * n_bins[first] * n_bins[second])])
         self.first, self.second = self.used[first], self.used[second]
+
+    def __len__(self):
+        return len(self.first)
 
     def split(self, tables):
         """The features of each pair, and their table of shape (k, B_i, B_j)."""
@@ -111,47 +98,110 @@ class _Pairs:
             table = tables[self.stops[number] : self.stops[number + 1]]
             yield (i, j), table.reshape(self.n_groups, n_bins[i], n_bins[j])
 
-    def add(self, codes, weight, folds, tables):
-        """Count some rows."""
-        n_bins, stop = self.layout.n_bins, 0
-        for number, i in enumerate(self.used[:-1]):
+    def by_first(self, tables):
+        """Features with those after them: the tables of both, and where each of them begins."""
+        stop = 0
+        for number, i in enumerate(self.used[:-1].tolist()):
             others = self.used[number + 1 :]
             start, stop = stop, stop + len(others)
-            cells = codes[:, i].astype(np.uint32)
-            if folds is not None:
-                cells += folds.astype(np.uint32) * np.uint32(n_bins[i])
-            starts = self.stops[start : stop + 1] - self.stops[start]
             part = tables[self.stops[start] : self.stops[stop]]
-            if uses_numba():
-                from sklearn_ensemble_theory._hot_loops.table_loops import add_counts, add_weights
-
-                if weight is None:
-                    add_counts(cells, codes.T, others, n_bins[others], starts, part)
-                else:
-                    add_weights(cells, codes.T, others, n_bins[others], weight, starts, part)
-                continue
-            for k, j in enumerate(others):
-                both = cells.astype(np.intp) * n_bins[j] + codes[:, j]
-                table = part[starts[k] : starts[k + 1]]
-                table += np.bincount(both, weight, len(table)).astype(part.dtype, copy=False)
+            yield i, others, part, self.stops[start : stop + 1] - self.stops[start]
 
     def left_weight(self, tables):
-        """w'L by fold, from the first table of each feature."""
+        """w'L by fold, from one table of each feature."""
         found = np.zeros((self.n_groups, self.layout.n_cuts))
-        seen = set()
+        last = self.used[-1]
         for (i, j), table in self.split(tables):
-            for feature, axis in ((i, 2), (j, 1)):
-                if feature not in seen:
-                    seen.add(feature)
-                    of_bin = table.sum(axis=axis).astype(np.float64)
-                    found[:, self.layout.cuts_of(feature)] = self.layout.sums_of_cuts(
-                        feature, of_bin
-                    )
+            if j == last:
+                _write_cuts(self.layout, i, table.sum(axis=2), found)
+        _write_cuts(self.layout, last, table.sum(axis=1), found)
         return found
 
 
-def _kind_of(sums, counts):
+class _Counter:
+    """The sums over the rows so far; O(n p^2) for n more rows.
+
+    Without new arrays for every block of rows: that costs as much time as counting them.
+    """
+
+    def __init__(self, layout, n_groups):
+        self.layout, self.pairs = layout, _Pairs(layout, n_groups)
+        self.tables = np.zeros(self.pairs.stops[-1], np.int32)
+        self.total = None
+        self.left_weight = np.zeros((n_groups, layout.n_cuts)) if len(self.pairs) else None
+        used = self.pairs.used
+        self.n_bins = layout.n_bins[used]
+        self.stops = np.concatenate([[0], np.cumsum(n_groups * self.n_bins)]).astype(np.intp)
+        # By compiled loops: targets by feature, fold and bin, and moments of targets by fold.
+        self.targets, self.moments = np.zeros(self.stops[-1]), np.zeros((3, n_groups))
+        self.n_rows, self.buffers = 0, np.empty((2, 0), np.uint32)
+
+    def add(self, codes, y, weight, folds):
+        self.n_rows += len(y)
+        kind = _kind_of(self.n_rows, weight is None and self.tables.dtype.kind == "i")
+        self.tables = self.tables.astype(kind, copy=False)
+        if uses_numba() and len(self.pairs):
+            self._add_compiled(codes, y, weight, folds)
+        else:
+            self._add(codes, y, weight, folds)
+
+    def sums(self):
+        """The sums with one cut or none."""
+        if self.total is None:
+            left_y = np.zeros_like(self.left_weight)
+            for i, table in zip(self.pairs.used, np.split(self.targets, self.stops[1:-1])):
+                _write_cuts(self.layout, i, table.reshape(len(left_y), -1), left_y)
+            self.total = CutSums(*self.moments, self.left_weight, left_y)
+        if len(self.pairs):
+            self.total.left_weight = self.pairs.left_weight(self.tables)
+        return self.total
+
+    def _add_compiled(self, codes, y, weight, folds):
+        from sklearn_ensemble_theory._hot_loops import table_loops
+
+        if len(y) > self.buffers.shape[1]:
+            self.buffers = np.empty((2, len(y)), np.uint32)
+        fold, cells = self.buffers[:, : len(y)]
+        fold[:] = 0 if folds is None else folds
+        columns, n_bins = codes.T, self.layout.n_bins
+        table_loops.add_moments(fold, y, y[:0] if weight is None else weight, self.moments)
+        wy = y if weight is None else weight * y
+        table_loops.add_weights(
+            fold, columns, self.pairs.used, self.n_bins, wy, self.stops, self.targets
+        )
+        for i, others, part, starts in self.pairs.by_first(self.tables):
+            np.multiply(fold, np.uint32(n_bins[i]), out=cells)
+            np.add(cells, columns[i], out=cells)
+            if weight is None:
+                table_loops.add_counts(cells, columns, others, n_bins[others], starts, part)
+            else:
+                table_loops.add_weights(
+                    cells, columns, others, n_bins[others], weight, starts, part
+                )
+
+    def _add(self, codes, y, weight, folds):
+        known = {} if self.left_weight is None else {"left_weight": self.left_weight}
+        n_folds, n_bins = self.pairs.n_groups, self.layout.n_bins
+        options = {"sample_weight": weight, "folds": folds, "n_folds": n_folds, **known}
+        sums = cut_sums(codes, self.layout, y, **options)
+        self.total = sums if self.total is None else self.total + sums
+        for i, others, part, starts in self.pairs.by_first(self.tables):
+            cells = codes[:, i].astype(np.intp)
+            if folds is not None:
+                cells += folds.astype(np.intp) * n_bins[i]
+            for k, j in enumerate(others):
+                both = cells * n_bins[j] + codes[:, j]
+                table = part[starts[k] : starts[k + 1]]
+                table += np.bincount(both, weight, len(table)).astype(part.dtype, copy=False)
+
+
+def _write_cuts(layout, j, of_bin, out):
+    """Sums over the cuts of feature j, from those over its bins."""
+    out[:, layout.cuts_of(j)] = layout.sums_of_cuts(j, of_bin.astype(np.float64))
+
+
+def _kind_of(n_rows, counts):
     """Numbers that hold the sums, of as few bytes as possible: chunks are sent to be added."""
     if not counts:
         return np.dtype(np.float64)
-    return np.dtype(np.int32 if sums.weight.sum() < 2**31 else np.int64)
+    return np.dtype(np.int32 if n_rows < 2**31 else np.int64)
