@@ -8,12 +8,12 @@ __all__ = ["folds_by_hash"]
 _BLOCK_ROWS = 2**12
 
 
-def folds_by_hash(rows: np.ndarray, n_splits: int) -> np.ndarray:
+def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
     """The fold that tests on each row, from 0 to `n_splits` - 1; about equally many in each.
 
     Parameters
     ----------
-    rows : integer array of shape (n,)
+    rows : range or integer array of shape (n,)
         Numbers of the rows, counted over all chunks from 0.
     n_splits : int
 
@@ -24,7 +24,10 @@ def folds_by_hash(rows: np.ndarray, n_splits: int) -> np.ndarray:
     folds = np.empty(len(rows), np.min_scalar_type(n_splits))
     for start in range(0, len(rows), _BLOCK_ROWS):
         part = slice(start, start + _BLOCK_ROWS)
-        folds[part] = _hashes(rows[part].astype(np.uint64)) % np.uint64(n_splits)
+        some = rows[part]
+        if isinstance(some, range):
+            some = np.arange(some.start, some.stop)
+        folds[part] = _hashes(some.astype(np.uint64)) % np.uint64(n_splits)
     return folds
 
 

@@ -190,7 +190,8 @@ def sums_by_fold(chunk: CheckedChunk, n_splits: int, *args: Any) -> FoldSums:
     for number in range(n_splits):
         own = np.flatnonzero(fold == number)
         some = None if weight is None else weight[own]
-        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, rows=chunk.rows[own])
+        rows = np.asarray(chunk.rows)[own]
+        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, rows=rows)
         found.append(sums_of_splines(part, *args) if len(own) else None)
     return FoldSums(found)
 
