@@ -105,7 +105,7 @@ class LocalBlocks:
         return LocalBlocks([first_of(pair) for pair in found]), added(list(map(second_of, found)))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        parts, shared = _split(args, LocalBlocks)
+        parts, shared = split_arguments(args, LocalBlocks)
         rows = zip(self.blocks, *(other.blocks for other in parts), strict=True)
         return [applied(function, shared, *blocks) for blocks in rows]
 
@@ -166,7 +166,7 @@ class DaskBlocks:
         return list(dask.compute(*self._tasks(function, args)))
 
     def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
-        parts, shared = _split(args, DaskBlocks)
+        parts, shared = split_arguments(args, DaskBlocks)
         paired = tuple(each.paired for each in (self, *parts))
         common, calls = _Common((paired, shared)), []
         for blocks in zip(self.blocks, *(other.blocks for other in parts), strict=True):
@@ -255,7 +255,7 @@ def _applied_to_parts(function: Callable[..., Any], common: Any, *blocks: Any) -
     return applied(function, shared, *found)
 
 
-def _split(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
+def split_arguments(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
     """The arguments that are blocks, which come first, and the others."""
     parts = [arg for arg in args if isinstance(arg, kind)]
     return parts, tuple(args[len(parts) :])

@@ -14,6 +14,7 @@ from sklearn_ensemble_theory._chunks.blocks import (
     first_of,
     futures_of,
     second_of,
+    split_arguments,
 )
 
 __all__ = ["GroupedBlocks", "groups_by_thread"]
@@ -76,8 +77,8 @@ def groups_by_thread(blocks: Sequence[Any]) -> list[list[int]] | None:
 
 def _arguments(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
     """Groups first, as `DaskBlocks` wants them, then the function and what all calls share."""
-    groups = [arg.groups for arg in args if isinstance(arg, GroupedBlocks)]
-    return *groups, function, tuple(args[len(groups) :])
+    parts, shared = split_arguments(args, GroupedBlocks)
+    return *(part.groups for part in parts), function, shared
 
 
 def _map_group(*args: Any) -> list[Any]:
