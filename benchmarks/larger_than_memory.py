@@ -1,15 +1,17 @@
-"""L2-boosting of Parquet files through Dask, against reading them and a fit of one chunk at a time.
+"""L2-boosting of Parquet files through Dask, against one process that reads file by file.
 
     python benchmarks/larger_than_memory.py                      5e6 rows in 10 files, 2 workers
-    python benchmarks/larger_than_memory.py --rows 5e7 --files 50 --workers 1 2
+    python benchmarks/larger_than_memory.py --rows 5e7 --files 50 --workers 1 2 --repeats 3
 
 The targets are an additive function of 10 float32 columns plus noise. "chunked" is a `fit` of the
 Dask data frame, by workers of one thread each, with the peak of the memory of a worker; "by hand"
 is one process that reads one file after the other and calls `partial_fit`, with the bins of the
-same edges. The last columns compare with "reading", all files read once, plus "by hand" without it.
+first file, and again with the bins given. The sides alternate; seconds are medians, on the clock
+and of processors. Bins of all rows are only found by "chunked", which reads the files twice.
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -49,43 +51,45 @@ def excess(model):
     return float(np.mean((model.predict(X) - truth(X.to_numpy())) ** 2))
 
 
-def read_all(paths):
-    start = time.perf_counter()
-    for path in paths:
-        pd.read_parquet(path)
-    return time.perf_counter() - start
-
-
 def by_hand(paths, edges):
-    """The seconds that are not spent on reading, and the model."""
-    model, seconds = L2BoostingRegressor("cv", bin_edges=edges, max_memory=4096), 0.0
+    """The seconds on the clock and of the processor, those of reading, and the model."""
+    model, reading = L2BoostingRegressor("cv", bin_edges=edges, max_memory=4096), 0.0
+    start, cpu = time.perf_counter(), time.process_time()
     for path in paths:
+        before = time.perf_counter()
         chunk = pd.read_parquet(path)
-        start = time.perf_counter()
+        reading += time.perf_counter() - before
         model.partial_fit(chunk[COLUMNS], chunk["y"], refit=path == paths[-1])
-        seconds += time.perf_counter() - start
-    return seconds, model
+    return time.perf_counter() - start, time.process_time() - cpu, reading, model
 
 
-def chunked(paths, n_workers):
-    """The seconds, the peak of a worker's memory in bytes, and the model."""
+@contextlib.contextmanager
+def workers(number, paths):
+    """A function that fits; its seconds, those of processors, and a worker's peak in bytes."""
     import dask.dataframe as dd
     from distributed import Client, LocalCluster
 
+    def fit(some):
+        frame = dd.read_parquet(some)
+        return L2BoostingRegressor("cv").fit(frame[COLUMNS], frame["y"])
+
+    def run():
+        client.run(reset_peak)
+        before = sum(client.run(time.process_time).values()) + time.process_time()
+        start = time.perf_counter()
+        model = fit(paths)
+        seconds = time.perf_counter() - start
+        cpu = sum(client.run(time.process_time).values()) + time.process_time() - before
+        return seconds, cpu, max(client.run(memory, "peak").values()), model
+
     with (
         LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+            n_workers=number, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
-        warm_up = dd.read_parquet(paths[:n_workers]).partitions[:n_workers]
-        L2BoostingRegressor("cv").fit(warm_up[COLUMNS], warm_up["y"])
-        client.run(reset_peak)
-        start = time.perf_counter()
-        frame = dd.read_parquet(paths)
-        model = L2BoostingRegressor("cv").fit(frame[COLUMNS], frame["y"])
-        seconds = time.perf_counter() - start
-        return seconds, max(client.run(memory, "peak").values()), model
+        fit(paths[: 2 * number])
+        yield run
 
 
 def main():
@@ -95,6 +99,7 @@ def main():
     parser.add_argument("--rows", type=float, default=5e6)
     parser.add_argument("--files", type=int, default=10)
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
+    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--folder", type=Path, help="where to keep the files, or where they are")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -104,24 +109,31 @@ def main():
         if not paths:
             paths = write_files(folder, int(options.rows), options.files)
         size = sum(path.stat().st_size for path in paths)
-        print(f"{options.rows:.0e} rows in {len(paths)} files of {size / 2**20:.0f} MB", flush=True)
-        results = {}
-        for n_workers in options.workers:
-            seconds, peak, model = chunked(paths, n_workers)
-            results[n_workers] = seconds
-            print(
-                f"chunked, {n_workers} workers: {seconds:.1f} s, {peak / 2**30:.2f} GB a worker, "
-                f"excess {excess(model):.2g}",
-                flush=True,
+        print(f"{len(paths)} files of {size / 2**20:.0f} MB", flush=True)
+        for number in options.workers:
+            compare(paths, number, options.repeats)
+
+
+def compare(paths, number, repeats):
+    """Measure the sides in alternation and print them."""
+    own, hand, given = [], [], []
+    with workers(number, paths) as run:
+        for _ in range(repeats):
+            own.append(run())
+            hand.append(by_hand(paths, None))
+            given.append(by_hand(paths, own[-1][-1].bin_edges_))
+    print(f"{number} workers: a worker's memory {max(each[2] for each in own) / 2**30:.2f} GB")
+    names = "chunked", "by hand", "by hand, bins given"
+    for name, found in zip(names, (own, hand, given)):
+        clock, cpu = (np.median([each[k] for each in found]) for k in range(2))
+        line = f"{name:20} {clock:6.1f} s  {cpu:6.1f} s of processors  "
+        ratios = [one[0] / each[0] for one, each in zip(own, found)]
+        if found is not own:
+            reading = np.median([each[2] for each in found])
+            line += (
+                f"reading {reading:.1f} s, chunked / it {np.median(ratios):.2f} (required 1.3)  "
             )
-        reading = read_all(paths)
-        seconds, by_one = by_hand(paths, model.bin_edges_)
-        print(f"reading {reading:.1f} s, by hand {seconds:.1f} s, excess {excess(by_one):.2g}")
-        for n_workers, own in results.items():
-            print(
-                f"{n_workers} workers: {own / (reading + seconds):.2f} of reading + by hand "
-                "(required 1.3)"
-            )
+        print(line + f"excess {excess(found[-1][-1]):.2g}", flush=True)
 
 
 if __name__ == "__main__":

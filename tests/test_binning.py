@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._numerics import binning as _binning
 from sklearn_ensemble_theory._numerics.binning import (
     bin_codes,
+    bin_codes_by_blocks,
     bin_edges_from_quantiles,
     check_bin_edges,
     sum_of_tables,
@@ -74,6 +76,21 @@ def test_layouts_types_and_blocks(order, dtype, monkeypatch):
     tables = [rng.standard_normal(10) if j != 3 else None for j in range(6)]
     expected = sum(t[codes[:, j]] for j, t in enumerate(tables) if t is not None)
     np.testing.assert_allclose(sum_of_tables(X, edges, tables), expected, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("max_bins", [64, 5000])
+def test_compiled_codes_and_blocks_of_rows(missing, max_bins):
+    X = np.column_stack(list(columns(3000, np.random.default_rng(3)).values()))
+    edges = bin_edges_from_quantiles(X, max_bins)
+    if missing:
+        X[::7] = np.nan
+    with numba_disabled():
+        expected = bin_codes(X, edges, missing)
+    np.testing.assert_array_equal(bin_codes(X, edges, missing), expected)
+    found = [(rows, codes.copy()) for rows, codes in bin_codes_by_blocks(X, edges, 700, missing)]
+    assert [rows.start for rows, _ in found] == [0, 700, 1400, 2100, 2800]
+    np.testing.assert_array_equal(np.concatenate([codes for _, codes in found]), expected)
 
 
 def test_one_bin_a_value_where_there_are_few():

@@ -7,13 +7,14 @@ None, for a chunk without rows; functions are not called for it.
 
 import operator
 import pickle
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol
 from uuid import uuid4
 
-__all__ = ["Blocks", "DaskBlocks", "LocalBlocks"]
+__all__ = ["Blocks", "DaskBlocks", "LocalBlocks", "Summands", "futures_of", "in_tree_order"]
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
@@ -23,22 +24,34 @@ COMMON = object()
 SMALL = 2**15
 
 
-class Blocks(Protocol):
+class Summands(Protocol):
     """Objects in blocks.
 
-    The arguments of a function come after the block: those that are `Blocks` themselves, of the
+    The arguments of a function come after the block: those that are blocks themselves, of the
     same number, block by block, all others as they are. Functions are pure: a block may be
     computed again where a worker was lost.
     """
 
     def __len__(self) -> int: ...
 
-    def map(self, function: Callable[..., Any], *args: Any) -> "Blocks":
+    def map(self, function: Callable[..., Any], *args: Any) -> "Summands":
         """The results as blocks, which are computed once and kept where the blocks are."""
         ...
 
     def sum(self, function: Callable[..., Any], *args: Any) -> Any:
         """The sum of the results, by ``+`` in the order of the blocks; None without any."""
+        ...
+
+    def step(self, function: Callable[..., Any], *args: Any) -> tuple["Summands", Any]:
+        """New blocks, kept where they are, and a sum: of results (new block, value)."""
+        ...
+
+
+class Blocks(Summands, Protocol):
+    """Objects in blocks that can be taken apart."""
+
+    def map(self, function: Callable[..., Any], *args: Any) -> "Blocks":
+        """The results as blocks, which are computed once and kept where the blocks are."""
         ...
 
     def step(self, function: Callable[..., Any], *args: Any) -> tuple["Blocks", Any]:
@@ -51,6 +64,13 @@ class Blocks(Protocol):
 
     def taken(self, numbers: Sequence[int]) -> "Blocks":
         """The blocks of these numbers."""
+        ...
+
+    def grouped(self) -> Summands:
+        """The same blocks, with one task for all blocks of a thread of a worker.
+
+        Sums are added in an order that depends on where the blocks are.
+        """
         ...
 
 
@@ -68,6 +88,9 @@ class LocalBlocks:
     def __len__(self) -> int:
         return len(self.blocks)
 
+    def grouped(self) -> "LocalBlocks":
+        return self
+
     def taken(self, numbers: Sequence[int]) -> "LocalBlocks":
         return LocalBlocks([self.blocks[number] for number in numbers])
 
@@ -82,7 +105,7 @@ class LocalBlocks:
         return LocalBlocks([first_of(pair) for pair in found]), added(list(map(second_of, found)))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        parts, shared = _split(args, LocalBlocks)
+        parts, shared = split_arguments(args, LocalBlocks)
         rows = zip(self.blocks, *(other.blocks for other in parts), strict=True)
         return [applied(function, shared, *blocks) for blocks in rows]
 
@@ -104,6 +127,17 @@ class DaskBlocks:
     def __len__(self) -> int:
         return len(self.blocks)
 
+    def grouped(self) -> Summands:
+        from sklearn_ensemble_theory._chunks.grouped_blocks import GroupedBlocks, groups_by_thread
+
+        groups = groups_by_thread(self.blocks)
+        if groups is None:
+            return self
+        import dask
+
+        calls = [(_itself, [self.blocks[number].key for number in group]) for group in groups]
+        return GroupedBlocks(DaskBlocks(dask.persist(*_delayed_calls(calls, self.blocks))))
+
     def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
         return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
 
@@ -121,8 +155,10 @@ class DaskBlocks:
         pairs = self._tasks(function, args)
         # Taken out where the pair is: a sum of pairs would move the blocks between workers.
         values = _delayed_calls([(second_of, pair.key) for pair in pairs], pairs)
-        *pairs, total = dask.persist(*pairs, _tree_sum(values))
-        return DaskBlocks(pairs, paired=True), total.compute()
+        if len(values) > FAN_IN:
+            values = [_tree_sum(values)]
+        kept = dask.persist(*pairs, *values)
+        return DaskBlocks(kept[: len(pairs)], paired=True), added(_computed(kept[len(pairs) :]))
 
     def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         import dask
@@ -130,7 +166,7 @@ class DaskBlocks:
         return list(dask.compute(*self._tasks(function, args)))
 
     def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
-        parts, shared = _split(args, DaskBlocks)
+        parts, shared = split_arguments(args, DaskBlocks)
         paired = tuple(each.paired for each in (self, *parts))
         common, calls = _Common((paired, shared)), []
         for blocks in zip(self.blocks, *(other.blocks for other in parts), strict=True):
@@ -176,6 +212,34 @@ def _itself(common: Any) -> Any:
     return common
 
 
+def futures_of(persisted: Sequence[Any]) -> list[Any] | None:
+    """The futures of persisted objects; None without a cluster."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import futures_of
+
+    by_key = {future.key: future for future in futures_of(list(persisted))}
+    return [by_key[one.key] for one in persisted] if by_key else None
+
+
+def _computed(persisted: Sequence[Any]) -> list[Any]:
+    """The values of persisted objects, without a task for each."""
+    futures = futures_of(persisted)
+    if futures is not None:
+        return list(futures[0].client.gather(futures))
+    import dask
+
+    return list(dask.compute(*persisted))
+
+
+def in_tree_order(parts: Mapping[int, Any], n: int) -> Any:
+    """The sum of the parts of n blocks, in the order in which a sum over blocks adds them."""
+    values = [parts.get(number) for number in range(n)]
+    while len(values) > 1:
+        values = [added(values[start : start + FAN_IN]) for start in range(0, len(values), FAN_IN)]
+    return values[0]
+
+
 def _tree_sum(tasks: list[Any]) -> Any:
     """The sum of results of tasks, `FAN_IN` at a time."""
     while len(tasks) > 1:
@@ -191,7 +255,7 @@ def _applied_to_parts(function: Callable[..., Any], common: Any, *blocks: Any) -
     return applied(function, shared, *found)
 
 
-def _split(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
+def split_arguments(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
     """The arguments that are blocks, which come first, and the others."""
     parts = [arg for arg in args if isinstance(arg, kind)]
     return parts, tuple(args[len(parts) :])

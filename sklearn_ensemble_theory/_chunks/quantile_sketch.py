@@ -1,12 +1,13 @@
 """Quantiles of columns that are read in chunks, from samples that add up.
 
 A chunk of at most `SAMPLE` rows enters whole, a larger one by a random sample of so many rows
-without replacement, each of which stands for the weight of n/SAMPLE rows. Samples of chunks are
-concatenated; a total of more than `MOST` points of a column is reduced to the points at `KEPT`
-equally spaced ranks. With probability 1 - delta the shares of the weight below any threshold are
-those of all rows up to sqrt(log(2/delta) / (2 m)) for m equally weighted rows in the samples
-[Massart 1990] plus 1/KEPT for each reduction: for 10^6 rows sampled and delta = 0.01, .0016 and
-.00006. Where no chunk has more than `SAMPLE` rows and all have at most `MOST`, they are exact.
+without replacement, each of which stands for the weight of n/SAMPLE rows; of the sample, the points
+at `KEPT_OF_CHUNK` equally spaced ranks are kept. Points of chunks are concatenated; a total of more
+than `MOST` of a column is reduced to those at `KEPT` equally spaced ranks. With probability
+1 - delta the shares of the weight below any threshold are those of all rows up to
+sqrt(log(2/delta) / (2 m)) for m equally weighted rows in the samples [Massart 1990] plus
+1/KEPT_OF_CHUNK plus 1/KEPT for each reduction: for 10^6 rows sampled and delta = 0.01, .0016, .0002
+and .00006. Where no chunk has more than `SAMPLE` rows and all have at most `MOST`, they are exact.
 """
 
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from sklearn_ensemble_theory._numerics.binning import edges_of_sorted
 __all__ = ["QuantileSketch"]
 
 SAMPLE = 2**15
+KEPT_OF_CHUNK = 2**12
 MOST = 2**17
 KEPT = 2**14
 
@@ -47,7 +49,8 @@ class QuantileSketch:
         rng : numpy.random.Generator
         """
         n, share = len(X), 1.0
-        if n > SAMPLE:
+        is_sample = n > SAMPLE
+        if is_sample:
             drawn = np.sort(rng.choice(n, SAMPLE, replace=False, shuffle=False))
             X, share = X[drawn], n / SAMPLE
             weight = None if weight is None else weight[drawn]
@@ -62,6 +65,8 @@ class QuantileSketch:
             else:
                 order = np.argsort(x, kind="stable")
                 x, w = x[order], share * weight[present][order]
+            if is_sample:
+                x, w = reduced(x, w, KEPT_OF_CHUNK, KEPT_OF_CHUNK)
             values.append(x)
             weights.append(w)
         return cls(values, weights)
@@ -73,7 +78,7 @@ class QuantileSketch:
         ):
             x, w = np.concatenate([x, theirs]), np.concatenate([w, their_weights])
             order = np.argsort(x, kind="stable")  # two runs: linear time
-            x, w = reduced(x[order], w[order])
+            x, w = reduced(x[order], w[order], MOST, KEPT)
             values.append(x)
             weights.append(w)
         return QuantileSketch(values, weights)
@@ -95,16 +100,17 @@ def without_ties(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x[first], np.add.reduceat(w, first)
 
 
-def reduced(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most `MOST` points, each of which has the weight up to the one before it."""
-    if len(x) <= MOST:
+def reduced(x: np.ndarray, w: np.ndarray, most: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
+    """About `kept` of more than `most` points, each of which has the weight since the last one."""
+    if len(x) <= most:
         return x, w
     x, w = without_ties(x, w)
-    if len(x) <= KEPT:
+    if len(x) <= kept:
         return x, w
     cumulated = np.cumsum(w)
-    targets = cumulated[-1] * (np.arange(KEPT) + 0.5) / KEPT
-    picked = np.unique(np.searchsorted(cumulated, targets))
-    picked = np.union1d(picked, [0, len(x) - 1])
-    # the weight between two points goes to the upper one: at most 1/KEPT of the whole
-    return x[picked], np.diff(cumulated[picked], prepend=0.0)
+    targets = cumulated[-1] * (np.arange(kept) + 0.5) / kept
+    is_picked = np.zeros(len(x), dtype=bool)
+    is_picked[np.searchsorted(cumulated, targets)] = True
+    is_picked[[0, -1]] = True
+    # the weight between two points goes to the upper one: at most 1/kept of the whole
+    return x[is_picked], np.diff(cumulated[is_picked], prepend=0.0)

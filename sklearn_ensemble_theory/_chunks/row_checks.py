@@ -25,7 +25,7 @@ class CheckedChunk:
         In the units of `RowChecks.weight_unit`; None for equal ones.
     number : int
         That of the chunk.
-    rows : int array of shape (n,)
+    rows : range or int array of shape (n,)
         The numbers of these rows in all chunks, or in this one where those before are not known.
     """
 
@@ -33,7 +33,7 @@ class CheckedChunk:
     y: np.ndarray
     weight: np.ndarray | None
     number: int
-    rows: np.ndarray
+    rows: range | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class RowChecks:
             X, y, weight = X[positive], y[positive], weight[positive] / self.weight_unit
         if self.classes is not None:
             y = self._class_numbers(y)
-        rows = self.first_rows.get(number, 0) + np.arange(len(X))
+        first = self.first_rows.get(number, 0)
+        rows = range(first, first + len(X))
         return CheckedChunk(X, y, None if self.equal_weights else weight, number, rows)
 
     def _numbers(self, X):

@@ -21,13 +21,16 @@ __all__ = [
     "sums_by_fold",
 ]
 
+# So few that they stay in the processor's cache.
+_BLOCK_ROWS = 2**12
 
-def folds_by_hash(rows: np.ndarray, n_splits: int) -> np.ndarray:
+
+def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
     """The fold that tests on each row, from 0 to `n_splits` - 1; about equally many in each.
 
     Parameters
     ----------
-    rows : integer array of shape (n,)
+    rows : range or integer array of shape (n,)
         Numbers of the rows, counted over all chunks from 0.
     n_splits : int
 
@@ -35,10 +38,17 @@ def folds_by_hash(rows: np.ndarray, n_splits: int) -> np.ndarray:
     -------
     folds : unsigned integer array of shape (n,)
     """
-    return (_hash(rows) % np.uint64(n_splits)).astype(np.min_scalar_type(n_splits))
+    folds = np.empty(len(rows), np.min_scalar_type(n_splits))
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        some = rows[part]
+        if isinstance(some, range):
+            some = np.arange(some.start, some.stop)
+        folds[part] = _hashes(some.astype(np.uint64)) % np.uint64(n_splits)
+    return folds
 
 
-def held_out_by_hash(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
+def held_out_by_hash(rows: range | np.ndarray, share: float, seed: int) -> np.ndarray:
     """Which rows are held out: each with probability `share`.
 
     Parameters
@@ -53,16 +63,22 @@ def held_out_by_hash(rows: np.ndarray, share: float, seed: int) -> np.ndarray:
     -------
     held : bool array of shape (n,)
     """
-    return _hash(_hash(rows) ^ np.uint64(seed)) < np.uint64(share * 2.0**64)
+    numbers = np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+    hashes = _hashes(_hashes(numbers.astype(np.uint64)) ^ np.uint64(seed))
+    return hashes < np.uint64(share * 2.0**64)
 
 
-def _hash(numbers: np.ndarray) -> np.ndarray:
-    """The finaliser of splitmix64: neighbouring numbers have unrelated hashes."""
+def _hashes(x: np.ndarray) -> np.ndarray:
+    """The finaliser of splitmix64, in place: neighbouring numbers have unrelated hashes."""
     with np.errstate(over="ignore"):
-        x = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return x ^ (x >> np.uint64(31))
+        x += np.uint64(1)
+        x *= np.uint64(0x9E3779B97F4A7C15)
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58476D1CE4E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return x
 
 
 def checked_n_splits(cv: Any) -> int:
@@ -119,7 +135,7 @@ class FoldSums:
 def sums_by_fold(
     chunk: CheckedChunk,
     n_folds: int,
-    fold_of: Callable[[np.ndarray], np.ndarray],
+    fold_of: Callable[[Any], np.ndarray],
     function: Callable[..., Any],
     *args: Any,
 ) -> FoldSums:
@@ -136,9 +152,10 @@ def sums_by_fold(
     if n_folds == 1:
         return FoldSums([function(chunk, *args)])
     fold, found, weight = fold_of(chunk.rows), [], chunk.weight
+    rows = np.asarray(chunk.rows)
     for number in range(n_folds):
         own = np.flatnonzero(fold == number)
         some = None if weight is None else weight[own]
-        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, rows=chunk.rows[own])
+        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, rows=rows[own])
         found.append(function(part, *args) if len(own) else None)
     return FoldSums(found)

@@ -4,7 +4,36 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit_lean
 
-__all__ = ["code_column", "code_finely", "leaf_numbers"]
+__all__ = ["code_by_cells", "code_column", "code_finely", "leaf_numbers"]
+
+
+@jit_lean
+def code_by_cells(x, first, scale, n_before, edge_in_cell, missing, codes):
+    """The bin of every value of a column, by a grid with at most one edge in a cell.
+
+    Parameters
+    ----------
+    x : float64 array of shape (n,)
+    first, scale : float
+        The cell of a value is ``(x - first) * scale``, rounded down.
+    n_before : unsigned array of shape (m,)
+        The number of edges in lower cells.
+    edge_in_cell : float64 array of shape (m,)
+        Infinity where there is none.
+    missing : unsigned integer
+        The code of NaN.
+    codes : unsigned array of shape (n,)
+        The result.
+    """
+    last = np.float64(len(edge_in_cell) - 1)
+    for i in range(len(x)):
+        value = x[i]
+        place = (value - first) * scale
+        place = place if place > 0.0 else 0.0  # NaN too
+        place = place if place < last else last
+        cell = np.int64(place)
+        c = n_before[cell] + np.uint8(value > edge_in_cell[cell])
+        codes[i] = missing if value != value else c
 
 
 @jit_lean

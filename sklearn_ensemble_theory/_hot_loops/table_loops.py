@@ -50,6 +50,26 @@ def add_weights(first, codes, others, n_bins, weight, starts, tables):
 
 
 @jit
+def add_moments(fold, y, weight, sums):
+    """Add the sums by fold of weights, weighted targets and weighted squares.
+
+    Parameters
+    ----------
+    fold : uint32 array of shape (n,)
+    y : float64 array of shape (n,)
+    weight : float64 array of shape (n,) or (0,)
+        Without entries all weights are 1.
+    sums : float64 array of shape (3, k)
+    """
+    for i in range(len(y)):
+        w = weight[i] if len(weight) else 1.0
+        wy = w * y[i]
+        sums[0, fold[i]] += w
+        sums[1, fold[i]] += wy
+        sums[2, fold[i]] += wy * y[i]
+
+
+@jit
 def scale_cut_products(total, held, weights, left, scale, held_left, first, out):
     """Products of centred and scaled columns z = s (u - a), from those of the columns u.
 

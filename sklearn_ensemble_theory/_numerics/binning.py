@@ -9,16 +9,18 @@ NaN is missing: it has no part in the edges, and where a caller asks for it the 
 above that of the last bin. Other values must be finite; callers check that (`validate_data` does).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._weights import positive_rows
 
 __all__ = [
     "ColumnCoder",
     "bin_codes",
+    "bin_codes_by_blocks",
     "bin_edges_from_quantiles",
     "check_bin_edges",
     "columns_in_one_piece",
@@ -93,8 +95,9 @@ def columns_with_missing(X: np.ndarray) -> np.ndarray:
     """Whether each column has NaN: (p,). A block of rows at a time, without an array like X."""
     found = np.zeros(X.shape[1], dtype=bool)
     step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(X.shape[1], 1))
-    for start in range(0, len(X), step):
-        found |= np.isnan(X[start : start + step]).any(axis=0)
+    with np.errstate(invalid="ignore"):
+        for start in range(0, len(X), step):
+            found |= np.isnan(X[start : start + step].max(axis=0))  # a maximum with NaN is NaN
     return found
 
 
@@ -209,11 +212,33 @@ def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False)
     """
     n, p = X.shape
     codes = np.empty((n, p), dtype=_code_dtype(edges, missing), order="F")
-    coders = [ColumnCoder(e, codes.dtype) for e in edges]
+    _write_codes(X, codes, _coders(edges, missing), missing)
+    return codes
+
+
+def bin_codes_by_blocks(
+    X: np.ndarray, edges: Sequence[np.ndarray], n_rows: int, missing: bool = False
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Slices of at most `n_rows` rows, each with its `bin_codes`, valid until the next."""
+    n, p = X.shape
+    codes = np.empty((min(n_rows, n), p), dtype=_code_dtype(edges, missing), order="F")
+    coders = _coders(edges, missing)
+    for start in range(0, n, n_rows):
+        rows = slice(start, min(start + n_rows, n))
+        own = codes[: rows.stop - start]
+        _write_codes(X[rows], own, coders, missing)
+        yield rows, own
+
+
+def _coders(edges, missing):
+    dtype = _code_dtype(edges, missing)
+    return [ColumnCoder(e, dtype) for e in edges]
+
+
+def _write_codes(X, codes, coders, missing):
     for rows, block in _blocks(X):
         for j, coder in enumerate(coders):
             _code_block(coder, block(j), codes[rows, j], missing)
-    return codes
 
 
 def sum_of_tables(
@@ -245,6 +270,14 @@ def _code_dtype(edges, missing):
 
 def _code_block(coder, x, out, missing):
     """The bins of some values of a column, `out`."""
+    if coder.one_edge_in_cell and uses_numba():
+        from sklearn_ensemble_theory._hot_loops.bin_loops import code_by_cells
+
+        # A caller without missing values has no NaN.
+        code_of_nan = out.dtype.type(len(coder.edges) + missing)
+        grid = coder.edges[0], coder.scale, coder.n_before, coder.edge_in_cell
+        code_by_cells(x, *grid, code_of_nan, out)
+        return
     if not missing:
         coder(x, out=out)
         return
@@ -320,6 +353,11 @@ class ColumnCoder:
             self.n_searched += self.coder.n_searched - len(edges[inside])
         if self.n_searched > len(edges) / 2:
             self.scale, self.n_searched = None, len(edges)
+
+    @property
+    def one_edge_in_cell(self):
+        """Whether the table alone tells every bin."""
+        return self.scale is not None and self.crowded is None
 
     def _cells(self, x):
         with np.errstate(over="ignore"):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from sklearn_ensemble_theory._chunks.blocks import DaskBlocks, LocalBlocks
+from sklearn_ensemble_theory._chunks.blocks import DaskBlocks, LocalBlocks, in_tree_order
+from sklearn_ensemble_theory._chunks.grouped_blocks import GroupedBlocks
 
 
 def test_functions_get_blocks_first_and_other_arguments_after_them():
@@ -45,3 +46,26 @@ def test_a_step_keeps_new_blocks_and_adds_values(n_blocks):
 
 def test_blocks_by_number():
     assert LocalBlocks("abc").taken([2, 0]).blocks == ["c", "a"]
+
+
+@pytest.mark.parametrize("n", [1, 8, 9, 70])
+def test_parts_are_added_in_the_order_of_a_sum_over_blocks(n):
+    dask = pytest.importorskip("dask")
+    values = [None if i % 5 == 4 else 0.1 * (i + 1) ** 3 for i in range(n)]
+    with dask.config.set(scheduler="synchronous"):
+        expected = DaskBlocks([dask.delayed(value) for value in values]).sum(float)
+    parts = {i: value for i, value in enumerate(values) if value is not None}
+    assert in_tree_order(parts, n) == expected
+
+
+def test_grouped_blocks_are_the_blocks():
+    dask = pytest.importorskip("dask")
+    with dask.config.set(scheduler="synchronous"):
+        groups = GroupedBlocks(DaskBlocks([dask.delayed(["A", None]), dask.delayed(["B", "C"])]))
+        new, total = groups.map(str.lower).step(in_two, groups, 1)
+        assert total == "abc"
+        assert new.groups.each(list) == [["A", None], ["B", "C"]]
+        assert new.sum(str) == "ABC"
+        # Without a cluster there are no workers by which blocks could be grouped.
+        blocks = DaskBlocks([dask.delayed("A")])
+        assert blocks.grouped() is blocks

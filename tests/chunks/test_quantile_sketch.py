@@ -50,6 +50,25 @@ def test_samples_have_the_stated_error(monkeypatch):
     assert np.max(errors) > bound / 4  # the bound is of the right size
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_a_sample_so_many_points_are_kept(monkeypatch, weighted):
+    monkeypatch.setattr(quantile_sketch, "SAMPLE", 4000)
+    monkeypatch.setattr(quantile_sketch, "KEPT_OF_CHUNK", 100)
+    rng = np.random.default_rng(3)
+    x = rng.exponential(size=(4001, 1))
+    weight = rng.uniform(0.5, 2, 4001) if weighted else None
+    found = QuantileSketch.of(x, weight, rng)
+    values, weights = found.values[0], found.weights[0]
+    assert len(values) <= 102
+    whole = np.ones(4001) if weight is None else weight
+    assert weights.sum() == pytest.approx(whole.sum(), rel=1e-3)
+    order = np.argsort(x[:, 0])
+    share = np.cumsum(whole[order]) / whole.sum()
+    exact = share[np.searchsorted(x[order, 0], values)]
+    # All rows but one are in the sample.
+    assert np.abs(np.cumsum(weights) / weights.sum() - exact).max() <= 1 / 100 + 2e-3
+
+
 def test_reductions_move_ranks_by_their_share(monkeypatch):
     monkeypatch.setattr(quantile_sketch, "MOST", 2000)
     monkeypatch.setattr(quantile_sketch, "KEPT", 500)

@@ -168,6 +168,16 @@ def test_a_worker_that_is_killed_in_a_fit_changes_nothing(client, name, tmp_path
     client.wait_for_workers(2, timeout=120)
 
 
+def test_gradient_boosting_has_the_same_bits_wherever_the_chunks_are(client):
+    """Chunks of a worker are counted together, but rounded sums are added in one order."""
+    X, y = rows()
+    model = fitted("gradient boosting", *lazy(X, y))
+    with dask.config.set(scheduler="synchronous"):
+        expected = fitted("gradient boosting", *lazy(X, y))
+    np.testing.assert_array_equal(model.train_score_, expected.train_score_)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+
+
 class KillWorker(distributed.SchedulerPlugin):
     """Kill a worker when so many tasks have been computed."""
 

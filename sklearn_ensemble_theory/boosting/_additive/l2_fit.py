@@ -166,8 +166,7 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "partial_fit."
             )
         self._check_memory_of_chunks(bins.layout().n_cuts, n_groups, rows.n_splits)
-        codes = bins.codes(rows.X)
-        sums = StumpSums.of(codes, bins.layout(), target(rows.y), rows.weight, rows.folds, n_groups)
+        sums = _sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
         if known is not None:
             sums = known.sums + sums
         if not sums.sums.moderate():
@@ -200,7 +199,7 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         layout = bins.layout()
         self._check_folds(sums.sums, n_splits)
         monotonic = self._monotonic(len(layout.n_bins), columns)
-        risk = SquaredErrorFits(sums.sums, StoredGram(sums.gram, layout), n_splits)
+        risk = SquaredErrorFits(sums.sums, StoredGram(sums.gram(), layout), n_splits)
         results = *self._boost(risk, layout, (), monotonic), None
         self._learn(results, sums.sums, bins, columns, target)
 
@@ -247,6 +246,14 @@ def _bin_weights(layout, sums):
 
 
 def _sums_of_chunk(chunk, bins, target, n_splits):
-    codes, y = bins.codes(chunk.X), target(chunk.y)
     folds = folds_of_chunk(chunk, n_splits)
-    return StumpSums.of(codes, bins.layout(), y, chunk.weight, folds, max(n_splits, 1))
+    return _sums_of_rows(bins, chunk.X, target(chunk.y), chunk.weight, folds, max(n_splits, 1))
+
+
+def _sums_of_rows(bins, X, y, weight, folds, n_groups):
+    """The sums over rows, which are cut into bins a block at a time."""
+    blocks = (
+        (codes, y[rows], *(None if each is None else each[rows] for each in (weight, folds)))
+        for rows, codes in bins.codes_by_blocks(X)
+    )
+    return StumpSums.of(blocks, bins.layout(), n_groups)

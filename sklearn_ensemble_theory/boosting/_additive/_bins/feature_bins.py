@@ -1,14 +1,16 @@
 """The bins of all features: thresholds, missing values, categories."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.binning import bin_codes
+from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_codes_by_blocks
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
 __all__ = ["FeatureBins"]
+
+_BLOCK_ROWS = 2**14
 
 
 @dataclass
@@ -57,6 +59,10 @@ class FeatureBins:
     def codes(self, X: np.ndarray) -> np.ndarray:
         """The bin of every value; O(n p)."""
         return bin_codes(X, self.edges, missing=True)
+
+    def codes_by_blocks(self, X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """Slices of rows with their `codes`, which stay in the processor's cache."""
+        return bin_codes_by_blocks(X, self.edges, _BLOCK_ROWS, missing=True)
 
     def padded(self, table: np.ndarray, *features: int) -> np.ndarray:
         """A table of a term with an entry 0 for missing values where these have no bin."""

@@ -147,7 +147,7 @@ class ChunkedLogisticFits(LogisticStages):
         self.n_passes += 1
         counted = self.blocks.sum(_weight_sums, self.models[0], score)
         self.found.squares[score] = self.found.new_squares[score]
-        gram = StoredGram(counted.gram, self.layout)
+        gram = StoredGram(counted.gram(), self.layout)
         return _WeightsOfModel(self.models[0].copy(), counted.sums, gram, len(self.models))
 
     def _state(self, score, number, by_rows):
@@ -247,5 +247,5 @@ def _weight_sums(block: LabelledRows, model: TableModel, score: int) -> StumpSum
         weight = weight * rows.weight
     else:
         weight = np.ascontiguousarray(weight)
-    none = np.zeros(len(weight))
-    return StumpSums.of(rows.codes, rows.layout, none, weight, rows.folds, rows.n_groups)
+    block = rows.codes, np.zeros(len(weight)), weight, rows.folds
+    return StumpSums.of([block], rows.layout, rows.n_groups)

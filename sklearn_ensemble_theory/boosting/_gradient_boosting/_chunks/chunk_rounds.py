@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_ensemble_theory._chunks.blocks import in_tree_order
 from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
 from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs
 from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
@@ -27,6 +28,7 @@ from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
 
 __all__ = [
     "BinnedChunk",
+    "OfChunks",
     "Parts",
     "RoundStart",
     "ScoreMove",
@@ -49,11 +51,14 @@ class BinnedChunk(NamedTuple):
     y : array of shape (n,)
         As the loss takes it.
     weight : float64 array of shape (n,) or None
+    number : int
+        That of the chunk.
     """
 
     codes: np.ndarray
     y: np.ndarray
     weight: np.ndarray | None
+    number: int
 
     @property
     def total(self) -> float:
@@ -97,32 +102,48 @@ class Parts:
 
 
 @dataclass
+class OfChunks:
+    """Sums over single chunks, by their numbers.
+
+    They are rounded, so that their total depends on the order in which they are added: always the
+    same one, wherever the chunks are.
+    """
+
+    parts: dict[int, np.ndarray]
+
+    def __add__(self, other: OfChunks) -> OfChunks:
+        return OfChunks(self.parts | other.parts)
+
+    def total(self, n_chunks: int) -> np.ndarray:
+        """The sum over `n_chunks` chunks, of which some may have no rows."""
+        total: np.ndarray = in_tree_order(self.parts, n_chunks)
+        return total
+
+
+@dataclass
 class RoundStart:
     """The sums at the start of a round.
 
     Attributes
     ----------
-    loss : float
-        Of the weighted losses.
-    sizes : array of shape (K,)
-        Of the weighted sizes of the targets.
+    sizes : OfChunks
+        Arrays of shape (1 + K,) of the weighted losses and of the weighted sizes of the targets.
     replies : Parts
         What the trees asked of their roots; of no tree where the units were not known.
     """
 
-    loss: float
-    sizes: np.ndarray
+    sizes: OfChunks
     replies: Parts
 
     def __add__(self, other: RoundStart) -> RoundStart:
-        replies = self.replies + other.replies
-        return RoundStart(self.loss + other.loss, self.sizes + other.sizes, replies)
+        return RoundStart(self.sizes + other.sizes, self.replies + other.replies)
 
 
 def binned_chunk(chunk: CheckedChunk, columns: BinnedColumns, as_signs: bool) -> BinnedChunk:
     """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p)."""
     y = 2.0 * chunk.y - 1.0 if as_signs else chunk.y
-    return BinnedChunk(columns.coded(chunk.X).codes, np.require(y, None, ["C", "W"]), chunk.weight)
+    codes = columns.coded(chunk.X).codes
+    return BinnedChunk(codes, np.require(y, None, ["C", "W"]), chunk.weight, chunk.number)
 
 
 def scored_chunk(data: BinnedChunk, start: Any, n_scores: int) -> ScoredChunk:
@@ -153,7 +174,8 @@ def start_round(
     new, replies = ScoredChunk(u, target, [], []), Parts([])
     if units is not None:
         new, replies = grow_on_chunk(new, data, units, list(requests))
-    return new, RoundStart(found.value * data.total, sizes, replies)
+    sizes = np.append(found.value * data.total, sizes)
+    return new, RoundStart(OfChunks({data.number: sizes}), replies)
 
 
 def grow_on_chunk(
@@ -186,7 +208,7 @@ def leaf_tables(
     n_nodes: list[int],
     loss: Loss | None,
 ) -> tuple[ScoredChunk, Parts]:
-    """Sums over the leaves of each tree, whose last splits are in the requests. O(n).
+    """Sums over the leaves of each tree, `OfChunks`; the last splits are in the requests. O(n).
 
     The columns of a table are the sums of weights, of targets and of their squares and, where a
     loss is given, those of its `leaf_terms` and again of the weights.
@@ -202,14 +224,14 @@ def leaf_tables(
             score = None if state.u.ndim == 1 else k
             sums = risk.leaf_sums(state.u, target, leaf, size, score)
             columns += list(data.total * sums.T)
-        tables.append(np.column_stack(columns))
+        tables.append(OfChunks({data.number: np.column_stack(columns)}))
     return state._replace(rows=[]), Parts(tables)
 
 
-def loss_of_chunk(state: ScoredChunk, data: BinnedChunk, loss: Loss, move: ScoreMove) -> float:
+def loss_of_chunk(state: ScoredChunk, data: BinnedChunk, loss: Loss, move: ScoreMove) -> OfChunks:
     """The sum of the weighted losses after a move."""
-    u = _moved(state, move)
-    return EmpiricalRisk(loss, data.y, data.weight).value(u) * data.total
+    value = EmpiricalRisk(loss, data.y, data.weight).value(_moved(state, move)) * data.total
+    return OfChunks({data.number: np.array([value])})
 
 
 def _moved(state: ScoredChunk, move: ScoreMove | None) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks
+from sklearn_ensemble_theory._chunks.blocks import Summands
 from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.chunk_rounds import (
     ScoreMove,
@@ -175,7 +175,8 @@ class _Boosting:
         start = self.start(n_classes)
         n_scores = self.loss.n_scores(n_classes)
         fitted = AdditiveModel(self.loss, start, n_scores, self.model._predict_init)
-        data = rows.map(binned_chunk, self.columns, n_classes == 2)
+        self.n_chunks = len(rows.given)
+        data = rows.map(binned_chunk, self.columns, n_classes == 2).grouped()
         constant = 0.0 if isinstance(start, str) else start
         state = data.map(scored_chunk, constant, n_scores)
         observers = Observers(
@@ -195,7 +196,8 @@ class _Boosting:
             move = ScoreMove(values, float(rate(t) if callable(rate) else rate))
             fitted.members.append(members)
             fitted.steps.append(move.step)
-        risk = state.sum(loss_of_chunk, data, self.loss, move) / self.summary.weight
+        losses = state.sum(loss_of_chunk, data, self.loss, move).total(self.n_chunks)
+        risk = float(losses[0] / self.summary.weight)
         self.record(fitted, observers, self.model.n_estimators, risk)
         observers.finish(fitted.stop_reason)
         return fitted
@@ -226,8 +228,8 @@ class _Boosting:
     # --- one round ------------------------------------------------------------------------
 
     def started(
-        self, state: Blocks, data: Blocks, move: ScoreMove | None, n_scores: int
-    ) -> tuple[Blocks, list[Any], float]:
+        self, state: Summands, data: Summands, move: ScoreMove | None, n_scores: int
+    ) -> tuple[Summands, list[Any], float]:
         """The state at the start of a round, the sums of the roots, and the risk.
 
         The units of the integers are those of the round before, if they fit.
@@ -235,15 +237,16 @@ class _Boosting:
         roots = [ROOT] * n_scores
         expected = self.units
         state, found = state.step(start_round, data, self.loss, move, expected, roots)
-        exact = [self.exponent(size) for size in found.sizes]
+        loss, *sizes = found.sizes.total(self.n_chunks)
+        exact = [self.exponent(size) for size in sizes]
         replies = found.replies
         if expected is None or not all(
             e - SPARE_BITS <= given <= e for e, given in zip(exact, expected.targets)
         ):
             self.units = self.units_of(exact)
             state, replies = state.step(grow_on_chunk, data, self.units, roots)
-        self.sizes = found.sizes
-        return state, replies.parts, float(found.loss / self.summary.weight)
+        self.sizes = sizes
+        return state, replies.parts, float(loss / self.summary.weight)
 
     def exponent(self, size: float) -> int:
         """The k for which size * 2^k is just below 2^bits."""
@@ -260,8 +263,8 @@ class _Boosting:
         return GridUnits(tuple(exponents), weight, whole, n_bins, has_missing)
 
     def grown(
-        self, state: Blocks, data: Blocks, replies: list[Any]
-    ) -> tuple[Blocks, list[Any], list[np.ndarray]]:
+        self, state: Summands, data: Summands, replies: list[Any]
+    ) -> tuple[Summands, list[Any], list[np.ndarray]]:
         """The trees of a round: fitted members, and the values of the nodes of the chunks."""
         units = self.units
         assert units is not None
@@ -278,7 +281,8 @@ class _Boosting:
         sizes = [len(growth.left) for growth in growths]
         state, found = state.step(leaf_tables, data, units, last, sizes, self.leaf_loss)
         members, values = [], []
-        for growth, seed, table in zip(growths, seeds, found.parts):
+        for growth, seed, of_chunks in zip(growths, seeds, found.parts):
+            table = of_chunks.total(self.n_chunks)
             tree, number = growth.tree(table[:, :3])
             if self.leaf_loss is not None:
                 steps = np.empty(len(number))
