@@ -13,7 +13,7 @@ from functools import reduce
 from typing import Any, Protocol
 from uuid import uuid4
 
-__all__ = ["Blocks", "DaskBlocks", "LocalBlocks"]
+__all__ = ["Blocks", "DaskBlocks", "LocalBlocks", "PassCount"]
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
@@ -52,6 +52,13 @@ class Blocks(Protocol):
     def taken(self, numbers: Sequence[int]) -> "Blocks":
         """The blocks of these numbers."""
         ...
+
+
+@dataclass
+class PassCount:
+    """How often blocks have been read, by all that read them."""
+
+    n: int = 0
 
 
 class LocalBlocks:
