@@ -1,11 +1,17 @@
 """Pairs of features of Dask collections: found and fitted as in memory with the same bins."""
 
+from collections import Counter
+
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory._chunks import blocks
 from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory.boosting._additive._fitting import chunked_pairs
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -71,8 +77,95 @@ def lazy(chunks, *arrays):
 )
 def test_model_in_memory(kind, chunks, weighted, interactions):
     X, y, weight = rows(kind)
-    model = MODELS[kind].__class__(**MODELS[kind].get_params() | {"interactions": interactions})
+    model = clone(MODELS[kind]).set_params(interactions=interactions)
     parts = lazy(CHUNKS[chunks], X, y, weight)
     model.fit(*(parts if weighted else parts[:2]))
     assert (0, 1) in model.term_features_
     assert_same(model, in_memory(model, X, y, weight if weighted else None), X)
+
+
+@pytest.mark.parametrize("kind", ["folds", "labels"])
+def test_data_frames_with_categories_and_a_monotonic_function(kind):
+    X, y, _ = rows(kind)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    place = np.array(["north", "south", "west", None], dtype=object)
+    frame["place"] = pd.Categorical(place[np.arange(1200) // 20 % 4])
+    sign = np.where(frame["place"] == "south", 1, -1)
+    y = np.where(sign * X[:, 3] > 0.4, y.max(), y)
+    # The strongest pair has a constrained feature; it is not looked for.
+    model = clone(MODELS[kind]).set_params(interactions=2, monotonic_cst={"a": 1})
+    model.fit(dd.from_pandas(frame, npartitions=3), dd.from_pandas(pd.Series(y), npartitions=3))
+    assert "d & place" in model.term_names_
+    assert not any(0 in pair for pair in model.term_features_[6:])
+    assert_same(model, in_memory(model, frame, y), frame)
+
+
+@pytest.mark.parametrize("kind", ["values", "labels"])
+def test_many_bins_and_chunks_of_unknown_lengths(kind):
+    """More bins than the tables of pairs have; their tables come in several passes."""
+    X, y, weight = rows(kind, n=3000)
+    (lX, ly, lw), keep = lazy(800, X, y, weight), X[:, 4] > -0.5
+    lkeep = lX[:, 4] > -0.5
+    model = clone(MODELS[kind]).set_params(interactions=2, max_bins=100)
+    model.fit(lX[lkeep], ly[lkeep], lw[lkeep])
+    assert max(map(len, model.bin_edges_)) == 99
+    assert max(table.shape[0] for _, table in model.shape_functions_[5:]) <= 65
+    assert_same(model, in_memory(model, X[keep], y[keep], weight[keep]), X)
+
+
+def test_tables_of_few_pairs_at_a_time(monkeypatch):
+    X, y, _ = rows("labels")
+    parts = lazy(400, X, y)
+    model = clone(MODELS["labels"]).set_params(interactions="auto").fit(*parts)
+    monkeypatch.setattr(chunked_pairs, "_CELLS_OF_A_PASS", 200)
+    again = clone(model).fit(*parts)
+    assert again.n_passes_ > model.n_passes_
+    assert again.term_features_ == model.term_features_
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", ["folds", "labels"])
+def test_no_pair_is_found_in_additive_data(kind):
+    X, y, _ = rows(kind)
+    score = X[:, 0] + X[:, 3] ** 2 + np.random.default_rng(0).logistic(size=len(X))
+    y = score if kind == "folds" else (score > 0).astype(int)
+    model = clone(MODELS[kind]).set_params(interactions="auto").fit(*lazy(500, X, y))
+    assert len(model.term_features_) == 5
+    plain = clone(model).set_params(interactions=0).fit(*lazy(500, X, y))
+    np.testing.assert_allclose(model.predict(X), plain.predict(X), rtol=0, atol=1e-12)
+    assert model.n_passes_ > plain.n_passes_
+
+
+@pytest.mark.parametrize("kind", ["values", "folds", "labels"])
+def test_every_pass_over_the_rows_is_counted(kind, monkeypatch):
+    X, y, _ = rows(kind)
+    passes, applied = Counter(), blocks.applied
+
+    def counting(function, shared, *given):
+        passes[function.__name__] += 1
+        return applied(function, shared, *given)
+
+    monkeypatch.setattr(blocks, "applied", counting)
+    model = clone(MODELS[kind]).set_params(interactions=2).fit(*lazy(300, X, y))
+    assert model.n_passes_ == sum(passes.values()) / 4
+    assert passes["of_checked"] == 2 * 4  # the rows themselves
+    assert passes["_residuals_of_members"] == (12 if kind == "labels" else 4)
+    assert passes["_detection_tables"] == 4
+    assert 4 <= passes["_moved_and_summed"] < 4 * 60
+    assert not hasattr(model.fit(X, y), "n_passes_")
+
+
+@pytest.mark.parametrize("kind", ["values", "labels"])
+def test_constraints_of_given_pairs_are_refused_before_rows_are_read(kind):
+    X, y, _ = rows(kind)
+
+    def refuse(block):
+        assert not len(block), "rows were read"
+        return block
+
+    parts = lazy(300, X, y)
+    model = clone(MODELS[kind]).set_params(interactions=[(1, 0)], monotonic_cst=[1, 0, 0, 0, 0])
+    with pytest.raises(ValueError, match=r"interactions has the pair \(0, 1\)"):
+        model.fit(parts[0].map_blocks(refuse, dtype=float), parts[1])
+    with pytest.raises(ValueError, match="the features are 0 to 4"):
+        model.set_params(interactions=[(1, 5)]).fit(parts[0].map_blocks(refuse, dtype=float), y)

@@ -57,11 +57,11 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or Dask collection of shape (n_samples, n_features)
             Numbers, NaN where they are missing, or a data frame with categorical columns.
-        y : array-like of shape (n_samples,)
+        y : array-like or Dask collection of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
             out.
 
@@ -74,7 +74,8 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         ------
         ValueError
             If `cv` tests on a row more than once, or if the sums over a single cut with
-            all others exceed `max_memory`.
+            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
+            cuts exceed it, or `cv` is no integer.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True)
         end_fit = begin_fit(self, X, y, sample_weight)

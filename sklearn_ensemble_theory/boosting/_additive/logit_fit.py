@@ -74,7 +74,7 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         ValueError
             If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
-            cuts exceed it, `cv` is no integer, or `interactions` asks for pairs.
+            cuts exceed it, or `cv` is no integer.
         """
         rows, classes = self._checked_rows(X, y, sample_weight, None, reset=True)
         end_fit = begin_fit(self, X, y, sample_weight)

@@ -42,8 +42,8 @@ from sklearn_ensemble_theory.boosting._pairs.pair_passes import (
     PairResiduals,
     ResidualSums,
     cell_weights,
-    table_shape,
     residual_sums,
+    table_shape,
 )
 
 __all__ = ["PairsOfChunks", "labelled_rows", "weight_by_bin"]
@@ -113,6 +113,7 @@ class PairsOfChunks:
         self.passes, self.is_quadratic = passes, is_quadratic
         self.models: list = []
         self.terms: PairTerms | None = None
+        self.columns: Any = None
 
     def open(self, models: Sequence, terms: PairTerms | None) -> None:
         """Use the residuals of models and pairs, for all that follows."""
@@ -159,6 +160,10 @@ class PairsOfChunks:
         )
         boost = PairPasses(self.columns, state, sums, self.pairs, self.bins, self.passes)
         return boost.run().tables
+
+    def close(self) -> None:
+        """Free the coarse bins of the rows."""
+        self.columns = None
 
     def _sum(self, function, *args):
         self.passes.n += 1

@@ -134,6 +134,7 @@ def fit_pairs(
     if not isinstance(pairs, list):
         pairs = _strongest(source, interactions, features)
     if not pairs:
+        source.close()
         return None
     bins, weights = source.start(pairs)
     n_scores = source.n_scores
@@ -147,6 +148,7 @@ def fit_pairs(
                 total[0, score] += added.mean(axis=0)
                 if n_splits:
                     total[1:, score] += added
+    source.close()
     return terms
 
 
@@ -218,6 +220,10 @@ class PairsOfRows:
         if not self.rows.n_splits:
             residuals = [work.residuals[0].copy() for _ in range(self.n_members)]
         return self._boost(work.weight).run(residuals, self.folds).tables
+
+    def close(self) -> None:
+        """Free the residuals."""
+        self.works = []
 
     def _boost(self, weight):
         rows = self.rows
