@@ -14,7 +14,15 @@ from functools import reduce
 from typing import Any, Protocol
 from uuid import uuid4
 
-__all__ = ["Blocks", "DaskBlocks", "LocalBlocks", "Summands", "futures_of", "in_tree_order"]
+__all__ = [
+    "Blocks",
+    "DaskBlocks",
+    "LocalBlocks",
+    "PassCount",
+    "Summands",
+    "futures_of",
+    "in_tree_order",
+]
 
 # How many results are added at a time: the depth of a sum over n blocks is log_8 n.
 FAN_IN = 8
@@ -72,6 +80,13 @@ class Blocks(Summands, Protocol):
         Sums are added in an order that depends on where the blocks are.
         """
         ...
+
+
+@dataclass
+class PassCount:
+    """How often blocks have been read, by all that read them."""
+
+    n: int = 0
 
 
 class LocalBlocks:

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost
 
 
 def interacting_data(n=800, seed=0):
@@ -123,6 +124,26 @@ def test_an_interaction_lowers_the_log_loss(kind):
         model.fit(X[train], y[train])
         losses.append(log_loss(y[test], model.predict_proba(X[test])))
     assert losses[1] < losses[0] - 0.03
+
+
+def test_tables_have_the_bins_in_which_they_were_fitted(monkeypatch):
+    """Merged bins have equal weight by rows: second derivatives change from step to step."""
+    used, run = [], PairBoost.run
+
+    def spied(self, *args, **kwargs):
+        used.append(self.bins.maps)
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(PairBoost, "run", spied)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1500, 2))
+    y = (rng.random(1500) < expit(2 + 9 * X[:, 0] + 9 * X[:, 0] * X[:, 1] ** 3)).astype(int)
+    model = LogitBoostClassifier(20, learning_rate=0.2, max_bins=100, interactions=1).fit(X, y)
+    assert len(used) == 3
+    for maps in used:
+        assert len(np.unique(maps[0])) == 64
+        for one, other in zip(maps, model._pair_maps, strict=True):
+            np.testing.assert_array_equal(one, other[:-1])
 
 
 def test_pairs_with_rows_that_no_fold_holds_out():

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
+from sklearn_ensemble_theory._chunks.blocks import LocalBlocks, PassCount
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive._fitting.chunked_logistic_fits import (
     ChunkedLogisticFits,
-    LabelledRows,
 )
 from sklearn_ensemble_theory.boosting._additive._fitting.logistic_fits import LogisticFits
-from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
+from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+    BinnedRows,
+    LabelledRows,
+)
 
 N_BINS = 6
 
@@ -57,12 +59,13 @@ def moved(models, size):
 def test_stages_are_those_of_all_rows(n_classes, weighted, n_splits):
     rows, y = binned(300, n_classes, weighted, n_splits)
     whole = LogisticFits(rows, y, n_classes)
-    parts = ChunkedLogisticFits(cut(rows, y, [1, 130, 131]), rows.layout, n_classes, n_splits)
+    blocks, count = cut(rows, y, [1, 130, 131]), PassCount()
+    parts = ChunkedLogisticFits(blocks, rows.layout, n_classes, n_splits, count)
     models = parts.start()
     for one, other in zip(models, whole.start(), strict=True):
         np.testing.assert_allclose(one.intercepts, other.intercepts, rtol=1e-13)
     np.testing.assert_allclose(parts.per_square, whole.per_square, rtol=1e-13)
-    passes = [parts.n_passes]
+    passes = [count.n]
     # The second stage keeps the second derivatives of the first one, the third has its own.
     for size, tolerance in ((0.0, 0.1), (0.01, 0.1), (2.0, 0.1)):
         models = moved(models, size)
@@ -78,13 +81,13 @@ def test_stages_are_those_of_all_rows(n_classes, weighted, n_splits):
                 np.testing.assert_allclose(state.start_held, same.start_held, rtol=1e-11)
                 found, products = state.rows.of_feature(1), same.rows.of_feature(1)
                 np.testing.assert_allclose(found, products, rtol=0, atol=1e-11)
-        passes.append(parts.n_passes)
+        passes.append(count.n)
     assert np.diff(passes).tolist() == [1 + parts.n_scores, 1, 1 + parts.n_scores]
 
 
 def test_weight_by_bin():
     rows, y = binned()
-    parts = ChunkedLogisticFits(cut(rows, y, [100]), rows.layout, 3, 3)
+    parts = ChunkedLogisticFits(cut(rows, y, [100]), rows.layout, 3, 3, PassCount())
     for j, found in enumerate(parts.bin_weights):
         np.testing.assert_allclose(
             found, np.bincount(rows.codes[:, j], rows.weight, rows.layout.n_bins[j])
@@ -95,4 +98,4 @@ def test_a_fold_without_rows_is_refused():
     rows, y = binned()
     rows.folds[rows.folds == 2] = 1
     with pytest.raises(ValueError, match="weight in its test set"):
-        ChunkedLogisticFits(cut(rows, y, [100]), rows.layout, 3, 3)
+        ChunkedLogisticFits(cut(rows, y, [100]), rows.layout, 3, 3, PassCount())

@@ -38,8 +38,6 @@ from sklearn_ensemble_theory.boosting._additive.terms import (
 )
 from sklearn_ensemble_theory.boosting._pairs.interactions import resolve_interactions
 
-# Ordered bins of a feature in the tables of pairs.
-PAIR_BINS = 64
 # In smoothing rounds scores may move so many times farther between two refreshes: their steps are
 # those of Newton's method, whose limit does not depend on them.
 SMOOTHING_MOVE = 1.5
@@ -216,8 +214,19 @@ class BaseAdditive(AdditiveTerms):
     def _progress(self, n_rounds=0, part=""):
         return Progress(type(self).__name__ + part, n_rounds, self.verbose, unit="rounds")
 
-    def _fit_models(self, risk, rows, jumps, monotonic, limit=np.inf):
+    def _fit_models(self, risk, source, layout, jumps, monotonic, limit=np.inf):
         """The main effects, and the pairs if there are any, with main effects fitted to the rest.
+
+        Parameters
+        ----------
+        risk : SquaredErrorFits or LogisticStages
+        source : PairsOfRows or PairsOfChunks
+            What pairs are fitted to; not used without any.
+        layout : CutLayout
+        jumps : int array
+        monotonic : int array of shape (p,) or None
+        limit : float, default=inf
+            See `run_phase`.
 
         Returns
         -------
@@ -225,24 +234,30 @@ class BaseAdditive(AdditiveTerms):
         stumps : PhaseResult
         pairs : PairTerms or None
         """
-        interactions = self._resolved_interactions(len(rows.layout.n_bins))
+        interactions = self._checked_interactions(len(layout.n_bins), monotonic)
+        smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
+        if interactions in (0, []):
+            return smoothing, stumps, None
+        is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
+        features = np.flatnonzero(is_free)
+        pairs = fit_pairs(source, stumps.models, interactions, features, risk.n_splits)
+        if pairs is None:
+            self._progress().message("no pairs of features")
+            return smoothing, stumps, None
+        self._progress().message(f"{len(pairs.pairs)} pairs of features")
+        again = self._boost(risk.given(pairs), layout, jumps, monotonic, limit)
+        return *again, pairs
+
+    def _checked_interactions(self, p, monotonic):
+        """What `interactions` asks for; no pairs of features with a constraint."""
+        interactions = self._resolved_interactions(p)
         for a, b in interactions if isinstance(interactions, list) else []:
             if monotonic is not None and (monotonic[a] or monotonic[b]):
                 raise ValueError(
                     f"interactions has the pair ({a}, {b}), of which monotonic_cst constrains a "
                     "feature."
                 )
-        smoothing, stumps = self._boost(risk, rows.layout, jumps, monotonic, limit)
-        if interactions in (0, []):
-            return smoothing, stumps, None
-        free = None if monotonic is None else monotonic == 0
-        pairs = fit_pairs(risk, stumps.models, rows, interactions, PAIR_BINS, free)
-        if pairs is None:
-            self._progress().message("no pairs of features")
-            return smoothing, stumps, None
-        self._progress().message(f"{len(pairs.pairs)} pairs of features")
-        again = self._boost(risk.given(pairs), rows.layout, jumps, monotonic, limit)
-        return *again, pairs
+        return interactions
 
     def _resolved_interactions(self, p):
         given = self.interactions

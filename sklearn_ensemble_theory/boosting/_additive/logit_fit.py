@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from sklearn_ensemble_theory._chunks.blocks import PassCount
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import cuts_in_memory
 from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import ClassLabels
@@ -15,9 +16,16 @@ from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import bins_o
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive._fitting.chunked_logistic_fits import (
     ChunkedLogisticFits,
+)
+from sklearn_ensemble_theory.boosting._additive._fitting.chunked_pairs import (
+    PairsOfChunks,
     labelled_rows,
 )
-from sklearn_ensemble_theory.boosting._additive._fitting.logistic_fits import LogisticFits
+from sklearn_ensemble_theory.boosting._additive._fitting.logistic_fits import (
+    LogisticFits,
+    logistic_work,
+)
+from sklearn_ensemble_theory.boosting._additive._fitting.pair_terms import PairsOfRows
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
 from sklearn_ensemble_theory.boosting._additive.base import (
     BaseAdditive,
@@ -66,7 +74,7 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         ValueError
             If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
-            cuts exceed it, `cv` is no integer, or `interactions` asks for pairs.
+            cuts exceed it, or `cv` is no integer.
         """
         rows, classes = self._checked_rows(X, y, sample_weight, None, reset=True)
         end_fit = begin_fit(self, X, y, sample_weight)
@@ -184,9 +192,8 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         The bins stay where the rows are, and are read once a refresh or twice.
         """
         p = rows.checks.n_features
-        if self._resolved_interactions(p) not in (0, []):
-            raise ValueError("Pairs of features need all rows in memory; use interactions=0.")
-        self._monotonic(p, None)  # refused before rows are read
+        monotonic = self._monotonic(p, None)  # refused before rows are read
+        with_pairs = self._checked_interactions(p, monotonic) not in (0, [])
         chunked = bins_of_chunks(self, rows, ClassLabels.of)
         bins, n_splits, classes = chunked.bins, chunked.n_splits, chunked.summary.target.labels
         self._check_classes(classes)
@@ -195,11 +202,17 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         monotonic = self._monotonic_of_classes(p, chunked.columns, classes)
         self._check_memory_of_chunks(layout.n_cuts, max(n_splits, 1), n_splits, n_scores)
         self._progress().message(f"{layout.n_cuts} cuts in {p} features")
-        coded = chunked.rows.knowing(classes=classes).map(labelled_rows, bins, n_splits)
-        risk = ChunkedLogisticFits(coded, layout, len(classes), n_splits)
-        results = *self._boost(risk, layout, (), monotonic, self.refresh_tol), None
-        self._learn(results, risk, risk.bin_weights, classes, bins, chunked.columns)
-        self.n_passes_ = 2 + (chunked.columns is not None) + risk.n_passes
+        numbered = chunked.rows.knowing(classes=classes)
+        coded = numbered.map(_classes_in_bins, bins, len(classes), n_splits, with_pairs)
+        passes = PassCount(2 + (chunked.columns is not None))
+        risk = ChunkedLogisticFits(coded, layout, len(classes), n_splits, passes)
+        weights = risk.bin_weights
+        source = PairsOfChunks(
+            coded, layout, logistic_work, n_scores, n_splits, weights, passes, is_quadratic=False
+        )
+        results = self._fit_models(risk, source, layout, (), monotonic, self.refresh_tol)
+        self._learn(results, risk, weights, classes, bins, chunked.columns)
+        self.n_passes_ = passes.n
         vars(self).pop("_kept", None)
 
     def _checked_rows(self, X, y, sample_weight, classes, reset):
@@ -238,7 +251,8 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         layout = binned.layout
         max_cuts = cuts_in_memory(self.max_memory, binned, n_scores)
         risk = LogisticFits(binned, y, len(classes), max_cuts)
-        results = self._fit_models(risk, binned, jumps, monotonic, self.refresh_tol)
+        source = PairsOfRows(risk, binned)
+        results = self._fit_models(risk, source, layout, jumps, monotonic, self.refresh_tol)
         weights = [
             np.bincount(binned.codes[:, j], binned.weight, minlength=layout.n_bins[j]).astype(float)
             for j in range(len(layout.n_bins))
@@ -253,3 +267,8 @@ class BaseLogitBoost(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         importances = self.term_importances_[: len(weights)]
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances
+
+
+def _classes_in_bins(chunk, bins, n_classes, n_splits, with_pairs):
+    y = chunk.y.astype(np.min_scalar_type(n_classes - 1))
+    return labelled_rows(chunk, bins, y, n_splits, with_pairs)

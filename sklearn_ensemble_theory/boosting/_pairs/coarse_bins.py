@@ -1,10 +1,11 @@
 """Coarse bins of pairs, merged from the bins of the main effects."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CoarseBins", "coarse_bins"]
+__all__ = ["CoarseBins", "coarse_bins", "merged_bins"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,30 @@ def coarse_bins(codes, n_bins, max_bins, sample_weight=None, *, missing=None, ca
     -----
     O(n) for each feature that has bins to merge.
     """
+
+    def weight_of(j):
+        return np.bincount(codes[:, j], weights=sample_weight, minlength=n_bins[j])
+
+    return merged_bins(weight_of, n_bins, max_bins, missing=missing, categorical=categorical)
+
+
+def merged_bins(
+    weight_of: Callable[[int], np.ndarray],
+    n_bins: np.ndarray,
+    max_bins: int,
+    *,
+    missing: np.ndarray | None = None,
+    categorical: np.ndarray | None = None,
+) -> CoarseBins:
+    """`coarse_bins`, from the weight of the rows in each bin.
+
+    Parameters
+    ----------
+    weight_of : callable
+        Of the number of a feature; asked only for those that have bins to merge.
+    n_bins, max_bins, missing, categorical
+        See `coarse_bins`.
+    """
     p = len(n_bins)
     missing = np.zeros(p, dtype=bool) if missing is None else np.asarray(missing)
     unordered = np.zeros(p, dtype=bool) if categorical is None else np.asarray(categorical)
@@ -67,7 +92,7 @@ def coarse_bins(codes, n_bins, max_bins, sample_weight=None, *, missing=None, ca
         if unordered[j] or n_ordered <= max_bins:
             maps.append(np.arange(n_bins[j], dtype=np.uint16))
             continue
-        weight = np.bincount(codes[:, j], weights=sample_weight, minlength=n_bins[j])[:n_ordered]
+        weight = weight_of(j)[:n_ordered]
         middle = np.cumsum(weight) - weight / 2
         group = np.minimum(max_bins * middle / max(weight.sum(), 1e-300), max_bins - 1)
         _, merged = np.unique(group.astype(np.intp), return_inverse=True)

@@ -25,14 +25,15 @@ S. Coles (2001). *An Introduction to Statistical Modeling of Extreme Values*. Sp
 law of maxima.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
-from sklearn_ensemble_theory.boosting._pairs.coarse_bins import coarse_bins
+from sklearn_ensemble_theory.boosting._pairs.coarse_bins import CoarseBins, coarse_bins
 from sklearn_ensemble_theory.boosting._pairs.purification import AdditiveFit
 from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
     inverse_weights,
@@ -40,8 +41,17 @@ from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
     quadrant_sums,
 )
 
-__all__ = ["DetectedPairs", "detect_pairs", "interaction_gains", "pair_tables"]
+__all__ = [
+    "DetectedPairs",
+    "detect_pairs",
+    "interaction_gains",
+    "pair_tables",
+    "strongest_pairs",
+    "table_values",
+]
 
+# Ordered bins of a feature in the tables.
+DETECTION_BINS = 32
 # Quadrants of less than this share of the weight are no evidence.
 _MIN_SHARE = 0.005
 # Draws of the signs: for each pair, and at least for all pairs together, since the scale of the
@@ -81,7 +91,8 @@ def detect_pairs(
     sample_weight=None,
     *,
     frequency=None,
-    max_bins=32,
+    features=None,
+    max_bins=DETECTION_BINS,
     missing=None,
     categorical=None,
     random_state=None,
@@ -104,6 +115,8 @@ def detect_pairs(
     frequency : ndarray of shape (n,), default=None
         How many rows each row stands for; `sample_weight` by default. In a Newton step, with
         weights that contain the second derivatives, the weights of the rows without them.
+    features : int ndarray, default=None
+        The features among which pairs are looked for, in increasing order; all by default.
     max_bins : int, default=32
         Ordered bins of a feature in the tables.
     missing, categorical : bool ndarray of shape (p,), default=None
@@ -122,19 +135,66 @@ def detect_pairs(
     O(n p^2) for the tables, by one pass over the rows for each group of pairs, and O(B^3) for each
     pair of features with B bins.
     """
-    p = len(n_bins)
-    pairs = [(a, b) for a in range(p) for b in range(a + 1, p)]
-    is_auto = n_pairs == "auto"
-    n_most = max(1, int(_MOST_PAIRS * p)) if is_auto else int(n_pairs)
-    if not pairs or n_most == 0:
-        return DetectedPairs([], np.empty(0), np.empty(0))
+    features = np.arange(len(n_bins)) if features is None else features
     bins = coarse_bins(
         codes, n_bins, max_bins, sample_weight, missing=missing, categorical=categorical
     )
+    values = table_values(residual, sample_weight, frequency)
+    return strongest_pairs(
+        lambda pairs: pair_tables(codes, bins, pairs, values),
+        bins,
+        features,
+        n_pairs,
+        random_state=random_state,
+        n_threads=n_threads,
+    )
+
+
+def table_values(
+    residual: np.ndarray, sample_weight: np.ndarray | None, frequency: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is summed in the cells: weighted residuals, weights, and the variances of the former."""
     weight = np.ones(len(residual)) if sample_weight is None else sample_weight
     sums = weight * residual
     # A row that stands for m rows, with sum m s in all, has variance m s^2.
     variance = sums * residual if frequency is None else sums**2 / frequency
+    return sums, weight, variance
+
+
+def strongest_pairs(
+    tables_of: Callable[[list], Sequence],
+    bins: CoarseBins,
+    features: np.ndarray,
+    n_pairs: Any,
+    *,
+    random_state: Any = None,
+    n_threads: int = 1,
+    cells_at_once: int = _CELLS_AT_ONCE,
+) -> DetectedPairs:
+    """`detect_pairs`, from the tables of the pairs.
+
+    Parameters
+    ----------
+    tables_of : callable
+        Of a list of pairs: the sums of `table_values` in the cells of each, (3, A, B). It is asked
+        for each pair once.
+    bins : CoarseBins
+        Of all features.
+    features : int array
+        See `detect_pairs`, as for the following.
+    n_pairs : int or "auto"
+    random_state : int, RandomState instance or None
+    n_threads : int, default=1
+    cells_at_once : int
+        The tables of so many cells are asked for at a time.
+    """
+    own = [int(j) for j in features]
+    p = len(own)
+    pairs = [(own[i], own[k]) for i in range(p) for k in range(i + 1, p)]
+    is_auto = n_pairs == "auto"
+    n_most = max(1, int(_MOST_PAIRS * p)) if is_auto else int(n_pairs)
+    if not pairs or n_most == 0:
+        return DetectedPairs([], np.empty(0), np.empty(0))
     n_draws = max(_DRAWS_PER_PAIR, -(-_DRAWS // len(pairs))) if is_auto else 0
     # One generator for each pair, so that the order in which they are counted does not matter.
     seeds = [None] * len(pairs)
@@ -142,12 +202,13 @@ def detect_pairs(
         seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(pairs))
 
     def gains_of(group):
-        tables = pair_tables(codes, bins, [pairs[t] for t in group], (sums, weight, variance))
+        tables = tables_of([pairs[t] for t in group])
         return [
             _gains(*table, bins, pairs[t], seeds[t], n_draws) for t, table in zip(group, tables)
         ]
 
-    found = ThreadTeam(n_threads).run(gains_of, [(g,) for g in _groups(pairs, bins, n_threads)])
+    groups = _groups(pairs, bins, n_threads, cells_at_once)
+    found = ThreadTeam(n_threads).run(gains_of, [(group,) for group in groups])
     gains, null = zip(*(result for group in found for result in group))
     gains = np.array(gains)
     p_values = _p_values(gains, np.array(null)) if is_auto else np.full(len(pairs), np.nan)
@@ -157,10 +218,10 @@ def detect_pairs(
     return DetectedPairs([pairs[t] for t in order], gains[order], p_values[order])
 
 
-def _groups(pairs, bins, n_threads):
+def _groups(pairs, bins, n_threads, cells_at_once):
     """Numbers of consecutive pairs whose tables are counted together."""
     cells = np.cumsum([bins.n_bins[a] * bins.n_bins[b] for a, b in pairs])
-    size = max(1, min(_CELLS_AT_ONCE, -(-int(cells[-1]) // n_threads)))
+    size = max(1, min(cells_at_once, -(-int(cells[-1]) // n_threads)))
     group = (cells - 1) // size
     return [list(np.flatnonzero(group == g)) for g in np.unique(group)]
 

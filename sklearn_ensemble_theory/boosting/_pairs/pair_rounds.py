@@ -22,9 +22,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
 from sklearn_ensemble_theory.boosting._pairs.coarse_bins import coarse_bins
+from sklearn_ensemble_theory.boosting._pairs.pair_cells import (
+    coarse_columns,
+    sums_of_cells,
+    take_from_cells,
+)
 from sklearn_ensemble_theory.boosting._pairs.purification import AdditiveFit
 from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
     LEARNING_RATES,
@@ -33,7 +37,7 @@ from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
     quadrant_steps,
 )
 
-__all__ = ["PairBoost", "PairPath", "Visit"]
+__all__ = ["PairBoost", "PairPath", "TableMember", "Visit", "boost_members"]
 
 # Steps of a visit, in the order in which a pair whose held-out error does not fall is given them.
 STEPS = (10, 3, 1)
@@ -85,6 +89,8 @@ class PairBoost:
     pairs : sequence of P tuples (a, b)
     sample_weight : ndarray of shape (n,), default=None
         Positive weights of the rows.
+    bins : CoarseBins, default=None
+        By default those of `max_bins`.
     max_bins : int, default=64
         Bins of a feature in the tables, at most; categories and missing values are not counted.
     missing, categorical : bool ndarray of shape (p,), default=None
@@ -116,6 +122,7 @@ class PairBoost:
         pairs,
         sample_weight=None,
         *,
+        bins=None,
         max_bins=64,
         missing=None,
         categorical=None,
@@ -124,19 +131,15 @@ class PairBoost:
     ):
         self.pure = pure
         self.pairs = [(int(a), int(b)) for a, b in pairs]
-        self.bins = coarse_bins(
-            codes, n_bins, max_bins, sample_weight, missing=missing, categorical=categorical
-        )
+        if bins is None:
+            bins = coarse_bins(
+                codes, n_bins, max_bins, sample_weight, missing=missing, categorical=categorical
+            )
+        self.bins = bins
         self.sample_weight = sample_weight
         self.team = ThreadTeam(n_threads)
         self.n_rows = len(codes)
-        self._columns = {}
-        for j in sorted({j for pair in self.pairs for j in pair}):
-            column, lookup = codes[:, j], self.bins.maps[j]
-            if self.bins.n_bins[j] < n_bins[j]:
-                dtype = np.uint8 if self.bins.n_bins[j] <= 2**8 else np.uint16
-                column = lookup.astype(dtype).take(column)
-            self._columns[j] = column
+        self._columns = coarse_columns(codes, n_bins, self.pairs, bins)
 
     def shape(self, t):
         """The shape (A, B) of the table of pair t."""
@@ -149,8 +152,7 @@ class PairBoost:
 
     def cell_weights(self, t):
         """The weight of all rows in each cell of pair t: (A, B), the weights for `purify`."""
-        member = _Member(self, np.ones(self.n_rows), None, 0, None)
-        return member.sums(t)[0]
+        return _RowMember(self, np.ones(self.n_rows), None, 0, None).weights(t)[0]
 
     def run(self, residuals, folds=None, *, held_out=None, counts=None, max_sweeps=200, stages=()):
         """Boost until no pair lowers the mean held-out error any further.
@@ -187,11 +189,8 @@ class PairBoost:
             else:
                 group, own = np.asarray(held_out[k]).view(np.uint8), 1
             count = None if counts is None else counts[k]
-            members.append(_Member(self, residual, group, own, count))
-        for k, member in enumerate(members):
-            if not (member.totals > 0).all():
-                raise ValueError(f"Member {k} has no row to train on, or holds out none.")
-        return self._boost(members, max_sweeps, stages)
+            members.append(self._member(residual, group, own, count))
+        return boost_members(members, self._shapes(), max_sweeps, stages, self.team)
 
     def replay(self, residual, schedule):
         """Make the visits of a schedule on all rows, for instance after `run` on folds.
@@ -202,8 +201,8 @@ class PairBoost:
         -------
         tables : list of P ndarrays of shape (A, B)
         """
-        member = _Member(self, residual, None, 0, None)
-        tables = [np.zeros(self.shape(t)) for t in range(len(self.pairs))]
+        member = self._member(residual, None, 0, None)
+        tables = [np.zeros(shape) for shape in self._shapes()]
         for visit in schedule:
             step = member.proposal(visit)
             tables[visit.pair] += step.table
@@ -211,44 +210,76 @@ class PairBoost:
         member.settle()
         return tables
 
-    def _boost(self, members, max_sweeps, stages):
-        tables = [np.zeros((len(members), *self.shape(t))) for t in range(len(self.pairs))]
-        path = [np.array([member.squares for member in members])]
-        totals = np.array([member.totals for member in members])
-        least = MIN_FALL * (path[0] / totals)[:, 1].mean()
-        level = dict.fromkeys(range(len(self.pairs)), 0)
-        schedule, kept = [], {}
-        if 0 in stages:
-            kept[0] = [table.copy() for table in tables]
-        for sweep in range(1, max_sweeps + 1):
-            if not level:
-                break
-            for t in list(level):
-                best, least_change = None, -least
-                for kind in LEARNING_RATES:
-                    visit = Visit(t, kind, STEPS[level[t]])
-                    steps = self.team.run(_Member.proposal, [(member, visit) for member in members])
-                    change = np.mean([s.changes[1] for s in steps] / totals[:, 1])
-                    if change < least_change:
-                        best, least_change = (visit, steps), change
-                if best is None:
-                    level[t] += 1
-                    if level[t] == len(STEPS):
-                        del level[t]
-                        for member in members:
-                            member.forget(t)
-                    continue
-                visit, steps = best
-                schedule.append(visit)
-                for k, step in enumerate(steps):
-                    tables[t][k] += step.table
-                self.team.run(_Member.accept, [(m, t, s) for m, s in zip(members, steps)])
-            path.append(np.array([member.squares for member in members]))
-            if sweep in stages:
-                kept[sweep] = [table.copy() for table in tables]
-        self.team.run(_Member.settle, [(member,) for member in members])
-        errors = np.maximum(path, 0) / totals
-        return PairPath(tables, schedule, errors[:, :, 1], errors[:, :, 0], kept)
+    def _member(self, residual, group, own, count):
+        rows = _RowMember(self, residual, group, own, count)
+        return TableMember(rows, self.pairs, self.bins, self.pure)
+
+    def _shapes(self):
+        return [self.shape(t) for t in range(len(self.pairs))]
+
+
+def boost_members(members, shapes, max_sweeps=200, stages=(), team=None):
+    """Boost until no pair lowers the mean held-out error any further.
+
+    Parameters
+    ----------
+    members : sequence of K TableMember
+    shapes : list of P tuples (A, B)
+    max_sweeps : int, default=200
+    stages : collection of int, default=()
+        Numbers of sweeps after which the tables are kept.
+    team : ThreadTeam, default=None
+
+    Returns
+    -------
+    PairPath
+
+    Raises
+    ------
+    ValueError
+        If no row of a member is held out, or all of them are.
+    """
+    team = ThreadTeam(1) if team is None else team
+    for k, member in enumerate(members):
+        if not (member.totals > 0).all():
+            raise ValueError(f"Member {k} has no row to train on, or holds out none.")
+    tables = [np.zeros((len(members), *shape)) for shape in shapes]
+    path = [np.array([member.squares for member in members])]
+    totals = np.array([member.totals for member in members])
+    least = MIN_FALL * (path[0] / totals)[:, 1].mean()
+    level = dict.fromkeys(range(len(shapes)), 0)
+    schedule, kept = [], {}
+    if 0 in stages:
+        kept[0] = [table.copy() for table in tables]
+    for sweep in range(1, max_sweeps + 1):
+        if not level:
+            break
+        for t in list(level):
+            best, least_change = None, -least
+            for kind in LEARNING_RATES:
+                visit = Visit(t, kind, STEPS[level[t]])
+                steps = team.run(TableMember.proposal, [(member, visit) for member in members])
+                change = np.mean([s.changes[1] for s in steps] / totals[:, 1])
+                if change < least_change:
+                    best, least_change = (visit, steps), change
+            if best is None:
+                level[t] += 1
+                if level[t] == len(STEPS):
+                    del level[t]
+                    for member in members:
+                        member.forget(t)
+                continue
+            visit, steps = best
+            schedule.append(visit)
+            for k, step in enumerate(steps):
+                tables[t][k] += step.table
+            team.run(TableMember.accept, [(m, t, s) for m, s in zip(members, steps)])
+        path.append(np.array([member.squares for member in members]))
+        if sweep in stages:
+            kept[sweep] = [table.copy() for table in tables]
+    team.run(TableMember.settle, [(member,) for member in members])
+    errors = np.maximum(path, 0) / totals
+    return PairPath(tables, schedule, errors[:, :, 1], errors[:, :, 0], kept)
 
 
 class _Step(NamedTuple):
@@ -258,52 +289,36 @@ class _Step(NamedTuple):
     changes: np.ndarray
 
 
-class _Member:
-    """One model: its residuals, its weights, and the sums of the pair that was visited last."""
+class TableMember:
+    """One model, on the tables of its pairs.
 
-    def __init__(self, boost, residual, group, own, count):
-        self.boost = boost
-        self.residual = residual
-        self.group = np.zeros(len(residual), dtype=np.uint8) if group is None else group
-        self.own = 1 if group is None else own
-        weight = boost.sample_weight
-        if count is not None:
-            times = np.maximum(count, 1)  # held-out rows count once
-            weight = times.astype(np.float64) if weight is None else weight * times
-        self.weight = weight
+    Parameters
+    ----------
+    rows : object
+        Has `totals` and `squares`, the weight and the sum of squares of the training rows and of
+        the held-out ones; `weights(t)` and `sums(t)`, the weights and the sums of the residuals in
+        the cells of pair t, of both; `subtract(t, table)` from the residuals; `settle()` and
+        `forget(t)`, after which the pair is not asked for again.
+    pairs : sequence of P tuples (a, b)
+    bins : CoarseBins
+    pure : bool, default=True
+        See `PairBoost`.
+    """
+
+    def __init__(self, rows, pairs, bins, pure=True):
+        self.rows, self.pairs, self.bins, self.pure = rows, pairs, bins, pure
+        self.totals, self.squares = rows.totals, rows.squares
         self.weights, self.inverses, self.additive = {}, {}, {}
-        self.visited, self.current, self.pending = None, None, None
-        is_held = self.group == self.own
-        w = np.ones(len(residual)) if weight is None else weight
-        self.totals = np.array([w[~is_held].sum(), w[is_held].sum()])
-        w = w * residual**2
-        self.squares = np.array([w[~is_held].sum(), w[is_held].sum()])
+        self.visited, self.current = None, None
 
     def sums(self, t):
         """Sums of the residuals in the cells: of the training rows and of the held-out ones."""
-        if self.visited == t:
-            return self.current
-        self.settle()
+        if self.visited != t:
+            self.current = self.rows.sums(t)
+            self.visited = t
         if t not in self.weights:
-            self.weights[t] = self._summed(np.ones(len(self.residual)), t)
-        self.current = self._summed(self.residual, t)
-        self.visited = t
+            self.weights[t] = self.rows.weights(t)
         return self.current
-
-    def _summed(self, values, t):
-        a, b = self.boost.columns(t)
-        shape = self.boost.shape(t)
-        if uses_numba():
-            from sklearn_ensemble_theory._hot_loops._pairs.pair_row_loops import sum_cells
-
-            sums = np.zeros((*shape, 2))
-            weight = np.empty(0) if self.weight is None else self.weight
-            sum_cells(values, weight, self.group, self.own, a, b, sums)
-        else:
-            cells = 2 * _cell_numbers(a, b, shape) + (self.group == self.own)
-            weighted = values if self.weight is None else values * self.weight
-            sums = np.bincount(cells, weighted, 2 * shape[0] * shape[1]).reshape(*shape, 2)
-        return np.ascontiguousarray(sums[:, :, 0]), np.ascontiguousarray(sums[:, :, 1])
 
     def proposal(self, visit):
         """The steps of a visit, not yet made."""
@@ -311,11 +326,11 @@ class _Member:
         sums, held = self.sums(t)
         weight, held_weight = self.weights[t]
         target = sums
-        if self.boost.pure:
+        if self.pure:
             if t not in self.additive:
                 self.additive[t] = AdditiveFit(weight)
             target = self.additive[t].rest(sums)
-        unordered = self.boost.bins.unordered[list(self.boost.pairs[t])]
+        unordered = self.bins.unordered[list(self.pairs[t])]
         if unordered.any():
             # The order changes from visit to visit, and the quadrants with it.
             order = np.ix_(*ordered_bins(target, weight, unordered))
@@ -338,30 +353,61 @@ class _Member:
         """Make the steps; the rows follow when another pair is visited."""
         self.squares = self.squares + step.changes
         self.current = tuple(s - w * step.table for s, w in zip(self.current, self.weights[t]))
-        self.pending = step.table if self.pending is None else self.pending + step.table
+        self.rows.subtract(t, step.table)
 
     def forget(self, t):
         """Free the memory of a pair that is not visited any more."""
         self.settle()
+        self.rows.forget(t)
         self.weights.pop(t, None)
         self.inverses.pop(t, None)
         self.additive.pop(t, None)
 
     def settle(self):
-        """Subtract from the residuals of the rows what was added to the table visited last."""
+        """Let the residuals of the rows follow."""
+        self.rows.settle()
+        self.visited = None
+
+
+class _RowMember:
+    """The rows of one model in memory: its residuals and its weights."""
+
+    def __init__(self, boost, residual, group, own, count):
+        self.boost = boost
+        self.residual = residual
+        self.group = np.zeros(len(residual), dtype=np.uint8) if group is None else group
+        self.own = 1 if group is None else own
+        weight = boost.sample_weight
+        if count is not None:
+            times = np.maximum(count, 1)  # held-out rows count once
+            weight = times.astype(np.float64) if weight is None else weight * times
+        self.weight = weight
+        self.pair, self.pending = None, None
+        is_held = self.group == self.own
+        w = np.ones(len(residual)) if weight is None else weight
+        self.totals = np.array([w[~is_held].sum(), w[is_held].sum()])
+        w = w * residual**2
+        self.squares = np.array([w[~is_held].sum(), w[is_held].sum()])
+
+    def weights(self, t):
+        return self._summed(np.ones(len(self.residual)), t)
+
+    def sums(self, t):
+        self.settle()
+        return self._summed(self.residual, t)
+
+    def _summed(self, values, t):
+        a, b = self.boost.columns(t)
+        shape = self.boost.shape(t)
+        return sums_of_cells(values, self.weight, self.group, self.own, a, b, shape)
+
+    def subtract(self, t, table):
+        self.pair, self.pending = t, table if self.pending is None else self.pending + table
+
+    def settle(self):
         if self.pending is not None:
-            a, b = self.boost.columns(self.visited)
-            if uses_numba():
-                from sklearn_ensemble_theory._hot_loops._pairs.pair_row_loops import (
-                    subtract_cells,
-                )
+            take_from_cells(self.residual, *self.boost.columns(self.pair), self.pending)
+        self.pending = None
 
-                subtract_cells(self.residual, a, b, self.pending)
-            else:
-                self.residual -= self.pending.ravel().take(_cell_numbers(a, b, self.pending.shape))
-        self.visited, self.pending = None, None
-
-
-def _cell_numbers(a, b, shape):
-    """The number of each row's cell in a table."""
-    return a.astype(np.intp) * shape[1] + b
+    def forget(self, t):
+        pass

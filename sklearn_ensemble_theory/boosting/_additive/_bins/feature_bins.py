@@ -8,9 +8,9 @@ import numpy as np
 from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_codes_by_blocks
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
-__all__ = ["FeatureBins"]
+__all__ = ["BLOCK_ROWS", "FeatureBins"]
 
-_BLOCK_ROWS = 2**14
+BLOCK_ROWS = 2**14
 
 
 @dataclass
@@ -62,7 +62,7 @@ class FeatureBins:
 
     def codes_by_blocks(self, X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """Slices of rows with their `codes`, which stay in the processor's cache."""
-        return bin_codes_by_blocks(X, self.edges, _BLOCK_ROWS, missing=True)
+        return bin_codes_by_blocks(X, self.edges, BLOCK_ROWS, missing=True)
 
     def padded(self, table: np.ndarray, *features: int) -> np.ndarray:
         """A table of a term with an entry 0 for missing values where these have no bin."""

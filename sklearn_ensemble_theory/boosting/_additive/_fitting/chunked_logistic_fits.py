@@ -5,16 +5,16 @@ and how far the second derivatives are from those that the products of cuts have
 too far, a second one counts the products again.
 """
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import folds_of_chunk
-from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
+from sklearn_ensemble_theory._chunks.blocks import Blocks, PassCount
+from sklearn_ensemble_theory._chunks.summed_fields import SummedFields
+from sklearn_ensemble_theory.boosting._additive._fitting.chunked_pairs import weight_by_bin
 from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import (
     KnownWeights,
     LogisticStages,
@@ -24,8 +24,9 @@ from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import 
     logistic_losses,
     probabilities_of,
 )
+from sklearn_ensemble_theory.boosting._additive._fitting.pair_terms import PairTerms
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
-    BinnedRows,
+    LabelledRows,
     TableModel,
     scores_at,
 )
@@ -35,34 +36,11 @@ from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
 
-__all__ = ["ChunkedLogisticFits", "LabelledRows", "labelled_rows"]
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """The rows of a chunk in bins, and the number of each row's class."""
-
-    rows: BinnedRows
-    y: np.ndarray
-
-
-def labelled_rows(chunk: CheckedChunk, bins: FeatureBins, n_splits: int) -> LabelledRows:
-    """A chunk in bins; its y are the numbers of classes."""
-    codes, folds = bins.codes(chunk.X), folds_of_chunk(chunk, n_splits)
-    y = chunk.y.astype(np.min_scalar_type(int(chunk.y.max())))
-    return LabelledRows(BinnedRows(codes, bins.layout(), chunk.weight, folds, n_splits), y)
-
-
-class _Summed:
-    """Sums over rows, which are added field by field."""
-
-    def __add__(self, other):
-        names = [each.name for each in fields(self)]
-        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+__all__ = ["ChunkedLogisticFits"]
 
 
 @dataclass
-class _RowTotals(_Summed):
+class _RowTotals(SummedFields):
     """Sums over rows that no model changes."""
 
     n_rows: int
@@ -71,7 +49,7 @@ class _RowTotals(_Summed):
 
 
 @dataclass
-class _GradientSums(_Summed):
+class _GradientSums(SummedFields):
     """Sums over rows at the models of a stage, of K scores, M models and k folds.
 
     Attributes
@@ -114,38 +92,48 @@ class ChunkedLogisticFits(LogisticStages):
     layout : CutLayout
     n_classes : int
     n_splits : int
+    passes : PassCount
 
     Attributes
     ----------
-    n_passes : int
-        How often the blocks have been read.
     bin_weights : list of p arrays
         The weight of the rows in each bin.
     """
 
     rows = None
 
-    def __init__(self, blocks: Blocks, layout: CutLayout, n_classes: int, n_splits: int) -> None:
+    def __init__(
+        self, blocks: Blocks, layout: CutLayout, n_classes: int, n_splits: int, passes: PassCount
+    ) -> None:
+        passes.n += 1
         totals = blocks.sum(_row_totals, n_classes)
         by_class = totals.class_weight
         super().__init__(layout, by_class, by_class.sum() / totals.n_rows, n_splits)
-        self.blocks, self.n_passes = blocks, 1
+        self.blocks, self.passes = blocks, passes
         self.bin_weights = np.split(totals.bin_weight, np.cumsum(layout.n_bins)[:-1])
         self.models: Sequence = []
         self.found: Any = None
+        self.pairs: PairTerms | None = None
+
+    def given(self, pairs: PairTerms) -> "ChunkedLogisticFits":
+        """The risk of main effects that are added to pairs."""
+        other = copy.copy(self)
+        other.pairs, other.known, other.n_refreshes = pairs, [None] * self.n_scores, 0
+        return other
 
     def _read(self, models):
-        self.models, self.n_passes = models, self.n_passes + 1
+        self.models = models
+        self.passes.n += 1
         known = [None if each is None else each.model for each in self.known]
-        self.found = self.blocks.sum(_gradient_sums, models, known)
+        self.found = self.blocks.sum(_gradient_sums, models, known, self.pairs)
 
     def _change(self, score):
         return self.found.change[score], self.found.total[score]
 
     def _counted(self, score):
         # One score at a time: these sums are the largest.
-        self.n_passes += 1
-        counted = self.blocks.sum(_weight_sums, self.models[0], score)
+        self.passes.n += 1
+        counted = self.blocks.sum(_weight_sums, self.models[0], score, self.pairs)
         self.found.squares[score] = self.found.new_squares[score]
         gram = StoredGram(counted.gram(), self.layout)
         return _WeightsOfModel(self.models[0].copy(), counted.sums, gram, len(self.models))
@@ -170,14 +158,15 @@ class ChunkedLogisticFits(LogisticStages):
 def _row_totals(block, n_classes):
     rows = block.rows
     groups = class_weights(block.y, n_classes, rows.weight, rows.folds, rows.n_groups)
-    n_bins = rows.layout.n_bins
-    weight = [
-        np.bincount(rows.codes[:, j], rows.weight, minlength=n_bins[j]) for j in range(len(n_bins))
-    ]
-    return _RowTotals(len(block.y), groups, np.concatenate(weight).astype(float))
+    return _RowTotals(len(block.y), groups, weight_by_bin(rows, rows.weight))
 
 
-def _gradient_sums(block: LabelledRows, models: Sequence[TableModel], known: Sequence) -> Any:
+def _gradient_sums(
+    block: LabelledRows,
+    models: Sequence[TableModel],
+    known: Sequence,
+    pairs: PairTerms | None,
+) -> Any:
     """The sums over one block; `known` has the model of each score's second derivatives."""
     rows, y = block.rows, block.y
     n_scores, n_models = len(models[0].tables), len(models)
@@ -197,21 +186,21 @@ def _gradient_sums(block: LabelledRows, models: Sequence[TableModel], known: Seq
         folds = np.zeros(len(y), np.intp) if rows.folds is None else rows.folds
         return np.bincount(folds, weights=values, minlength=n_groups)
 
-    curvature = _curvatures(rows, models[0])
+    curvature = _curvatures(rows, models[0], pairs)
     of_model = {id(models[0]): curvature}
     before = np.empty_like(curvature)
     for score, model in enumerate(known):
         if model is None:
             model = models[0]
         elif id(model) not in of_model:
-            of_model[id(model)] = _curvatures(rows, model)
+            of_model[id(model)] = _curvatures(rows, model, pairs)
         before[:, score] = of_model[id(model)][:, score]
     of_model.clear()
     found.change[:] = weight @ np.abs(curvature - before)
     found.total[:] = weight @ curvature
     none = np.zeros((n_groups, n_cuts))
     for number, model in enumerate(models):
-        scores = scores_at(model, rows.codes)
+        scores = _scores_with_pairs(rows, model, pairs, number)
         found.losses[number] = by_fold(weight * logistic_losses(scores, y))
         gradient = -probabilities_of(scores)
         for score in range(n_scores):
@@ -232,17 +221,24 @@ def _gradient_sums(block: LabelledRows, models: Sequence[TableModel], known: Seq
     return found
 
 
-def _curvatures(rows, model):
-    """The second derivatives at the scores of a model: (n, n_scores)."""
-    probabilities = probabilities_of(scores_at(model, rows.codes))
+def _scores_with_pairs(rows, model, pairs, number):
+    scores = scores_at(model, rows.codes)
+    return scores if pairs is None else scores + pairs.scores(rows.codes, number)
+
+
+def _curvatures(rows, model, pairs):
+    """The second derivatives at the scores of a model of all rows: (n, n_scores)."""
+    probabilities = probabilities_of(_scores_with_pairs(rows, model, pairs, 0))
     n_scores = probabilities.shape[1]
     return np.column_stack([curvature_of(p, n_scores) for p in probabilities.T])
 
 
-def _weight_sums(block: LabelledRows, model: TableModel, score: int) -> StumpSums:
+def _weight_sums(
+    block: LabelledRows, model: TableModel, score: int, pairs: PairTerms | None
+) -> StumpSums:
     """The sums with two cuts over one block, with the second derivatives at a model."""
     rows = block.rows
-    weight = _curvatures(rows, model)[:, score]
+    weight = _curvatures(rows, model, pairs)[:, score]
     if rows.weight is not None:
         weight = weight * rows.weight
     else:

@@ -1,5 +1,8 @@
 """The logistic loss of rows in memory, by Newton steps, as sums over bins."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import (
@@ -12,6 +15,7 @@ from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import 
     probabilities_of,
 )
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+    LabelledRows,
     TableModel,
     WorkingResiduals,
     scores_at,
@@ -21,7 +25,7 @@ from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
 
-__all__ = ["LogisticFits"]
+__all__ = ["LogisticFits", "logistic_work"]
 
 
 class _WeightsOfRows(KnownWeights):
@@ -64,22 +68,7 @@ class LogisticFits(LogisticStages):
         pairs : PairTerms, default=None
             Functions that are added to those of the models.
         """
-        scores = [scores_at(model, self.rows.codes) for model in models]
-        for number, own in enumerate(scores if pairs is not None else []):
-            own += pairs.scores(self.rows.codes, number)
-        probabilities = [probabilities_of(own) for own in scores]
-        works = []
-        for score in range(self.n_scores):
-            curvature = curvature_of(probabilities[0][:, score], self.n_scores)
-            target = is_of_class(self.y, score, self.n_scores)
-            works.append(
-                WorkingResiduals(
-                    self.weight * curvature,
-                    self.weight,
-                    [(target - p[:, score]) / curvature for p in probabilities],
-                )
-            )
-        return works
+        return logistic_work(LabelledRows(self.rows, self.y), models, pairs, range(self.n_scores))
 
     def given(self, pairs) -> "LogisticFits":
         """The risk of main effects that are added to pairs."""
@@ -170,3 +159,33 @@ class LogisticFits(LogisticStages):
             kept = slice(None) if fold is None else self.rows.folds == fold
             losses.append(np.average(loss[kept], weights=self.weight[kept]))
         return np.array(losses)
+
+
+def logistic_work(
+    block: LabelledRows, models: Sequence[TableModel], pairs: Any, scores: Sequence[int]
+) -> list[WorkingResiduals]:
+    """Working residuals of some of the scores, with the weights of the first model.
+
+    Parameters
+    ----------
+    block : LabelledRows
+    models : sequence of TableModel
+    pairs : PairTerms or None
+        Functions that are added to those of the models.
+    scores : sequence of int
+    """
+    rows, n_scores = block.rows, len(models[0].tables)
+    weight = np.ones(len(block.y)) if rows.weight is None else rows.weight
+    probabilities = []
+    for number, model in enumerate(models):
+        own = scores_at(model, rows.codes)
+        if pairs is not None:
+            own += pairs.scores(rows.codes, number)
+        probabilities.append(probabilities_of(own))
+    works = []
+    for score in scores:
+        curvature = curvature_of(probabilities[0][:, score], n_scores)
+        target = is_of_class(block.y, score, n_scores)
+        residuals = [(target - p[:, score]) / curvature for p in probabilities]
+        works.append(WorkingResiduals(weight * curvature, weight, residuals))
+    return works

@@ -10,21 +10,31 @@ few such steps follow each other.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
-from sklearn_ensemble_theory.boosting._pairs.coarse_bins import CoarseBins
-from sklearn_ensemble_theory.boosting._pairs.detection import detect_pairs
+from sklearn_ensemble_theory.boosting._pairs.coarse_bins import CoarseBins, coarse_bins
+from sklearn_ensemble_theory.boosting._pairs.detection import DetectedPairs, detect_pairs
 from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost
 from sklearn_ensemble_theory.boosting._pairs.purification import purify
 
-__all__ = ["PairTerms", "PurePairs", "fit_pairs"]
+__all__ = [
+    "OWN_FOLDS",
+    "PAIR_BINS",
+    "PairTerms",
+    "PairsOfRows",
+    "PurePairs",
+    "fit_pairs",
+    "own_folds",
+]
 
+# Ordered bins of a feature in the tables of pairs.
+PAIR_BINS = 64
 # Folds that choose the number of steps where the fit has none.
-_OWN_FOLDS = 5
+OWN_FOLDS = 5
 # Newton steps of a loss that is not squared.
 _NEWTON_STEPS = 3
 
@@ -48,6 +58,10 @@ class PairTerms:
     bins: CoarseBins
     tables: list
     cell_weights: list
+
+    def copy(self) -> "PairTerms":
+        """With tables of its own."""
+        return replace(self, tables=[table.copy() for table in self.tables])
 
     def scores(self, codes: np.ndarray, model: int) -> np.ndarray:
         """The sum of the pairs of a model at rows in bins: (n, n_scores)."""
@@ -96,96 +110,126 @@ class PurePairs:
 
 
 def fit_pairs(
-    risk: Any,
+    source: Any,
     models: Sequence,
-    rows: BinnedRows,
     interactions: int | str | list,
-    max_bins: int,
-    free: np.ndarray | None = None,
+    features: np.ndarray,
+    n_splits: int,
 ) -> PairTerms | None:
     """Find pairs and boost them; None if there are none.
 
     Parameters
     ----------
-    risk : SquaredErrorFits or LogisticFits
+    source : PairsOfRows or PairsOfChunks
     models : list of TableModel
         The main effects: of all rows, then of each fold.
-    rows : BinnedRows
     interactions : int, "auto" or list of pairs
         From `resolve_interactions`.
-    max_bins : int
-        Ordered bins of a feature in the tables of pairs.
-    free : bool array of shape (p,), default=None
-        The features among which pairs are looked for; all by default.
+    features : int array
+        Those among which pairs are looked for.
+    n_splits : int
     """
-    layout = rows.layout
-    kinds = {"missing": layout.missing, "categorical": layout.categorical}
-    works = risk.working_residuals(models)
+    source.open(models, None)
     pairs = interactions
     if not isinstance(pairs, list):
-        pairs = _strongest(works, rows, interactions, kinds, free)
+        pairs = _strongest(source, interactions, features)
     if not pairs:
+        source.close()
         return None
-    folds, n_members = rows.folds, rows.n_splits
-    if not n_members:
-        n_members = _OWN_FOLDS
-        folds = (np.arange(len(rows.codes)) % _OWN_FOLDS).astype(np.uint8)
-    terms = None
-    for _ in range(1 if risk.is_quadratic else _NEWTON_STEPS):
-        if terms is not None:
-            works = risk.working_residuals(models, terms)
-        for score, work in enumerate(works):
-            boost = PairBoost(
-                rows.codes, layout.n_bins, pairs, work.weight, max_bins=max_bins, **kinds
-            )
-            residuals = work.residuals[1:]
-            if not rows.n_splits:
-                residuals = [work.residuals[0].copy() for _ in range(n_members)]
-            tables = boost.run(residuals, folds).tables
-            if terms is None:
-                counting = PairBoost(
-                    rows.codes, layout.n_bins, pairs, rows.weight, max_bins=max_bins, **kinds
-                )
-                terms = PairTerms(
-                    pairs,
-                    counting.bins,
-                    [
-                        np.zeros((1 + rows.n_splits, len(works), *counting.shape(t)))
-                        for t in range(len(pairs))
-                    ],
-                    [counting.cell_weights(t) for t in range(len(pairs))],
-                )
-            for total, added in zip(terms.tables, tables):
+    bins, weights = source.start(pairs)
+    n_scores = source.n_scores
+    tables = [np.zeros((1 + n_splits, n_scores, *weight.shape)) for weight in weights]
+    terms = PairTerms(pairs, bins, tables, weights)
+    for step in range(1 if source.is_quadratic else _NEWTON_STEPS):
+        if step:
+            source.open(models, terms)
+        for score in range(n_scores):
+            for total, added in zip(terms.tables, source.boosted(score)):
                 total[0, score] += added.mean(axis=0)
-                if rows.n_splits:
+                if n_splits:
                     total[1:, score] += added
+    source.close()
     return terms
 
 
-def _strongest(works, rows, interactions, kinds, free):
+def _strongest(source, interactions, features):
     """The pairs with the largest gains, summed over the scores."""
-    codes, n_bins, gains = rows.codes, rows.layout.n_bins, {}
-    number = np.arange(len(n_bins)) if free is None else np.flatnonzero(free)
-    if len(number) < len(n_bins):
-        codes, n_bins = np.asfortranarray(codes[:, number]), n_bins[number]
-        kinds = {name: flags[number] for name, flags in kinds.items()}
-    p = len(number)
+    p, gains = len(features), {}
     n_pairs = interactions if interactions == "auto" else p * (p - 1) // 2
-    if interactions != "auto" and len(works) == 1:
+    if interactions != "auto" and source.n_scores == 1:
         n_pairs = min(interactions, n_pairs)
-    for work in works:
-        found = detect_pairs(
-            codes,
-            n_bins,
+    for score in range(source.n_scores):
+        found = source.strongest(score, n_pairs, features)
+        for pair, gain in zip(found.pairs, found.gains):
+            gains[pair] = gains.get(pair, 0.0) + gain
+    most = len(gains) if interactions == "auto" else int(interactions)
+    return sorted(gains, key=lambda pair: (-gains[pair], pair))[:most]
+
+
+class PairsOfRows:
+    """What `fit_pairs` needs of rows in memory.
+
+    Parameters
+    ----------
+    risk : SquaredErrorFits or LogisticFits
+    rows : BinnedRows
+    """
+
+    def __init__(self, risk: Any, rows: BinnedRows) -> None:
+        self.risk, self.rows = risk, rows
+        self.n_scores, self.is_quadratic = risk.n_scores, risk.is_quadratic
+        layout = rows.layout
+        self.kinds = {"missing": layout.missing, "categorical": layout.categorical}
+        self.folds, self.n_members = rows.folds, rows.n_splits
+        if not self.n_members:
+            self.n_members = OWN_FOLDS
+            self.folds = own_folds(np.arange(len(rows.codes)))
+
+    def open(self, models: Sequence, terms: PairTerms | None) -> None:
+        """Compute the residuals of models and pairs, for all that follows."""
+        self.works = self.risk.working_residuals(models, terms)
+
+    def strongest(self, score: int, n_pairs: int | str, features: np.ndarray) -> DetectedPairs:
+        """The pairs that are found by the residuals of a score."""
+        work, rows = self.works[score], self.rows
+        return detect_pairs(
+            rows.codes,
+            rows.layout.n_bins,
             work.residuals[0],
             n_pairs,
             work.weight,
             frequency=work.frequency,
+            features=features,
             random_state=0,
-            **kinds,
+            **self.kinds,
         )
-        for members, gain in zip(found.pairs, found.gains):
-            pair = tuple(number[list(members)].tolist())
-            gains[pair] = gains.get(pair, 0.0) + gain
-    most = len(gains) if interactions == "auto" else int(interactions)
-    return sorted(gains, key=lambda pair: (-gains[pair], pair))[:most]
+
+    def start(self, pairs: list) -> tuple[CoarseBins, list[np.ndarray]]:
+        """The bins of the tables of pairs, and the weight of the rows in their cells."""
+        self.pairs, rows = pairs, self.rows
+        self.bins = coarse_bins(
+            rows.codes, rows.layout.n_bins, PAIR_BINS, rows.weight, **self.kinds
+        )
+        boost = self._boost(rows.weight)
+        return self.bins, [boost.cell_weights(t) for t in range(len(pairs))]
+
+    def boosted(self, score: int) -> list[np.ndarray]:
+        """What boosting on the residuals of a score adds to the tables: (K, A, B) for each pair."""
+        work = self.works[score]
+        residuals = work.residuals[1:]
+        if not self.rows.n_splits:
+            residuals = [work.residuals[0].copy() for _ in range(self.n_members)]
+        return self._boost(work.weight).run(residuals, self.folds).tables
+
+    def close(self) -> None:
+        """Free the residuals."""
+        self.works = []
+
+    def _boost(self, weight):
+        rows = self.rows
+        return PairBoost(rows.codes, rows.layout.n_bins, self.pairs, weight, bins=self.bins)
+
+
+def own_folds(numbers: np.ndarray) -> np.ndarray:
+    """The folds that choose the number of steps where the fit has none, by the rows' numbers."""
+    return (numbers % OWN_FOLDS).astype(np.uint8)

@@ -1,8 +1,12 @@
 """The squared error as sums over bins: one pass over the rows."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+    LabelledRows,
     Stage,
     TableModel,
     WorkingResiduals,
@@ -13,7 +17,7 @@ from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import N
 from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
 from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
 
-__all__ = ["SquaredErrorFits"]
+__all__ = ["SquaredErrorFits", "squared_work"]
 
 
 class SquaredErrorFits:
@@ -74,8 +78,7 @@ class SquaredErrorFits:
         return RowState(self.cuts[number], rows.codes, residual, rows.weight, is_held)
 
     def working_residuals(self, models: list, pairs=None) -> list[WorkingResiduals]:
-        residuals = [self.y - scores_at(model, self.rows.codes)[:, 0] for model in models]
-        return [WorkingResiduals(self.rows.weight, None, residuals)]
+        return squared_work(LabelledRows(self.rows, self.y), models, pairs, [0])
 
     def given(self, pairs) -> "SquaredErrorFits":
         """The risk of main effects that are added to pairs."""
@@ -96,3 +99,11 @@ class SquaredErrorFits:
         return SquaredErrorFits(
             sums, self.gram, self.n_splits, self.max_cuts, rows, self.y, offsets
         )
+
+
+def squared_work(
+    block: LabelledRows, models: Sequence[TableModel], pairs: Any, scores: Sequence[int]
+) -> list[WorkingResiduals]:
+    """The residuals of each model; `pairs` and `scores` have no meaning for the squared error."""
+    residuals = [block.y - scores_at(model, block.rows.codes)[:, 0] for model in models]
+    return [WorkingResiduals(block.rows.weight, None, residuals)]

@@ -13,7 +13,15 @@ import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
-__all__ = ["BinnedRows", "SpentState", "Stage", "TableModel", "WorkingResiduals", "scores_at"]
+__all__ = [
+    "BinnedRows",
+    "LabelledRows",
+    "SpentState",
+    "Stage",
+    "TableModel",
+    "WorkingResiduals",
+    "scores_at",
+]
 
 
 @dataclass
@@ -48,6 +56,24 @@ class BinnedRows:
     def held_out(self) -> list:
         """The fold that each model leaves out: none, then each in turn."""
         return [None, *range(self.n_splits)]
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows in bins with what is to be predicted, those of a chunk for instance.
+
+    Attributes
+    ----------
+    rows : BinnedRows
+    y : array of shape (n,)
+        Targets, or the numbers of classes.
+    pair_folds : unsigned array of shape (n,), default=None
+        The fold of each row in the boosting of pairs, where `rows` have none.
+    """
+
+    rows: BinnedRows
+    y: np.ndarray
+    pair_folds: np.ndarray | None = None
 
 
 @dataclass
