@@ -152,7 +152,9 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
     ValueError
         If a difference of two values of X overflows.
     """
-    root = np.sqrt(weight)
+    # Equal weights have one root, which takes no memory.
+    is_even = weight.min() == weight.max()
+    root = np.broadcast_to(np.sqrt(weight[0]), weight.shape) if is_even else np.sqrt(weight)
     if sp.issparse(X):
         return _sparse_rows(X, weight, root, fit_intercept)
     mean = weight @ X if fit_intercept else np.zeros(X.shape[1])
@@ -165,7 +167,7 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
     if scale != 1:
         matrix /= scale
     matrix *= root[:, None]
-    if scale != 1 or weight.min() < weight.max():
+    if scale != 1 or not is_even:
         norms = np.einsum("ij,ij->j", matrix, matrix)
     else:
         norms *= weight[0]
