@@ -55,7 +55,8 @@ def splits_of_rows(
     by_count = cv is None or isinstance(cv, Integral)
     if by_count and not isinstance(kept, slice):
         X, y, n, kept = safe_indexing(X, kept), y[kept], len(kept), slice(None)
-    position = np.full(n, -1, dtype=np.intp)
+    # All splits are held at once: four bytes for each row and split.
+    position = np.full(n, -1, dtype=np.int32 if n < 2**31 else np.int64)
     position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
     splitter = check_cv(cv, y, classifier=classifier)
     splits = []

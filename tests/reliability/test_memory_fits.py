@@ -35,8 +35,8 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
     "BaggedNearestNeighborsRegressor": (1.2, 5.8, QUERIES),
     "BaggingClassifier": (1.6, 1.2, FULL_TREES),
     "BaggingRegressor": (3.2, 1.5, FULL_TREES),
-    "BinnedTreeClassifier": (1.7, 1.2, BINS),
-    "BinnedTreeRegressor": (1.9, 1.2, BINS),
+    "BinnedTreeClassifier": (1.5, 1.2, BINS),
+    "BinnedTreeRegressor": (1.4, 1.2, BINS),
     "ExtraTreesClassifier": (2.8, 1.2, FULL_TREES),
     "ExtraTreesRegressor": (4.7, 1.2, FULL_TREES),
     "LinearL2BoostingRegressor": (21.0, 12.5, MOMENTS),
@@ -44,19 +44,18 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
     "RandomForestClassifier": (1.5, 1.2, FULL_TREES),
     "RandomForestRegressor": (3.2, 1.2, FULL_TREES),
     "SmoothingSplineRegressor": (20.0, 12.5, MOMENTS),
-    "StackingClassifier": (2.3, 1.2, FOLDS),
-    "StackingRegressor": (1.8, 1.2, FOLDS),
+    "StackingClassifier": (2.0, 1.2, FOLDS),
+    "StackingRegressor": (1.5, 1.2, FOLDS),
     "VotingClassifier": (1.4, 1.2, SORTED),
 }
 if not uses_numba():
-    MASSES = "sorted columns, their codes and joint codes of pairs of columns"
+    # Columns of fewer than `split_search.KEPT_VALUES` values in all stay sorted.
     EXCEPTIONS |= {
-        "AdaBoostClassifier": (1.85, 1.2, MASSES),
-        "AgnosticBoostClassifier": (1.8, 1.2, MASSES),
-        "MassartBoostClassifier": (1.8, 1.2, MASSES),
-        "SmoothBoostClassifier": (1.8, 1.2, MASSES),
-        "StackingClassifier": (2.7, 1.2, FOLDS),
-        "VotingClassifier": (1.95, 1.2, MASSES),
+        "AdaBoostClassifier": (1.4, 1.2, SORTED),
+        "AgnosticBoostClassifier": (1.35, 1.2, SORTED),
+        "MassartBoostClassifier": (1.35, 1.2, SORTED),
+        "SmoothBoostClassifier": (1.35, 1.2, SORTED),
+        "VotingClassifier": (1.5, 1.2, SORTED),
     }
 # Full trees and neighbours take longer: fewer rows.
 FEW_ROWS = 20_000
