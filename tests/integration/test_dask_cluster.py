@@ -55,7 +55,8 @@ def client():
 def rows():
     rng = np.random.default_rng(0)
     X = rng.random((N, 4))
-    return X, np.sin(6 * X[:, 0]) + 0.3 * rng.standard_normal(N)
+    product = 4 * (X[:, 2] - 0.5) * (X[:, 3] - 0.5)
+    return X, np.sin(6 * X[:, 0]) + product + 0.3 * rng.standard_normal(N)
 
 
 def lazy(X, y):
@@ -73,6 +74,7 @@ def same(y):
 MODELS = {
     "L2-boosting": (L2BoostingRegressor("cv", max_estimators=200), same),
     "LogitBoost": (LogitBoostClassifier(300, learning_rate=0.1), classes),
+    "LogitBoost, pairs": (LogitBoostClassifier(30, max_bins=16, interactions=2), classes),
     "AdaBoost": (AdaBoostClassifier(n_estimators=20), classes),
     "gradient boosting": (GradientBoostingRegressor(n_estimators=5, max_depth=2), same),
     "sketches": (SketchedLinearRegression(3, random_state=0, n_refinements=2), same),
@@ -193,9 +195,9 @@ class KillWorker(distributed.SchedulerPlugin):
                 os.kill(self.pid, signal.SIGKILL)
 
 
-def test_a_worker_that_is_killed_between_rounds_changes_nothing(client):
+@pytest.mark.parametrize("name", ["gradient boosting", "LogitBoost, pairs"])
+def test_a_worker_that_is_killed_between_rounds_changes_nothing(client, name):
     """What it kept of its chunks is computed again."""
-    name = "gradient boosting"
     X, y = rows()
     expected = fitted(name, *lazy(X, y)).predict(X)
     plugin = KillWorker(min(client.run(os.getpid).values()), after=60)
