@@ -58,12 +58,12 @@ def test_held_out_errors_are_those_of_the_rows(orthogonal, centre):
         gram.load_all()
         given = gram, found.correlations[k], found.squares[k]
         path = orthogonal_pursuit_on_gram(*given, 6) if orthogonal else pursuit_on_gram(*given, 9)
-        y = (Y[held, k] - found.target.mean[k]) / found.target.scale[k]
+        y, scale = Y[held, k] - found.target.mean[k], found.target.scale[k]
         np.testing.assert_allclose(
             held_out_squares_of_products(
                 path, others.gram, others.correlations[k], others.squares[k]
             ),
-            held_out_squares(path, dictionary, X[held], y, weight[held]),
+            held_out_squares(path, dictionary, X[held], y, scale, weight[held]) / scale**2,
             rtol=1e-10,
             atol=1e-15,  # of squares of scaled targets
         )
