@@ -11,12 +11,14 @@ from sklearn_ensemble_theory import (
     BaggedNearestNeighborsRegressor,
     BaggingRegressor,
     BinnedTreeRegressor,
+    FrankWolfeClassifier,
     L2BoostingRegressor,
     MatchingPursuitRegressor,
     NadarayaWatsonRegressor,
     RandomForestRegressor,
     RandomProjectionRegressor,
     ReLUUnitRegressor,
+    SketchedLinearRegression,
     StackingRegressor,
     VotingRegressor,
 )
@@ -97,3 +99,11 @@ def test_hinges_of_equal_rows():
     model = ReLUUnitRegressor(direction="oblique", random_state=0)
     rows = np.array([[1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     np.testing.assert_allclose(model.fit(rows, rows[:, 0]).predict(rows), rows[:, 0], atol=1e-12)
+
+
+def test_features_from_the_smallest_to_the_largest_float():
+    with pytest.raises(ValueError, match="leverage scores overflow"):
+        SketchedLinearRegression(sketch="leverage").fit(np.rint(3 * X) * 5e-324, Y)
+    ends = np.where(X > 0, 1, -1) * np.finfo(float).max
+    with pytest.raises(ValueError, match="range of a feature of X overflows"):
+        FrankWolfeClassifier().fit(ends, Y > 0, rng.random(len(X)))

@@ -66,6 +66,11 @@ def leverage_scores(chunks: RowChunks, x_mean: np.ndarray, M: np.ndarray) -> np.
 
 def inverse_factor(gram: SketchedGram) -> np.ndarray:
     """M with M M' the (pseudo)inverse of the matrix."""
-    if gram.triangular:
-        return solve_triangular(gram.factor, np.eye(gram.rank)) / gram.scale[:, None]
-    return gram.V.T / gram.values[:, 0] / gram.unit
+    with np.errstate(over="ignore"):
+        if gram.triangular:
+            M = solve_triangular(gram.factor, np.eye(gram.rank)) / gram.scale[:, None]
+        else:
+            M = gram.V.T / gram.values[:, 0] / gram.unit
+    if not np.isfinite(M).all():
+        raise ValueError("X is so small that its leverage scores overflow; scale X.")
+    return M

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._numerics.scaling import feature_ranges
+from sklearn_ensemble_theory._numerics.scaling import LARGEST, feature_ranges
 
 # Columns worked on together: enough that the product runs from the processor's cache.
 BLOCK = 64
@@ -41,7 +41,9 @@ class ColumnDictionary:
         self.X = X.tocsc() if self.sparse else X
         self.weight = weight
         self.n, self.d = X.shape
-        self.offset = np.asarray(self.X.T @ weight) if centre else np.zeros(self.d)
+        # By halves, which are exact: the mean of the largest floats may round to more.
+        half = np.asarray(self.X.T @ (0.5 * weight)) if centre else np.zeros(self.d)
+        self.offset = 2 * np.clip(half, -0.5 * LARGEST, 0.5 * LARGEST)
         spread = self._spread()
         self.usable = (spread > SMALLEST_SPREAD * np.abs(self.offset)) & (spread > 1e-300)
         self.scale = np.where(self.usable, spread if scale is None else scale, 1.0)
