@@ -22,6 +22,7 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingRegressor,
 )
+from sklearn_ensemble_theory.boosting.losses import ExponentialLoss
 
 rng = np.random.default_rng(0)
 X = np.clip(rng.standard_normal((40, 3)), -1.7, 1.7)
@@ -107,3 +108,8 @@ def test_features_from_the_smallest_to_the_largest_float():
     ends = np.where(X > 0, 1, -1) * np.finfo(float).max
     with pytest.raises(ValueError, match="range of a feature of X overflows"):
         FrankWolfeClassifier().fit(ends, Y > 0, rng.random(len(X)))
+
+
+def test_probabilities_of_scores_whose_double_overflows():
+    with np.errstate(all="raise"):
+        assert ExponentialLoss().inverse_link(np.array([-1.7e308, 1.7e308])).tolist() == [0, 1]

@@ -106,7 +106,8 @@ class ExponentialLoss(MarginLoss):
         return bounded_exp(-y * u)
 
     def inverse_link(self, u: np.ndarray) -> np.ndarray:
-        return expit(2 * u)
+        with np.errstate(over="ignore"):
+            return expit(2 * u)
 
     def link(self, mean: np.ndarray) -> np.ndarray:
         return 0.5 * (np.log(mean) - np.log1p(-mean))
