@@ -21,7 +21,7 @@ from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
 from source_links import linkcode_resolve  # noqa: E402, F401
 
 from sklearn_ensemble_theory import __version__  # noqa: E402
-from sklearn_ensemble_theory._addresses import DOCUMENTATION  # noqa: E402
+from sklearn_ensemble_theory._version import DOCUMENTATION  # noqa: E402
 
 project = "sklearn_ensemble_theory"
 author = "The sklearn_ensemble_theory developers"

@@ -1,9 +1,17 @@
 """Ensemble methods as scikit-learn estimators, with closed forms and guarantees from theory."""
 
-import sys
-
-from sklearn_ensemble_theory._addresses import give_addresses
-from sklearn_ensemble_theory._version import __version__, show_versions
+from sklearn_ensemble_theory import (
+    averaging,
+    boosting,
+    bounds,
+    combining,
+    datasets,
+    erm,
+    inspection,
+    smoothing,
+    trees,
+)
+from sklearn_ensemble_theory._version import DOCUMENTATION, __version__, show_versions
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
     BaggedNearestNeighborsRegressor,
@@ -101,5 +109,19 @@ __all__ = [
     "show_versions",
 ]
 
-give_addresses(sys.modules[__name__])
-del give_addresses, sys
+# A public name has the address that users import it from, not that of its file: pickles name it so,
+# and the HTML view of an estimator links to its page of the reference. Estimators, which their
+# folders export as well, have the address of the package.
+for _folder in (
+    *(averaging, boosting, boosting.losses, bounds, combining, datasets, erm, inspection),
+    *(smoothing, trees),
+):
+    for _name in _folder.__all__:
+        _member = getattr(_folder, _name)
+        _member.__module__ = __name__ if _name in __all__ else _folder.__name__
+        if hasattr(_member, "_doc_link_module"):
+            _member._doc_link_module = __name__
+            _member._doc_link_template = (
+                f"{DOCUMENTATION}/generated/{{estimator_module}}.{{estimator_name}}.html"
+            )
+show_versions.__module__ = __name__

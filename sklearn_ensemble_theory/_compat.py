@@ -4,14 +4,12 @@ Everything here has a public meaning in scikit-learn's developer guide but a pri
 exists only in some of the supported releases.
 """
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeVar, cast
-from warnings import warn
+from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context as sklearn_fit_context
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
@@ -30,15 +28,14 @@ from sklearn.utils.validation import _check_feature_names_in as check_feature_na
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-from sklearn_ensemble_theory._data.fit_inputs import checked_inputs
-from sklearn_ensemble_theory._whole_fits import whole
+from sklearn_ensemble_theory._progress import warn_user
 
 try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_loops uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
 except ImportError:
     HistogramBuilder = None
 
-try:  # the draws of scikit-learn's gradient boosting; without them _numerics.row_draws has a loop
+try:  # the draws of scikit-learn's gradient boosting; without them trees/_weak_learners has a loop
     from sklearn.ensemble._gradient_boosting import _random_sample_mask as random_sample_mask
 except ImportError:
     random_sample_mask = None
@@ -61,7 +58,6 @@ __all__ = [
     "check_feature_names_in",
     "check_method_params",
     "check_sample_weight",
-    "fit_context",
     "fitted_loss",
     "make_tree",
     "own_requests",
@@ -73,6 +69,7 @@ __all__ = [
     "routing_enabled",
     "safe_indexing",
     "safe_split",
+    "sklearn_fit_context",
     "threadpool_controller",
     "tree_constraints",
     "tree_state",
@@ -82,22 +79,6 @@ __all__ = [
 SKLEARN_VERSION = parse_version(sklearn.__version__)
 # Before, scikit-learn's trees leave out some of the splits of features with missing values.
 TREES_TRY_BOTH_SIDES = parse_version("1.9.dev0") <= SKLEARN_VERSION
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]:
-    """scikit-learn's decorator of `fit`, for fits that succeed or leave the estimator as it was.
-
-    Before scikit-learn's check of the parameters come those of `_data.fit_inputs`. With a type,
-    which type checkers would otherwise lose sight of.
-    """
-    decorate = _fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
-
-    def decorated(method: Function) -> Function:
-        return cast(Function, whole(decorate(method), checked_inputs))
-
-    return decorated
 
 
 def own_requests(estimator):
@@ -150,11 +131,10 @@ def regression_criterion(criterion):
     known = DecisionTreeRegressor._parameter_constraints["criterion"][0].options
     if not isinstance(criterion, str) or criterion != "friedman_mse" or criterion in known:
         return criterion
-    warn(
+    warn_user(
         'criterion="friedman_mse" is deprecated and the same as "squared_error", which is used '
         "instead; scikit-learn 1.11 removes it.",
         FutureWarning,
-        stacklevel=3,
     )
     return "squared_error"
 

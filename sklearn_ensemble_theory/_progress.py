@@ -1,12 +1,17 @@
-"""Progress of a long fit, for `verbose`: printed to standard output, as by scikit-learn."""
+"""What a fit tells its user: its progress, for `verbose`, and warnings."""
 
+import os
+import sys
 import time
+from pathlib import Path
+from warnings import warn
 
-__all__ = ["Progress"]
+import joblib
+import sklearn
 
 
 class Progress:
-    """Counts the finished parts of a fit and prints them.
+    """Counts the finished parts of a fit and prints them to standard output, as scikit-learn does.
 
     Parameters
     ----------
@@ -62,3 +67,17 @@ class Progress:
 
     def _print(self, text):
         print(f"{self.name}: {text}", flush=True)
+
+
+# Files whose frames are not the user's.
+_INSIDE = tuple(
+    str(Path(file).parent) + os.sep for file in (__file__, sklearn.__file__, joblib.__file__)
+)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of this package and scikit-learn that led here."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        frame, level = frame.f_back, level + 1
+    warn(message, category, stacklevel=level)

@@ -1,6 +1,8 @@
 """The version of the package, and of what it runs on."""
 
 __version__ = "0.1.0.dev0"
+# Where the site of `docs` is published.
+DOCUMENTATION = "https://sklearn-ensemble-theory.github.io/sklearn-ensemble-theory"
 
 # What the reference lists; setuptools reads __version__ without importing this file.
 __all__ = ["show_versions"]

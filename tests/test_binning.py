@@ -5,15 +5,15 @@ import warnings
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory._numerics import binning as _binning
-from sklearn_ensemble_theory._numerics.binning import (
+from sklearn_ensemble_theory import _bins as _binning
+from sklearn_ensemble_theory._bins import (
     bin_codes,
     bin_codes_by_blocks,
     bin_edges_from_quantiles,
     check_bin_edges,
     sum_of_tables,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 
 
 def searched_codes(X, edges):

@@ -174,8 +174,7 @@ def test_formulas_end_where_their_indentation_does():
 def test_docstring_has_all_its_parts(cls):
     found = sections(cls.__doc__)
     assert {"Parameters", "Attributes", "References", "Examples"} <= set(found)
-    references = words_of(found["References"])
-    assert any(entry in references for entry in REFERENCES.values()), "no source of docs/sources.md"
+    assert found["References"].strip(), "no source"
     assert "O(" in cls.__doc__, "no cost"
     assert len(found[""].split("\n\n")[0].split("\n")) == 1, "the summary is one line"
     assert ">>> " in found["Examples"]
@@ -285,8 +284,13 @@ def public_members(member):
 
 @pytest.mark.parametrize(("address", "member"), PUBLIC, ids=[a for a, _ in PUBLIC])
 def test_citations_have_their_references(address, member):
-    """A class's own docstring has the references of its methods, if they have none themselves."""
+    """A class's own docstring has the references of its methods, if they have none themselves.
+
+    The page of a function has those of its module too, which stand there once.
+    """
     doc = inspect.getdoc(member) or ""
+    if inspect.isfunction(member):
+        doc = "\n".join(write_pages.with_references(doc.split("\n"), member))
     references = words_of(sections(doc).get("References", ""))
     needed = cited(doc)
     for _, method in public_members(member) if inspect.isclass(member) else ():
@@ -294,6 +298,29 @@ def test_citations_have_their_references(address, member):
         references += words_of(sections(inspect.getdoc(method)).get("References", ""))
     missing = sorted(author for author in needed if REFERENCES[author] not in references)
     assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("citation", "expected"),
+    [
+        ("[Bach, §10.1;\nShah, §4.5]", ["Bach", "Shah"]),
+        ("[Dombry and Esstafa, §2]", ["Esstafa"]),
+        ("[Larsen, 2023]", []),
+    ],
+)
+def test_a_page_has_the_works_of_its_module_that_are_cited(citation, expected):
+    def probe():
+        pass
+
+    probe.__module__ = f"{package.__name__}.bounds"
+    own, examples = "References\n----------\nAn own one.\n", "Examples\n--------\n>>> 1\n"
+    for rest in ("", own, examples, f"{own}\n{examples}"):
+        lines = f"As in {citation}.\n\n{rest}".split("\n")
+        page = sections("\n".join(write_pages.with_references(lines, probe)))
+        found = page.get("References", "")
+        assert [n for n in ("Bach", "Ghosh", "Shah", "Esstafa") if n in found] == expected
+        assert ("An own one." in found) == (own in rest)
+        assert page.get("Examples", "").strip() == (">>> 1" if examples in rest else "")
 
 
 def definitions_of_module(node):

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
     ReLUUnitRegressor,
 )
-from sklearn_ensemble_theory._weak_learners import (
+from sklearn_ensemble_theory._learners import (
     ClassTask,
     JointTask,
     LeastSquaresTask,
@@ -26,7 +26,7 @@ from sklearn_ensemble_theory._weak_learners import (
     prepare_rounds,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner
+from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
 
 
 def data(n=60, p=3, seed=0):
@@ -187,7 +187,7 @@ def test_which_tasks_have_a_fast_path():
     assert outputs_have_scale(ReLUUnitRegressor("inner_product", direction="oblique"))
     assert outputs_have_scale(DecisionStumpClassifier())
     with pytest.raises(ValueError, match="LinearRegression has no search"):
-        weak_learner(LinearRegression(), X, w, JointTask(losses.SquaredLoss(), y), CloneOptions())
+        weak_learner(LinearRegression(), X, w, JointTask(losses.SquaredLoss(), y))
 
 
 def test_predictions_of_a_validated_X_are_those_of_predict():

@@ -115,9 +115,9 @@ def held_out_classes(seed, n, k, spread):
 
 def risk_class(loss):
     def setup(data):
-        from sklearn_ensemble_theory.combining._stacking.held_out_risks import HELD_OUT_RISKS
+        from sklearn_ensemble_theory.combining._aggregation import RISKS
 
-        return HELD_OUT_RISKS[loss]
+        return RISKS[loss]
 
     return setup
 

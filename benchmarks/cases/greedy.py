@@ -117,8 +117,7 @@ def dense_signal(seed, n, d):
 
 
 def pursuit_with_gram(data):
-    from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
-    from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+    from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows
 
     if not hasattr(data, "prepared"):
         weight = np.full(len(data.y), 1 / len(data.y))
@@ -236,7 +235,7 @@ register(
 
 def sorted_units(data):
     from sklearn_ensemble_theory import ReLUUnitRegressor
-    from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
+    from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
 
     if not hasattr(data, "units"):
         data.units = prepare_rounds(ReLUUnitRegressor(), data.X, None, LeastSquaresTask())

@@ -88,7 +88,7 @@ def sklearn_hist(data, n_rounds, learning_rate, max_bins):
 
 def counted_sums(data, n_rounds, learning_rate, max_bins):
     """All computations that use the rows, before the rounds: the columns and their sums."""
-    from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
+    from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
     from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
     from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import CountedGram
     from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums

@@ -170,8 +170,37 @@ def plain(lines):
         yield line
 
 
+def cited_as(work):
+    """How text cites an entry of References, in brackets: by the surnames of its authors."""
+    authors = re.split(r'["*(]', work)[0]
+    return re.sub(r"\b[A-Z]\. ?", "", authors).strip(" .")
+
+
+def with_references(lines, member):
+    """The lines of a docstring, with the works that it cites from the docstring of its module.
+
+    What several functions of a module cite stands once, in the References of the module.
+    """
+    found = re.split(
+        r"^References\n-+\n", inspect.getdoc(inspect.getmodule(member)) or "", flags=re.M
+    )
+    works = found[1].strip().split("\n\n") if len(found) == 2 else []
+    text = " ".join(line.strip() for line in lines)
+    works = [
+        w for w in works if re.search(rf"\[(?:[^\[\]]*; )?{re.escape(cited_as(w))}[,;\]]", text)
+    ]
+    lines, entries = list(lines), [line for w in works for line in [*w.split("\n"), ""]]
+    if not works:
+        return lines
+    if "References" not in lines:
+        end = lines.index("Examples") if "Examples" in lines else len(lines)
+        lines[end:end] = ["References", "----------", ""]
+    start = lines.index("References") + 2
+    return [*lines[:start], *entries, *lines[start:]]
+
+
 def clean_docstring(app, what, name, member, options, lines):
-    lines[:] = list(plain(lines))
+    lines[:] = list(plain(with_references(lines, member) if what == "function" else lines))
 
 
 def setup(app):

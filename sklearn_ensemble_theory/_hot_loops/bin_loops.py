@@ -4,8 +4,6 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit_lean
 
-__all__ = ["code_by_cells", "code_column", "code_finely", "leaf_numbers"]
-
 
 @jit_lean
 def code_by_cells(x, first, scale, n_before, edge_in_cell, missing, codes):

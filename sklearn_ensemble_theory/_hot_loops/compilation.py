@@ -17,17 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-__all__ = [
-    "NUMBA_VARIABLE",
-    "jit",
-    "jit_inside",
-    "jit_lean",
-    "jit_part",
-    "numba_disabled",
-    "uses_numba",
-    "why_not_compiled",
-]
-
 NUMBA_VARIABLE = "SKLEARN_ENSEMBLE_THEORY_NUMBA"
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -4,8 +4,6 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["add_group_sums", "add_leaf_values", "huber_slopes", "kink_leaves", "residual_ranges"]
-
 # Rows of a leaf are counted in so many intervals; only those of one interval are looked at closely.
 N_INTERVALS = 512
 # At most so many intervals in all leaves together: their tables must stay in the cache.

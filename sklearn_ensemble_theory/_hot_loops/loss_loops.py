@@ -12,21 +12,6 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = [
-    "exponential_curvatures",
-    "exponential_rows",
-    "huber_rows",
-    "kink_rows",
-    "logistic_curvatures",
-    "logistic_rows",
-    "multinomial_curvatures",
-    "multinomial_rows",
-    "poisson_rates",
-    "poisson_rows",
-    "squared_rows",
-    "unit_curvatures",
-]
-
 LOG2_E = 1.4426950408889634
 # log 2 in two parts: the product of the first with an integer below 2^11 is exact.
 LOG_2_HIGH, LOG_2_LOW = 0.693145751953125, 1.42860682030941723212e-6

@@ -14,8 +14,6 @@ from typing import Any
 
 from joblib import effective_n_jobs
 
-__all__ = ["ThreadTeam", "row_chunks", "shares"]
-
 # At most so many rows make a chunk, and fewer rows than LEAST_ROWS are one. Sums are taken inside
 # chunks and then over the chunks in order, which makes them independent of the number of threads.
 CHUNK_ROWS = 2**16

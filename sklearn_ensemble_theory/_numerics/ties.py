@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["collapse_rows", "tie_groups"]
-
 
 def tie_groups(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Return (order, starts): rows X[order] are sorted, and runs of equal rows begin at `starts`.

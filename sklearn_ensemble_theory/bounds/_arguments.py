@@ -1,4 +1,4 @@
-"""Checks of the arguments of bounds."""
+"""Checks of the arguments of bounds, and their values as numbers."""
 
 import functools
 import math
@@ -10,17 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
-
-__all__ = [
-    "as_result",
-    "check_number",
-    "checked_integers",
-    "checked_numbers",
-    "checked_rows",
-    "in_floats",
-    "power_near_largest",
-]
+from sklearn_ensemble_theory._scaling import power_of_two
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,7 +29,8 @@ def in_floats(function: Callable[P, R]) -> Callable[P, R]:
         try:
             with np.errstate(all="ignore"):
                 value = function(*args, **kwargs)
-            is_number = not _has_nan(value)
+            parts: Any = value if isinstance(value, tuple) else (value,)
+            is_number = not any(np.isnan(part).any() for part in parts)
         except ArithmeticError:
             is_number = False
         if not is_number:
@@ -52,19 +43,14 @@ def in_floats(function: Callable[P, R]) -> Callable[P, R]:
     return computed
 
 
-def _has_nan(value: Any) -> bool:
-    parts = value if isinstance(value, tuple) else (value,)
-    return any(np.isnan(part).any() for part in parts)
-
-
 def check_number(
     name: str,
     value: Any,
     low: float,
     high: float = math.inf,
     *,
-    integral: bool = False,
     open_low: bool = False,
+    integral: bool = False,
 ) -> None:
     """Raise a ValueError unless the value is a finite number (an integer) from low to high."""
     number: Any = value if isinstance(value, Integral if integral else Real) else math.nan
@@ -78,6 +64,11 @@ def check_number(
         above = "above" if open_low else "of at least"
         below = "" if high == math.inf else f" and at most {high}"
         raise ValueError(f"{name} must be finite, {noun} {above} {low}{below}, got {value!r}.")
+
+
+def check_integer(name: str, value: Any, low: int, high: float = math.inf) -> None:
+    """Raise a ValueError unless the value is an integer from low to high."""
+    check_number(name, value, low, high, integral=True)
 
 
 def checked_numbers(
@@ -105,12 +96,6 @@ def checked_numbers(
     return numbers
 
 
-def as_result(values: ArrayLike) -> Any:
-    """A float for numbers, an array for arrays."""
-    values = np.asarray(values, dtype=np.float64)
-    return values if values.ndim else float(values)
-
-
 def checked_integers(
     name: str, value: ArrayLike, low: float = -math.inf, high: float = math.inf
 ) -> np.ndarray:
@@ -129,6 +114,12 @@ def checked_rows(name: str, rows: Any, *, sparse: bool = False) -> Any:
         )
     except (TypeError, OverflowError):
         raise ValueError(f"{name} must be an array of numbers with two dimensions.") from None
+
+
+def as_result(values: ArrayLike) -> Any:
+    """A float for numbers, an array for arrays."""
+    values = np.asarray(values, dtype=np.float64)
+    return values if values.ndim else float(values)
 
 
 def power_near_largest(rows: Any) -> float:

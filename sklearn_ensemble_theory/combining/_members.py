@@ -1,17 +1,28 @@
-"""Ensembles of named members of different kinds: parameters, checks and the fit of one member."""
+"""Named members of different kinds: their parameters, the rows they are fitted to, and their fits.
+
+A learner that is several members of an ensemble, or a member of a vote or stack among them, is
+fitted once to the same rows: `sharing_groups` finds such members, `KnownFits` keeps their fits. An
+ensemble answers for its own members by `_learners_of_all_rows` and `_fit_sharing`.
+"""
 
 import inspect
-from abc import abstractmethod
-from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier, is_regressor
+from numpy.random import RandomState
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import Bunch, Tags, get_tags, indexable
-from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils import Bunch, Tags, check_array, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._compat import (
     VisualBlock,
@@ -20,23 +31,9 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._weights import PositiveRows, in_usual_units, rows_of_positive_weight
-from sklearn_ensemble_theory.combining._shared_fits import KnownFits
+from sklearn_ensemble_theory._rows import Rows, in_usual_units, rows_of_positive_weight
 
-__all__ = [
-    "NamedMembers",
-    "drop_zero_weights",
-    "fit_named",
-    "is_dropped",
-    "kept_members",
-    "member_parameters",
-    "raise_named",
-    "refuse_unweighted",
-]
-
-DROPPED = "drop"
-# A message of these can be extended without the loss of other attributes.
-PLAIN_ERRORS = (ValueError, TypeError)
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 class NamedMembers(MetaEstimatorMixin, BaseEstimator):
@@ -48,12 +45,9 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
 
     estimators: list
     _members_of_own_kind = True
-    _known: KnownFits | None = None  # during a fit
+    _known: "KnownFits | None" = None  # during a fit
 
-    @property
-    @abstractmethod
-    def _members_are_fitted(self) -> bool:
-        """Whether `fit` takes the members as they are."""
+    # -------------------------------------------------------------------- Names and parameters
 
     @property
     def named_estimators(self) -> Bunch:
@@ -74,14 +68,13 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             Names of parameters and their values.
         """
         params = super().get_params(deep=deep)
-        members = self._pairs()
-        if not deep or members is None:
-            return params
-        params.update(members)
-        for name, member in members:
-            if hasattr(member, "get_params"):
-                for key, value in member.get_params(deep=True).items():
-                    params[f"{name}__{key}"] = value
+        if deep:
+            members = self._pairs()
+            params.update(members)
+            for name, member in members:
+                if hasattr(member, "get_params"):
+                    for key, value in member.get_params(deep=True).items():
+                        params[f"{name}__{key}"] = value
         return params
 
     def set_params(self, **params: Any) -> Self:
@@ -100,7 +93,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         """
         if "estimators" in params:
             self.estimators = params.pop("estimators")
-        members = self._pairs() or []
+        members = self._pairs()
         replaced = {name for name, _ in members} & set(params)
         if replaced:
             self.estimators = [
@@ -110,29 +103,16 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         super().set_params(**params)
         return self
 
-    def _learners_of_all_rows(self) -> list[Any]:
-        """The members that `fit` fits to the rows that it is given."""
-        if self._members_are_fitted:
-            return []
-        return [member for _, member in self._pairs() or [] if not is_dropped(member)]
-
-    def _fit_sharing(self, known: KnownFits, X: Any, y: Any, **params: Any) -> Self:
-        """`fit`, which takes the members that are known and adds the others."""
-        self._known = known
+    def _pairs(self, dropped: bool = True) -> list[tuple[str, Any]]:
+        """The pairs of `estimators`, perhaps without the dropped ones; none if it has no pairs."""
         try:
-            return self.fit(X, y, **params)
-        finally:
-            del self._known
-
-    def _pairs(self) -> list[tuple[str, Any]] | None:
-        """The pairs of `estimators`, or None where it is not a list of pairs."""
-        try:
-            return [(name, member) for name, member in self.estimators]
+            pairs = [(name, member) for name, member in self.estimators]
         except (TypeError, ValueError):
-            return None
+            return []
+        return pairs if dropped else [pair for pair in pairs if not is_dropped(pair[1])]
 
-    def _checked_members(self) -> tuple[list[str], list[Any]]:
-        """(names, members) with the dropped ones; the checks of `estimators`."""
+    def _checked_pairs(self) -> list[tuple[str, Any]]:
+        """The members to fit, after the checks of `estimators`."""
         members = self.estimators
         if len(members) == 0 or not all(
             isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
@@ -151,35 +131,60 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         wrong = [name for name in names if "__" in name]
         if wrong:
             raise ValueError(f"Estimator names must not contain __: got {wrong!r}")
-        if all(is_dropped(member) for _, member in members):
+        pairs = self._pairs(dropped=False)
+        if not pairs:
             raise ValueError(
                 "All estimators are dropped. At least one is required to be an estimator."
             )
-        kind = is_classifier if is_classifier(self) else is_regressor
-        for _, member in members:
-            if self._members_of_own_kind and not is_dropped(member) and not kind(member):
+        kind = is_classifier if isinstance(self, ClassifierMixin) else is_regressor
+        for _, member in pairs:
+            if self._members_of_own_kind and not kind(member):
                 raise ValueError(
                     f"The estimator {type(member).__name__} should be a {kind.__name__[3:]}."
                 )
-        return names, [member for _, member in members]
+        return pairs
 
-    def _routed(self, names: list[str], params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """The parameters of each member's `fit`, by name."""
+    # ------------------------------------------------------------------------------------- Fit
+
+    def _routed(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """The arguments of each member's `fit`, by name."""
         if routing_enabled():
             routed = process_routing(self, "fit", **params)
-            return {name: dict(routed[name]["fit"]) for name in names}
-        return {name: dict(params) for name in names}
+            return {name: dict(routed[name]["fit"]) for name, _ in self.estimators}
+        return {name: dict(params) for name, _ in self.estimators}
 
-    def _set_named_estimators(self, names: list[str], members: list[Any], fitted: list[Any]):
-        """Store the fitted members by name, dropped ones as "drop"."""
+    def _set_fitted(self, fitted: list[Any]) -> None:
+        """Keep the fitted members, by name too, where dropped ones are "drop"."""
+        self.estimators_ = fitted
         rest = iter(fitted)
         self.named_estimators_ = Bunch(
-            **{name: m if is_dropped(m) else next(rest) for name, m in zip(names, members)}
+            **{name: m if is_dropped(m) else next(rest) for name, m in self.estimators}
         )
-        vars(self).pop("feature_names_in_", None)
+        vars(self).pop("feature_names_in_", None)  # of an earlier fit
         for member in fitted:
             if hasattr(member, "feature_names_in_"):
                 self.feature_names_in_ = member.feature_names_in_
+
+    @property
+    def _members_are_fitted(self) -> bool:
+        """Whether `fit` takes the members as they are."""
+        raise NotImplementedError
+
+    def _learners_of_all_rows(self) -> list[Any]:
+        """The members that `fit` fits to the rows that it is given."""
+        if self._members_are_fitted:
+            return []
+        return [member for _, member in self._pairs(dropped=False)]
+
+    def _fit_sharing(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Self:
+        """`fit`, which takes the members that are known and adds the others."""
+        self._known = known
+        try:
+            return self.fit(X, y, **params)
+        finally:
+            del self._known
+
+    # -------------------------------------------------------------- What scikit-learn asks for
 
     @property
     def n_features_in_(self) -> int:
@@ -192,83 +197,102 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             ) from error
         return self.estimators_[0].n_features_in_
 
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return which metadata the members request, for metadata routing.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Parameters of `fit` are routed to the `fit` of each member.
+        """
+        router = MetadataRouter(owner=self)
+        for name, member in self.estimators:
+            mapping = MethodMapping().add(caller="fit", callee="fit")
+            router.add(**{name: member}, method_mapping=mapping)
+        return router
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        members = [m for _, m in self._pairs() or [] if hasattr(m, "__sklearn_tags__")]
-        inner = [get_tags(member) for member in members]
+        inner = [get_tags(m) for _, m in self._pairs() if hasattr(m, "__sklearn_tags__")]
         tags.input_tags.allow_nan = all(t.input_tags.allow_nan for t in inner)
         tags.input_tags.sparse = all(t.input_tags.sparse for t in inner)
+        if isinstance(self, RegressorMixin):
+            tags.target_tags.multi_output = all(
+                get_tags(m).target_tags.multi_output for _, m in self._pairs(dropped=False)
+            )
         return tags
 
-    def _parallel_block(self) -> VisualBlock:
+    def _sk_visual_block_(self) -> VisualBlock:
         names, members = zip(*self.estimators)
         return VisualBlock("parallel", members, names=names, dash_wrapped=False)
 
 
 def is_dropped(member: Any) -> bool:
     """Whether a member is the string "drop"."""
-    return isinstance(member, str) and member == DROPPED
+    return isinstance(member, str) and member == "drop"
 
 
-def kept_members(names: list[str], members: list[Any]) -> list[tuple[str, Any]]:
-    """The members that are not dropped, with their names."""
-    return [(name, m) for name, m in zip(names, members) if not is_dropped(m)]
+# --- rows and targets ---------------------------------------------------------------------------
 
 
-def member_parameters(
-    sample_weight: Any, fit_params: Mapping[str, Any], X: Any, rows: slice | np.ndarray
-) -> dict[str, Any]:
-    """The parameters of `fit` for the rows that are fitted; without `sample_weight` if None."""
-    params = dict(fit_params)
-    if sample_weight is not None:
-        given = np.asarray(sample_weight)
-        scaled = in_usual_units(given) if given.ndim else given
-        params["sample_weight"] = sample_weight if scaled is given else scaled
-    if isinstance(rows, slice):
-        return params
-    return check_method_params(X, params=params, indices=rows)
+def checked_targets(y: Any) -> np.ndarray:
+    """Targets of shape (n,), or (n, n_outputs) for more than one output."""
+    y = y if hasattr(y, "shape") else np.asarray(y)
+    if y.ndim == 2 and y.shape[1] > 1:
+        return check_array(y, dtype="numeric", input_name="y")
+    return column_or_1d(y, warn=True)
 
 
-def drop_zero_weights(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, PositiveRows | None]:
-    """(X, y, kept): the rows of positive weight; `kept` is None without weights.
+def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
+    """The rows of positive weight; their weights are None if none are given.
 
     X is not validated here: members may take frames of any columns, or text.
     """
     check_consistent_length(X, y)
     if sample_weight is None:
-        return X, y, None
+        return Rows(X, y, None, range(len(y)))
     kept = rows_of_positive_weight(sample_weight, X)
     if isinstance(kept.rows, slice):
-        return X, y, kept
-    return safe_indexing(indexable(X)[0], kept.rows), y[kept.rows], kept
+        return Rows(X, y, kept.weight, range(len(y)))
+    X = safe_indexing(indexable(X)[0], kept.rows)
+    return Rows(X, y[kept.rows], kept.weight, kept.rows)
+
+
+def fit_arguments(
+    sample_weight: Any, fit_params: dict[str, Any], X: Any, rows: Rows
+) -> dict[str, Any]:
+    """The further arguments of `fit` for these rows of X; `sample_weight` only if it is given."""
+    params = dict(fit_params)
+    if sample_weight is not None:
+        given = np.asarray(sample_weight)
+        scaled = in_usual_units(given) if given.ndim else given
+        params["sample_weight"] = sample_weight if scaled is given else scaled
+    if isinstance(rows.numbers, range):  # all of them
+        return params
+    return check_method_params(X, params=params, indices=rows.numbers)
+
+
+# --- the fit of one member ----------------------------------------------------------------------
 
 
 def fit_named(
     estimator: Any,
     X: Any,
-    y: Any,
-    params: Mapping[str, Any],
+    y: np.ndarray,
+    params: dict[str, Any],
     name: str,
     *,
     place: str = "",
-    message: tuple[str, str] | None = None,
-    known: KnownFits | None = None,
+    message: tuple[str | None, str | None] = (None, None),
+    known: "KnownFits | None" = None,
 ) -> Any:
-    """Fit one member; an error names it, and where it occurred.
+    """Fit this clone of a member; an error names the member, and where it occurred.
 
     Parameters
     ----------
-    estimator : estimator
-        A clone of the member.
-    X, y
-        Its rows.
-    params : mapping
-        Further arguments of `fit`.
-    name : str
-        The name of the member.
     place : str, default=""
         Which part of the data the rows are, such as "split 2 of cv".
-    message : (str, str), default=None
+    message : (str, str), default=(None, None)
         The ensemble and what to print after the fit.
     known : KnownFits, default=None
         Learners fitted to the same rows, for an ensemble that contains some of them.
@@ -277,7 +301,7 @@ def fit_named(
     if known is not None and hasattr(estimator, "_fit_sharing"):
         fit = partial(estimator._fit_sharing, known)
     try:
-        with print_elapsed_time(*(message or (None, None))):
+        with print_elapsed_time(*message):
             fit(X, y, **params)
     except Exception as error:
         refused = "unexpected keyword argument 'sample_weight'" in str(error)
@@ -292,10 +316,10 @@ def refuse_unweighted(estimator: Any, name: str) -> None:
     if routing_enabled():
         return
     try:
-        known = inspect.signature(estimator.fit).parameters
+        arguments = inspect.signature(estimator.fit).parameters
     except (TypeError, ValueError):  # no signature
         return
-    if "sample_weight" in known or any(p.kind is p.VAR_KEYWORD for p in known.values()):
+    if "sample_weight" in arguments or any(p.kind is p.VAR_KEYWORD for p in arguments.values()):
         return
     raise no_weights(estimator, name)
 
@@ -312,7 +336,70 @@ def raise_named(error: Exception, name: str, place: str) -> None:
     where = f"The member {name!r} failed" + (f" in {place}" if place else "")
     if isinstance(error, np.linalg.LinAlgError):
         raise ValueError(f"{where} on these values of X: {error}.") from error
-    if place and type(error) in PLAIN_ERRORS:
+    # The message of a plain error can be extended without the loss of other attributes.
+    if place and type(error) in (ValueError, TypeError):
         raise type(error)(f"{where}: {error}") from error
     error.add_note(f"{where}.")
     raise error
+
+
+# --- learners that are fitted once --------------------------------------------------------------
+
+
+class KnownFits:
+    """Learners that have been fitted to the same rows with the same arguments of `fit`."""
+
+    def __init__(self, X: Any, y: np.ndarray) -> None:
+        self._X, self._y = X, y
+        self._fits: dict[Any, tuple[Any, Any]] = {}
+
+    def _has_rows(self, X: Any, y: np.ndarray) -> bool:
+        # A vote of classifiers encodes labels anew: those of a split without some class differ.
+        return X is self._X and (y is self._y or np.array_equal(y, self._y))
+
+    def find(self, learner: Any, X: Any, y: np.ndarray) -> Any:
+        """The fitted learner, or None if it is not known for these rows and targets."""
+        return self._fits.get(identity(learner), (None, None))[1] if self._has_rows(X, y) else None
+
+    def add(self, learner: Any, fitted: Any, X: Any, y: np.ndarray) -> None:
+        """Keep a fitted learner; one for other rows or targets is left out."""
+        if self._has_rows(X, y):
+            # The learner is kept as well: its parts may be identified by their addresses.
+            self._fits[identity(learner)] = learner, fitted
+
+
+def identity(value: Any) -> Any:
+    """A key that is equal for learners that give the same fit to the same rows.
+
+    They are one object, or of one class with equal parameters and no randomness of their own: every
+    `random_state` is a number.
+    """
+    if type(value) in PLAIN or isinstance(value, np.generic):
+        return type(value), repr(value)
+    if type(value) in (tuple, list):
+        return type(value), tuple(identity(item) for item in value)
+    if type(value) is np.ndarray and value.dtype != object:
+        return value.dtype.str, value.shape, value.tobytes()
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        params = value.get_params(deep=False)
+        random = params.get("random_state", 0)
+        if random is not None and not isinstance(random, RandomState):
+            return type(value), tuple((name, identity(params[name])) for name in sorted(params))
+    return "object", id(value)
+
+
+def sharing_groups(members: list[Any]) -> list[list[int]]:
+    """The positions of the members in groups: those of different groups have no common learner."""
+    groups: list[tuple[list[int], set[Any]]] = []
+    for position, member in enumerate(members):
+        parts: list[Any] = getattr(member, "_learners_of_all_rows", list)()
+        together, keys = [position], {identity(learner) for learner in [member, *parts]}
+        apart = []
+        # A member joins all groups that have a learner in common with it, which become one.
+        for group in groups:
+            if keys.isdisjoint(group[1]):
+                apart.append(group)
+            else:
+                together, keys = group[0] + together, keys | group[1]
+        groups = [*apart, (sorted(together), keys)]
+    return sorted(positions for positions, _ in groups)

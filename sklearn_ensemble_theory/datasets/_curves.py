@@ -9,8 +9,6 @@ from sklearn.utils import check_random_state
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.datasets._sizes import check_size
 
-__all__ = ["make_polynomial", "make_sine_regression", "make_tent"]
-
 
 @overload
 def make_sine_regression(

@@ -2,8 +2,6 @@
 
 import numbers
 
-__all__ = ["check_size"]
-
 
 def check_size(name: str, value: int, least: int = 1) -> None:
     """Raise a ValueError where `value` is not an int of at least `least`."""

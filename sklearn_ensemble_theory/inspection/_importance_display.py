@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from sklearn_ensemble_theory._compat import check_feature_names_in
 from sklearn_ensemble_theory.inspection._plotting import pyplot
 
-__all__ = ["ImportanceDisplay"]
-
 
 class ImportanceDisplay:
     """Importances of features as bars, with standard errors where they are known.

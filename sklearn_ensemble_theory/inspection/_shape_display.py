@@ -19,8 +19,6 @@ from sklearn_ensemble_theory.inspection._additive_terms import (
 from sklearn_ensemble_theory.inspection._plotting import as_axes, pyplot
 from sklearn_ensemble_theory.inspection._term_panels import PanelStyle, draw_term, range_of
 
-__all__ = ["ShapeFunctionDisplay"]
-
 
 class ShapeFunctionDisplay:
     """The shape functions of an additive model, one panel for each term.

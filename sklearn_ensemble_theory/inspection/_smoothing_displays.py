@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory.inspection._plotting import pyplot
 from sklearn_ensemble_theory.smoothing import LinearL2BoostingRegressor
 
-__all__ = ["BoostingPathDisplay", "SmootherSpectrumDisplay"]
-
 
 def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:
     if not isinstance(estimator, LinearL2BoostingRegressor):

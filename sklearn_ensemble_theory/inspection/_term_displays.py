@@ -29,8 +29,6 @@ from sklearn_ensemble_theory.inspection._plotting import (
     shortened,
 )
 
-__all__ = ["LocalExplanationDisplay", "TermImportanceDisplay"]
-
 NAME_LENGTH = 36
 
 

@@ -26,14 +26,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-__all__ = [
-    "DENSE_ROWS",
-    "MatrixForm",
-    "SpectralForm",
-    "Totals",
-    "check_dense_rows",
-]
-
 DENSE_ROWS = 5000
 """Above this many rows no n x n matrix is built."""
 

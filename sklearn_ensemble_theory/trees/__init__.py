@@ -1,6 +1,6 @@
 """Decision trees that are grown on binned columns."""
 
-from sklearn_ensemble_theory.trees._estimators.estimators import (
+from sklearn_ensemble_theory.trees._binned_tree import (
     BinnedTreeClassifier,
     BinnedTreeRegressor,
 )

@@ -11,10 +11,12 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.averaging._bagging.jackknife import infinitesimal_jackknife
-from sklearn_ensemble_theory.averaging._sampling.moving_blocks import default_block_length
-from sklearn_ensemble_theory.averaging._sampling.scheme_names import SCHEMES
-from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingDesign
-from sklearn_ensemble_theory.averaging._sampling.stratified import apportioned
+from sklearn_ensemble_theory.averaging._sampling import (
+    SCHEMES,
+    SamplingDesign,
+    apportioned,
+    default_block_length,
+)
 from tests.averaging.test_group_draws import Mean
 
 rng = np.random.RandomState

@@ -5,11 +5,11 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from sklearn_ensemble_theory import SketchedLinearRegression
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_checks import RowChecks
+from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
 from sklearn_ensemble_theory.averaging._sketching.chunked_sketches import sketches_of_chunks
 from sklearn_ensemble_theory.averaging._sketching.sketches import SKETCHES
+
+from ..local_blocks import LocalBlocks
 
 CUTS = (1, 1, 7)  # chunks of 1, 0, 6 and the other rows
 

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory.averaging._inference.importances import node_means, unbiased_gains
-from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 
 @pytest.mark.parametrize("kind", ["regression", "classification"])

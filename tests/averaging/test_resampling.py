@@ -6,9 +6,12 @@ import sklearn.ensemble
 
 from sklearn_ensemble_theory import BaggingRegressor, RandomForestRegressor
 from sklearn_ensemble_theory.averaging._bagging.jackknife import infinitesimal_jackknife
-from sklearn_ensemble_theory.averaging._sampling.row_schemes import AllRows
-from sklearn_ensemble_theory.averaging._sampling.scheme_names import SCHEMES
-from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingScheme, distinct_rows
+from sklearn_ensemble_theory.averaging._sampling import (
+    SCHEMES,
+    AllRows,
+    SamplingScheme,
+    distinct_rows,
+)
 
 LAWS = [
     (True, 12),

@@ -15,7 +15,7 @@ from sklearn_ensemble_theory.averaging._bagging.jackknife import (
     covariance_vectors,
     left_out_vectors,
 )
-from sklearn_ensemble_theory.averaging._sampling.scheme_names import SCHEMES
+from sklearn_ensemble_theory.averaging._sampling import SCHEMES
 
 from .test_resampling import dense_draws
 

@@ -15,10 +15,10 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
-from sklearn_ensemble_theory._weak_learners import SignTask, prepare_rounds
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import ExponentialRisk
-from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
+from sklearn_ensemble_theory._learners import SignTask, prepare_rounds
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import ExponentialRisk
+from sklearn_ensemble_theory.boosting._steps import LineSearchStep
 
 from .adaboost_data import ALGORITHMS, noisy
 

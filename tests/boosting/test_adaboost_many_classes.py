@@ -14,7 +14,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
-from sklearn_ensemble_theory._weak_learners import half_log_odds
+from sklearn_ensemble_theory._learners import half_log_odds
 from sklearn_ensemble_theory.erm._stumps.hamming import (
     HAMMING_CRITERIA,
     HammingIndex,

@@ -10,7 +10,7 @@ from sklearn_ensemble_theory.boosting._adaboost.margins import (
     CompiledMarginRisk,
     margin_risk,
 )
-from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
+from sklearn_ensemble_theory.boosting._risk import MarginRisk
 
 
 def test_exponential_weights_are_exponentials():

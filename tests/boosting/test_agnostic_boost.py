@@ -9,10 +9,13 @@ from sklearn_ensemble_theory import (
     BinnedTreeClassifier,
     DecisionStumpClassifier,
 )
-from sklearn_ensemble_theory._weak_learners import ClassTask, prepare_rounds
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
+from sklearn_ensemble_theory._learners import ClassTask, prepare_rounds
 from sklearn_ensemble_theory.boosting._robust.base import BinaryRows
-from sklearn_ensemble_theory.boosting._robust.candidates import RelabelledRounds, VotesOrOpposite
+from sklearn_ensemble_theory.boosting._robust.candidates import (
+    RelabelledRounds,
+    VoteOptions,
+    VotesOrOpposite,
+)
 from sklearn_ensemble_theory.boosting._robust.moves import SHRINK
 from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk
 from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
@@ -126,9 +129,7 @@ def test_trees_are_fitted_to_both_labels(learner):
     tree = learner(max_depth=2, random_state=0)
     scores = np.random.default_rng(0).normal(0.5, 1, 200)
     M = risk.measure(scores)
-    found = RelabelledRounds(tree, rows, CloneOptions(random_state=0), risk).best(
-        None, None, scores
-    )
+    found = RelabelledRounds(tree, rows, VoteOptions(random_state=0), risk).best(None, None, scores)
     direct = learner(max_depth=2, random_state=0).fit(
         np.concatenate([X, X]), np.concatenate([y, -y]), np.concatenate([1 + M, 1 - M])
     )

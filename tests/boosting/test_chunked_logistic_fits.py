@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks, PassCount
+from sklearn_ensemble_theory._blocks import PassCount
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive._fitting.chunked_logistic_fits import (
     ChunkedLogisticFits,
@@ -13,6 +13,8 @@ from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
     BinnedRows,
     LabelledRows,
 )
+
+from ..local_blocks import LocalBlocks
 
 N_BINS = 6
 

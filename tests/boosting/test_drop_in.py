@@ -18,9 +18,9 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
-from sklearn_ensemble_theory._numerics.row_draws import drawn_rows, selected_rows
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting.losses.regression import lower_quantile
+from sklearn_ensemble_theory.boosting.losses._regression import lower_quantile
+from sklearn_ensemble_theory.trees._weak_learners import drawn_rows, selected_rows
 
 # scikit-learn's own default where it has one criterion only; before 1.9 it has to be asked for.
 CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "squared_error"}

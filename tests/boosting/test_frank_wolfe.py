@@ -21,14 +21,14 @@ from sklearn_ensemble_theory import (
     bounds,
 )
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import Atoms
 from sklearn_ensemble_theory.boosting._frank_wolfe.frank_wolfe_steps import (
     ActiveAtoms,
     FrankWolfeStep,
 )
 from sklearn_ensemble_theory.boosting._frank_wolfe.risks import ProfiledRisk
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
 from .frank_wolfe_data import labels, problem
 

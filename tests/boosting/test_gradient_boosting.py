@@ -21,9 +21,9 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
-from sklearn_ensemble_theory._trees import on_grid
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel
+from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from .gradient_boosting_data import BINARY, REGRESSION, BestColumn
 

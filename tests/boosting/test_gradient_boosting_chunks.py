@@ -9,10 +9,8 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_checks import RowChecks
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import (
     ExponentialLoss,
     HuberLoss,
@@ -21,14 +19,16 @@ from sklearn_ensemble_theory.boosting.losses import (
     PoissonLoss,
     SquaredLoss,
 )
-from sklearn_ensemble_theory.trees._binned import code_trees
-from sklearn_ensemble_theory.trees._binned._chunks.chunk_counts import (
+from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
+from sklearn_ensemble_theory.trees._histograms import (
     GridUnits,
     TreeRequest,
     answered,
     integer_rows,
 )
 from tests.boosting.gradient_boosting_data import assert_same_rounds
+
+from ..local_blocks import LocalBlocks
 
 
 @pytest.fixture(autouse=True)

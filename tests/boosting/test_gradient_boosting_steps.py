@@ -14,8 +14,8 @@ from sklearn_ensemble_theory import (
     ReLUUnitRegressor,
     bounds,
 )
-from sklearn_ensemble_theory._trees import on_grid
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from .gradient_boosting_data import BINARY, REGRESSION, BestColumn
 

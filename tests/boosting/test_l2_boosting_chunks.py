@@ -13,8 +13,8 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory._bins import bin_codes, bin_edges_from_quantiles
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
 from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import CountedGram
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout

@@ -14,7 +14,7 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
+from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 
 from .l2_boosting_data import additive_data
 

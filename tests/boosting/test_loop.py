@@ -5,14 +5,14 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._weights import normalised_weights
+from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import (
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import (
     EmpiricalRisk,
     ExponentialRisk,
 )
-from sklearn_ensemble_theory.boosting._core.steps import (
+from sklearn_ensemble_theory.boosting._steps import (
     FixedStep,
     JointStep,
     LineSearchStep,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory._numerics.root_finding import root_of_jumps
+from sklearn_ensemble_theory._roots import root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting.losses.compiled import compiled_loss
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
 pytestmark = pytest.mark.skipif(not uses_numba(), reason="numba is not installed")
 

@@ -6,10 +6,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtr, ndtri
 from sklearn.base import clone
 
-from sklearn_ensemble_theory._numerics.root_finding import root_of_increasing, root_of_jumps
+from sklearn_ensemble_theory._roots import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses import as_loss
-from sklearn_ensemble_theory.boosting.losses.registry import REGISTRY, loss_names, make_loss
+from sklearn_ensemble_theory.boosting.losses._registry import REGISTRY, loss_names, make_loss
 
 CASES = [
     (losses.SquaredLoss(), "real"),

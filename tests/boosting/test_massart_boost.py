@@ -9,7 +9,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     MassartBoostClassifier,
 )
-from sklearn_ensemble_theory.boosting._core.loop import boost
+from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._robust.candidates import VotesOfTheUnconfident
 from sklearn_ensemble_theory.boosting._robust.massart import NOISE_RATES
 from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk

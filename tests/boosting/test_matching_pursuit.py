@@ -12,14 +12,13 @@ from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
 from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory.boosting._core import gram_rows
-from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.steps import LineSearchStep
+from sklearn_ensemble_theory.boosting import _dictionary as gram_rows
+from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows, RowCache
+from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._pursuit import pursuit_rounds
 from sklearn_ensemble_theory.boosting._pursuit.likely_columns import likely_columns
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._steps import LineSearchStep
 from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 
 

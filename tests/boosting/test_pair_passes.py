@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks, PassCount
+from sklearn_ensemble_theory._blocks import PassCount
 from sklearn_ensemble_theory.boosting._pairs.coarse_bins import coarse_bins
 from sklearn_ensemble_theory.boosting._pairs.pair_cells import coarse_columns
 from sklearn_ensemble_theory.boosting._pairs.pair_passes import (
@@ -14,6 +14,7 @@ from sklearn_ensemble_theory.boosting._pairs.pair_passes import (
 )
 from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost
 
+from ..local_blocks import LocalBlocks
 from .pairs_data import ROUTES, product_data
 
 PAIRS = [(0, 1), (2, 4), (1, 2), (0, 3)]

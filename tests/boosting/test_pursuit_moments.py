@@ -5,12 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_checks import RowChecks
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash, held_out_by_hash
-from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
+from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
+from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows
 from sklearn_ensemble_theory.boosting._pursuit.column_moments import (
     ColumnMoments,
     MomentDictionary,
@@ -22,6 +19,8 @@ from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import (
     orthogonal_pursuit_on_gram,
     pursuit_on_gram,
 )
+
+from ..local_blocks import LocalBlocks
 
 N, D = 300, 8
 

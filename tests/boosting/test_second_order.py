@@ -20,9 +20,8 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.second_order import SecondOrderRisk
-from sklearn_ensemble_theory.boosting._core.steps import FixedStep
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
+from sklearn_ensemble_theory.boosting._steps import FixedStep
 
 LEAST = 1e-3
 both_routes = pytest.mark.parametrize(

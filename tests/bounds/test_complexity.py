@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import bounds
-from sklearn_ensemble_theory.bounds._complexity import rademacher
 
 
 def all_signs(n):
@@ -75,16 +74,17 @@ def test_simulated_complexity():
     assert means.std() == pytest.approx(errors.mean(), rel=0.15)
 
 
-def test_chunks_do_not_change_the_value(monkeypatch):
-    rows = np.random.default_rng(0).standard_normal((3, 9))
-    points = np.random.default_rng(0).standard_normal((30, 2))
-    whole = bounds.empirical_rademacher_complexity(rows)
-    simulated = bounds.stump_rademacher_complexity(points, n_draws=100, random_state=0)
-    monkeypatch.setattr(rademacher, "CHUNK", 64)
-    assert bounds.empirical_rademacher_complexity(rows) == pytest.approx(whole, rel=1e-12)
-    assert bounds.stump_rademacher_complexity(points, n_draws=100, random_state=0) == pytest.approx(
-        simulated, rel=1e-12
-    )
+def test_signs_by_several_arrays():
+    """Many behaviours, or many draws: more numbers than one array of signs is made for."""
+    few = np.random.default_rng(0).standard_normal((8, 10))
+    expected = bounds.empirical_rademacher_complexity(few)
+    found = bounds.empirical_rademacher_complexity(np.repeat(few, 1024, axis=0))
+    assert found == pytest.approx(expected, rel=1e-12)
+    points, n_draws = np.random.default_rng(0).standard_normal((30, 2)), 150_000
+    signs = 2.0 * np.random.RandomState(0).randint(0, 2, (n_draws, 30)) - 1
+    expected = (signs @ bounds.stump_behaviours(points).T).max(axis=1).mean() / 30
+    found = bounds.stump_rademacher_complexity(points, n_draws=n_draws, random_state=0)
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1.7e308])

@@ -1,35 +1,25 @@
 """Every function of `bounds`: it is on a page of the theory, and its arguments are checked.
 
-A valid call of each function is in `valid_arguments`. Each of its numbers, or the first entry of
-each of its arrays, is replaced here by something else.
+The table has a valid call of each function. Each of its numbers, or the first entry of each of its
+arrays, is replaced here by something else.
 """
 
+import importlib
 import inspect
+import pkgutil
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import bounds
+from tests.test_docs import cited
 from tests.test_theory_pages import ROWS
 
-from .signed_arguments import SIGNED
-from .valid_arguments import VALID
-
-# Functions without a row in the tables of the theory, and why.
-WITHOUT_ROW = {
-    "jackknife_plus_coverage_bound": "a theorem of none of the sources (Kim, Xu and Barber 2020)",
-}
+from .table import TABLE
 
 NOT_A_NUMBER = [float("nan"), float("inf"), -float("inf"), "text", 1j]
 EXTREME = [1e200, 1e-200, 5e-324, 1.7e308, -1e200, 0, 1, 10**400]
-# The time of these grows with the argument.
-SLOW = {
-    ("stochastic_boosting_covariance", "n_rounds"),
-    ("stochastic_boosting_limit_covariance", "matrices"),
-    ("stochastic_boosting_limit_covariance", "time"),
-    ("stochastic_boosting_mean", "n_rounds"),
-}
 
 
 def replaced(value, other):
@@ -43,23 +33,40 @@ def replaced(value, other):
 
 def numbers_of(name):
     """The arguments of a function that are numbers or arrays of numbers."""
-    dtypes = {key: np.asarray(value).dtype.kind for key, value in VALID[name].items()}
+    dtypes = {key: np.asarray(value).dtype.kind for key, value in TABLE[name].valid.items()}
     return [key for key, kind in dtypes.items() if kind in "if"]
 
 
-def test_every_function_has_a_row_in_the_tables():
+def test_every_function_is_exported_and_has_a_row():
+    """A file has bounds, all of them public, or what several files share, but not both."""
+    assert list(TABLE) == bounds.__all__
+    for found in pkgutil.iter_modules(bounds.__path__, f"{bounds.__name__}."):
+        module = importlib.import_module(found.name)
+        own = {
+            name
+            for name, member in vars(module).items()
+            if inspect.isfunction(member)
+            and inspect.unwrap(member).__globals__ is vars(module)
+            and name[0] != "_"
+        }
+        assert own <= set(bounds.__all__) or not own & set(bounds.__all__), own
+
+
+@pytest.mark.parametrize("name", bounds.__all__)
+def test_a_result_of_a_source_is_on_a_page_of_the_theory(name):
+    """Other functions say in their own References what they are from."""
     listed = {address.rpartition(".")[2] for _, objects, _ in ROWS for address in objects}
-    assert set(bounds.__all__) - listed == set(WITHOUT_ROW)
-    assert set(VALID) == set(bounds.__all__)
+    doc = inspect.getdoc(getattr(bounds, name))
+    assert name in listed if cited(doc) else name in listed or "\nReferences\n" in doc
 
 
 @pytest.mark.parametrize("name", bounds.__all__)
 def test_what_is_not_a_number_is_refused(name):
-    function, valid = getattr(bounds, name), VALID[name]
+    function, valid = getattr(bounds, name), TABLE[name].valid
     parameters = inspect.signature(function).parameters
     for key in numbers_of(name):
         others = list(NOT_A_NUMBER)
-        if key not in SIGNED.get(name, []):
+        if key not in TABLE[name].negative:
             others += [-1, -0.5]
         if parameters[key].default is not None:
             others.append(None)
@@ -78,8 +85,8 @@ def has_nan(value):
 @pytest.mark.parametrize("name", bounds.__all__)
 def test_extreme_numbers_give_a_number_or_a_value_error(name):
     """No NaN, no warning, and no error of another kind, for any two arguments at once."""
-    function, valid = getattr(bounds, name), VALID[name]
-    keys = [key for key in numbers_of(name) if (name, key) not in SLOW]
+    function, valid = getattr(bounds, name), TABLE[name].valid
+    keys = [key for key in numbers_of(name) if key not in TABLE[name].slow]
     calls = [({key: other}) for key in keys for other in EXTREME]
     for pair in combinations(keys, 2):
         calls += [dict(zip(pair, others)) for others in product(EXTREME, repeat=2)]
@@ -95,7 +102,7 @@ def test_extreme_numbers_give_a_number_or_a_value_error(name):
 @pytest.mark.parametrize("name", bounds.__all__)
 def test_arrays_are_refused_where_one_entry_is(name):
     """Where an argument broadcasts, an array with one bad entry is refused as the entry is."""
-    function, valid = getattr(bounds, name), VALID[name]
+    function, valid = getattr(bounds, name), TABLE[name].valid
     for key in numbers_of(name):
         if np.ndim(valid[key]):
             continue

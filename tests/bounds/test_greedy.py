@@ -8,9 +8,9 @@ from scipy.optimize import linprog, minimize_scalar
 from scipy.special import expit
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor, bounds
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.steps import SmoothStep
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._steps import SmoothStep
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, LogisticLoss, SquaredLoss
 
 

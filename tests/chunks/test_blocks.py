@@ -2,8 +2,9 @@
 
 import pytest
 
-from sklearn_ensemble_theory._chunks.blocks import DaskBlocks, LocalBlocks, in_tree_order
-from sklearn_ensemble_theory._chunks.grouped_blocks import GroupedBlocks
+from sklearn_ensemble_theory._blocks import DaskBlocks, GroupedBlocks, in_tree_order
+
+from ..local_blocks import LocalBlocks
 
 
 def test_functions_get_blocks_first_and_other_arguments_after_them():

@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._chunks import quantile_sketch
-from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
-from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
+from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    SmoothingSplineRegressor,
+)
+from sklearn_ensemble_theory import _bins as quantile_sketch
+from sklearn_ensemble_theory._bins import QuantileSketch, bin_edges_from_quantiles
 
 
 def sketch_of(X, weight, cuts):
@@ -83,3 +88,17 @@ def test_reductions_move_ranks_by_their_share(monkeypatch):
     reductions = 5  # each time 2,000 points have come together
     error = np.abs(np.cumsum(total.weights[0]) - exact).max() / weight.sum()
     assert error <= reductions / 500
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_most"),
+    [
+        (AdaBoostClassifier, ["SAMPLE"]),
+        (GradientBoostingClassifier, ["SAMPLE", "MOST"]),
+        (GradientBoostingRegressor, ["SAMPLE", "MOST"]),
+        (SmoothingSplineRegressor, ["SAMPLE", "MOST"]),
+    ],
+)
+def test_the_numbers_of_rows_that_docstrings_tell(estimator, n_most):
+    for name in n_most:
+        assert f"{getattr(quantile_sketch, name):,}" in estimator.__doc__

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash, held_out_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
 
 
 def test_folds_are_uniform_and_unrelated_to_those_of_neighbours():

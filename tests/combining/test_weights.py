@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, linprog, minimize, nnls
 
-from sklearn_ensemble_theory.combining._stacking.absolute_weights import least_absolute_weights
-from sklearn_ensemble_theory.combining._stacking.constrained_squares import (
-    SQUARED_RULES,
-    nonnegative_least_squares,
-    residual_factor,
-)
-from sklearn_ensemble_theory.combining._stacking.held_out_risks import (
+from sklearn_ensemble_theory.combining._aggregation import (
     AbsoluteRisk,
     LogRisk,
     SquaredRisk,
+    best_mixture,
+    greedy_weights,
+    least_absolute_weights,
+    least_squares_gap,
+    least_squares_weights,
+    nonnegative_least_squares,
+    residual_factor,
 )
-from sklearn_ensemble_theory.combining._stacking.mixture_weights import best_mixture
-from sklearn_ensemble_theory.combining._stacking.selection import greedy_weights
 
 
 def problem(seed, n=200, k=6, spread=0.5):
@@ -67,7 +66,7 @@ def optimum(objective, gradient, k, rule, radius=1.0, positive=True):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("rule", SQUARED_RULES)
+@pytest.mark.parametrize("rule", SquaredRisk.rules)
 @pytest.mark.parametrize("radius", [0.5, 1.0])
 @pytest.mark.parametrize("positive", [True, False])
 def test_squared_error_against_a_general_solver(seed, rule, radius, positive):
@@ -75,7 +74,7 @@ def test_squared_error_against_a_general_solver(seed, rule, radius, positive):
         pytest.skip("not smooth: the test of signs below")
     P, y, weight = problem(seed)
     G, b = P.T @ (weight[:, None] * P), P.T @ (weight * y)
-    v = SQUARED_RULES[rule](residual_factor(P, y, weight), radius, positive)
+    v = least_squares_weights(residual_factor(P, y, weight), rule, radius, positive)
     expected = optimum(
         lambda u: u @ G @ u - 2 * b @ u, lambda u: 2 * (G @ u - b), 6, rule, radius, positive
     )
@@ -138,7 +137,7 @@ def test_squared_error_by_enumeration_of_the_faces(rule, radius, positive):
     P, y, weight = problem(4, k=4)
     P[:, 1] *= -1
     radius = 1.0 if rule == "simplex" else radius
-    v = SQUARED_RULES[rule](residual_factor(P, y, weight), radius, positive)
+    v = least_squares_weights(residual_factor(P, y, weight), rule, radius, positive)
     expected = by_enumeration(P, y, weight, rule, radius, positive)
     np.testing.assert_allclose(v, expected, atol=1e-8)
 
@@ -155,7 +154,7 @@ def test_l1_ball_with_signs():
 
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3, 1e-6])
-@pytest.mark.parametrize("rule", SQUARED_RULES)
+@pytest.mark.parametrize("rule", SquaredRisk.rules)
 def test_certificate_for_nearly_collinear_candidates(spread, rule):
     P, y, weight = problem(1, n=500, k=20, spread=spread)
     for scale in (1.0, 1e150, 1e-150):
@@ -171,13 +170,11 @@ def test_gap_bounds_the_distance_to_the_minimum():
     P, y, weight = problem(2)
     risk = SquaredRisk(P, y, weight)
     best, _ = risk.solve("simplex", 1.0, True)
-    from sklearn_ensemble_theory.combining._stacking.held_out_risks import _squared_gap
-
     factor = residual_factor(P, y, weight)
     value = lambda v: weight @ (y - P @ v) ** 2  # noqa: E731
     rng = np.random.default_rng(0)
     for v in rng.dirichlet(np.ones(6), 20):
-        gap = _squared_gap(factor, v, "simplex", 1.0, True) * (weight @ y**2)
+        gap = least_squares_gap(factor, v, "simplex", 1.0, True) * (weight @ y**2)
         assert value(v) - value(best) <= gap * (1 + 1e-12)
 
 

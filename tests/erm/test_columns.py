@@ -15,7 +15,7 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     bounds,
 )
-from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, SignTask, prepare_rounds
+from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.boosting.losses import (
     HuberLoss,
     LogisticLoss,

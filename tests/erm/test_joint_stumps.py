@@ -11,8 +11,8 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._numerics.root_finding import root_of_increasing
-from sklearn_ensemble_theory._weak_learners import ClassTask, JointTask, LeastSquaresTask
+from sklearn_ensemble_theory._learners import ClassTask, JointTask, LeastSquaresTask
+from sklearn_ensemble_theory._roots import root_of_increasing
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses import as_loss
 from sklearn_ensemble_theory.erm._stumps.joint import JointSearch

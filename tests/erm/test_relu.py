@@ -8,10 +8,10 @@ from scipy.optimize import minimize_scalar
 
 from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.steps import FixedStep, LineSearchStep
+from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.boosting.losses import LogisticLoss, SquaredLoss
 from sklearn_ensemble_theory.erm import ReLUNetwork
 from sklearn_ensemble_theory.erm._relu import hinge_index as _hinge_index

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory._hot_loops.array_loops import (
     ranges,
     signed_sums,
 )
-from sklearn_ensemble_theory._weak_learners import (
+from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
     SignTask,

@@ -6,7 +6,7 @@ import pytest
 from sklearn_ensemble_theory import DecisionStumpClassifier
 from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory._weak_learners import ClassTask, SignTask, prepare_rounds
+from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.erm._stumps import side_search
 from sklearn_ensemble_theory.erm._stumps.side_search import BinnedSideIndex, SideIndex
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn_ensemble_theory.trees._binned import code_trees
+from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 da = pytest.importorskip("dask.array")

@@ -6,7 +6,7 @@ import pytest
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

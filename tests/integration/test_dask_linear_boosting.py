@@ -10,7 +10,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

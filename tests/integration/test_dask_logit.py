@@ -8,8 +8,8 @@ import pytest
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LogitBoostClassifier
-from sklearn_ensemble_theory._chunks import blocks
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory import _blocks as blocks
+from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import ClassLabels
 
 da = pytest.importorskip("dask.array")

@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory._chunks import blocks
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory import _blocks as blocks
+from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory.boosting._additive._fitting import chunked_pairs
 
 da = pytest.importorskip("dask.array")

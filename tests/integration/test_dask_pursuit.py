@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash, held_out_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
 from sklearn_ensemble_theory.boosting._pursuit.column_moments import ColumnMoments
 
 da = pytest.importorskip("dask.array")

@@ -77,7 +77,7 @@ def test_gcv_counts_every_row_where_equal_rows_cannot_be_found():
 
 
 def test_knots_of_large_chunks_are_quantiles_of_a_sample(monkeypatch):
-    monkeypatch.setattr("sklearn_ensemble_theory._chunks.quantile_sketch.SAMPLE", 1500)
+    monkeypatch.setattr("sklearn_ensemble_theory._bins.SAMPLE", 1500)
     monkeypatch.setattr(chunked_splines, "DENSE_VALUES", 1000)
     X, Y, _ = rows(1)
     model = SmoothingSplineRegressor(df=8).fit(*lazily("uneven", X, Y[:, 0]))

@@ -13,9 +13,7 @@ from threadpoolctl import threadpool_limits
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.trees._packed.deep_trees import DeepTrees
-from sklearn_ensemble_theory.trees._packed.packed_trees import LooseTrees
-from sklearn_ensemble_theory.trees._packed.shallow_trees import ShallowTrees
+from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, ShallowTrees
 
 from ..estimators import estimator_classes, make
 from .equivariances import Change, data_for, distance, outputs

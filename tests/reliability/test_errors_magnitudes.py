@@ -30,8 +30,8 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingRegressor,
 )
-from sklearn_ensemble_theory._numerics.scaling import mean_from_first
-from sklearn_ensemble_theory._weights import in_usual_units, rows_of_positive_weight
+from sklearn_ensemble_theory._rows import in_usual_units, rows_of_positive_weight
+from sklearn_ensemble_theory._scaling import mean_from_first
 
 from ..estimators import CLASSIFIERS, REGRESSORS, make
 

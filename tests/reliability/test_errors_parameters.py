@@ -25,7 +25,7 @@ from sklearn_ensemble_theory import (
     VotingClassifier,
 )
 from sklearn_ensemble_theory._compat import Interval
-from sklearn_ensemble_theory.averaging._sampling.row_schemes import Bernoulli
+from sklearn_ensemble_theory.averaging._sampling import Bernoulli
 
 from ..estimators import estimator_classes, make
 

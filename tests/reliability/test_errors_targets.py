@@ -12,7 +12,7 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory._data.fit_inputs import checked_target
+from sklearn_ensemble_theory._rows import checked_target
 
 from ..estimators import estimator_classes, make
 

@@ -8,14 +8,9 @@ import pytest
 import sklearn
 
 from sklearn_ensemble_theory import NadarayaWatsonRegressor
-from sklearn_ensemble_theory.smoothing._kernel import compact_sums
-from sklearn_ensemble_theory.smoothing._kernel.kernel_functions import (
-    COMPACT_KERNELS,
-    kernel_value,
-)
-from sklearn_ensemble_theory.smoothing._kernel.points_within import SortedPoints, TreePoints
+from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 
-every_kernel = pytest.mark.parametrize("kernel", COMPACT_KERNELS)
+every_kernel = pytest.mark.parametrize("kernel", compact.POLYNOMIALS)
 
 
 def peak_of(function):
@@ -29,12 +24,12 @@ def peak_of(function):
 
 def by_pairs(model, x):
     """The averages at x inside the range, with distances of the model's own scaled points."""
-    z = (x - model._origin[0]) / model.bandwidth_[0]
-    distances = np.abs(z[:, None] - model._Z[:, 0])
-    K = kernel_value(model.kernel, distances**2) * model._weights
+    z, w = (x - model._origin[0]) / model.bandwidth_[0], model._weights.sample_weight
+    distances = np.abs(z[:, None] - model._weights.Z[:, 0])
+    K = compact.kernel_value(model.kernel, distances**2) * w
     alone = np.flatnonzero(K.sum(axis=1) == 0)
     nearest = distances[alone].min(axis=1, keepdims=True) * (1 + 1e-12)
-    K[alone] = (distances[alone] <= nearest) * model._weights
+    K[alone] = (distances[alone] <= nearest) * w
     return (K @ model._targets) / K.sum(axis=1, keepdims=True)
 
 
@@ -57,7 +52,7 @@ def test_moments_are_the_sums_over_pairs(kernel, layout, bandwidth):
     y = np.column_stack([100 + np.sin(5 * x) + rng.standard_normal(n), 1e8 * rng.uniform(size=n)])
     w = rng.integers(0, 4, n) * rng.uniform(0.5, 1.5, n)
     model = NadarayaWatsonRegressor(bandwidth, kernel=kernel).fit(x[:, None], y, w)
-    inside = model._Z[:, 0] * bandwidth + model._origin[0]
+    inside = model._weights.Z[:, 0] * bandwidth + model._origin[0]
     asked = np.clip(np.r_[x, rng.uniform(x.min(), x.max(), 300)], inside.min(), inside.max())
     np.testing.assert_allclose(
         model.predict(asked[:, None]), by_pairs(model, asked), rtol=1e-10, atol=0
@@ -82,7 +77,7 @@ def test_windows_have_the_distances_of_the_kernel():
     points = np.r_[0.0, 1.0, -1.0, 1 + 2.0**-52, -(2.0**-54), 2.0**-60, rng.uniform(-3, 3, 50)]
     near_ends = np.concatenate([np.nextafter(points + s, t) for s in (-1, 1) for t in (-9, 9)])
     points = np.r_[points, points + 1, points - 1, near_ends]
-    index = SortedPoints(points[:, None])
+    index = compact.SortedPoints(points[:, None])
     for radius in (1.0, 0.3):
         first, stop = index.windows(points, radius)
         inside = np.abs(points[:, None] - index.values) <= radius
@@ -120,7 +115,7 @@ def test_one_feature_takes_little_time_and_memory(kernel, monkeypatch):
     model.predict(x)
     assert time.process_time() - start < 2  # the pairs would take a minute
     # The pairs are 1.3e9. A block of points and one power of the rows are held.
-    monkeypatch.setattr(compact_sums, "POINTS_AT_A_TIME", 2**12)
+    monkeypatch.setattr(compact, "POINTS_AT_A_TIME", 2**12)
     assert peak_of(lambda: model.predict(x[: n // 8])) < 100 * n
     assert peak_of(lambda: model.degrees_of_freedom_) < 100 * n
 
@@ -136,21 +131,21 @@ def test_blocks_of_pairs_bound_the_memory(kernel, p, monkeypatch):
     whole = model.predict(asked)
     trace = model.degrees_of_freedom_
     model._trace = None
-    monkeypatch.setattr(compact_sums, "MOST_PAIRS", 10 * n)
+    monkeypatch.setattr(compact, "MOST_PAIRS", 10 * n)
     peak = peak_of(lambda: np.testing.assert_allclose(model.predict(asked), whole, rtol=1e-12))
-    assert peak < 10 * n * compact_sums.BYTES_PER_PAIR + 100 * 8 * n
+    assert peak < 10 * n * compact.BYTES_PER_PAIR + 100 * 8 * n
     assert model.degrees_of_freedom_ == pytest.approx(trace, rel=1e-12)
 
 
 def test_blocks_follow_working_memory():
     Z = np.zeros((100, 2))
-    index = TreePoints(Z)
-    assert len(list(compact_sums.pair_blocks(index, Z))) == 1
-    with sklearn.config_context(working_memory=10 * 100 * compact_sums.BYTES_PER_PAIR / 2**20):
-        blocks = list(compact_sums.pair_blocks(index, Z))
+    index = compact.TreePoints(Z)
+    assert len(list(compact.pair_blocks(index, Z))) == 1
+    with sklearn.config_context(working_memory=10 * 100 * compact.BYTES_PER_PAIR / 2**20):
+        blocks = list(compact.pair_blocks(index, Z))
     assert [block.stop - block.start for block in blocks] == [10] * 10
     with sklearn.config_context(working_memory=1e-9):
-        assert len(list(compact_sums.pair_blocks(index, Z))) == 100
+        assert len(list(compact.pair_blocks(index, Z))) == 100
 
 
 @every_kernel

@@ -26,10 +26,10 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.averaging._blocks import block_rows as blocks
-from sklearn_ensemble_theory.smoothing._kernel import compact_sums
+from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing._spline import additive_design as splines
-from sklearn_ensemble_theory.trees._binned import compiled_growth
-from sklearn_ensemble_theory.trees._estimators import tree_predictions
+from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
+from sklearn_ensemble_theory.trees import _compiled_growth as compiled_growth
 
 # Of scikit-learn's trees with one output.
 BYTES_OF_A_NODE = 64 + 8
@@ -202,7 +202,7 @@ def test_a_spline_of_many_features(monkeypatch):
 def test_smoothers_of_one_feature_take_100_bytes_a_row(model, monkeypatch):
     n = 20_000
     monkeypatch.setattr(splines, "CHUNK", 2000)
-    monkeypatch.setattr(compact_sums, "POINTS_AT_A_TIME", 2**9)
+    monkeypatch.setattr(compact, "POINTS_AT_A_TIME", 2**9)
     X, y = rows_of(n, p=1)
     model, _, peak = fitted(model, X, y)
     assert peak < 100 * n

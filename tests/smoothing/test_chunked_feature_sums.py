@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory._chunks.blocks import LocalBlocks
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_checks import RowChecks
-from sklearn_ensemble_theory._chunks.row_folds import folds_by_hash
+from sklearn_ensemble_theory._folds import folds_by_hash
+from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
 from sklearn_ensemble_theory.smoothing._spline import feature_sums
 from sklearn_ensemble_theory.smoothing._spline.base import RowsInMemory
+
+from ..local_blocks import LocalBlocks
 
 N = 150
 

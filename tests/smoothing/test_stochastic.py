@@ -127,7 +127,7 @@ def test_rounds_are_stored():
 
 
 def _rows_of(smoother):
-    return smoother._origin + smoother._Z * smoother.bandwidth_
+    return smoother._origin + smoother._weights.Z * smoother.bandwidth_
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.25])

@@ -13,15 +13,9 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory._weak_learners import ClassTask
-from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-from sklearn_ensemble_theory.trees._binned.growth import grow_tree
-from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
-from sklearn_ensemble_theory.trees._estimators.binned_members import (
-    BinnedMembers,
-    binned_equivalent,
-)
-from sklearn_ensemble_theory.trees._estimators.row_leaves import leaves_of_rows
+from sklearn_ensemble_theory._learners import ClassTask
+from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
+from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
 
 
 class Inherited(BinnedTreeClassifier):
@@ -37,14 +31,21 @@ def data(n=400, n_classes=2, seed=0, values=60):
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_leaves_from_codes(missing):
+    """The margins of a round, read from the codes, are those of the member's predictions."""
     X, y = data()
     X[np.random.default_rng(1).random(X.shape) < missing] = np.nan
-    columns = BinnedColumns.of(X, 20, wide=True)
-    arrays = grow_tree(columns, y, None, None, GrowthOptions(criterion="gini", n_classes=2))
-    expected = arrays.sklearn_tree(5, 2).apply(X.astype(np.float32))
-    np.testing.assert_array_equal(leaves_of_rows(arrays, columns), expected)
+
+    def one_round():
+        rounds = BinnedTreeClassifier(max_bins=20)._prepare_rounds(
+            X, None, ClassTask(y, np.unique(y))
+        )
+        member, margins = rounds.best(None, np.full(len(y), 1 / len(y)))
+        np.testing.assert_array_equal(margins, np.where(member.predict(X) == y, 1, -1))
+        assert (margins > 0).mean() > 0.9
+
+    one_round()
     with numba_disabled():
-        np.testing.assert_array_equal(leaves_of_rows(arrays, columns), expected)
+        one_round()
 
 
 @pytest.mark.parametrize(("n_classes", "algorithm"), [(2, "discrete"), (2, "real"), (3, "auto")])

@@ -6,9 +6,9 @@ from scipy.special import xlogy
 
 from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-from sklearn_ensemble_theory.trees._binned.growth import grow_tree
-from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._growth import grow_tree
+from sklearn_ensemble_theory.trees._options import GrowthOptions
 
 N_PROBLEMS = 250  # of each criterion
 CRITERIA = ("squared_error", "poisson", "gini", "log_loss")

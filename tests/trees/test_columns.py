@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory._numerics.binning import bin_edges_from_quantiles
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, MOST_BINS, BinnedColumns
+from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedColumns
 
 
 def columns_of_all_kinds(n=600, seed=0):

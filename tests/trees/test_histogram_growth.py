@@ -8,12 +8,13 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.trees._binned import bin_sums, threaded_histograms
-from sklearn_ensemble_theory.trees._binned.bin_sums import BinSums, GridTargets, GridWeights
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
-from sklearn_ensemble_theory.trees._binned.compiled_histograms import CompiledHistogramGrower
-from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
-from sklearn_ensemble_theory.trees._binned.histogram_growth import NumpyHistogramGrower
+from sklearn_ensemble_theory.trees import _compiled_growth as threaded_histograms
+from sklearn_ensemble_theory.trees import _histograms as bin_sums
+from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
+from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
+from sklearn_ensemble_theory.trees._histograms import BinSums, GridTargets, GridWeights
+from sklearn_ensemble_theory.trees._options import GrowthOptions
 
 needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 every_grower = pytest.mark.parametrize(

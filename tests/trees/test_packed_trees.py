@@ -27,12 +27,12 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory._hot_loops import predict_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._packed.compiled_route import uses_compiled_loops
-from sklearn_ensemble_theory.trees._packed.member_nodes import single_precision_cuts
-from sklearn_ensemble_theory.trees._packed.packed_trees import (
+from sklearn_ensemble_theory.trees._packed import (
     PackedCache,
     add_in_threads,
     packed_trees,
+    single_precision_cuts,
+    uses_compiled_loops,
 )
 
 

@@ -8,19 +8,19 @@ import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs, add_multiple
-from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, prepare_rounds
+from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.steps import FixedStep, LineSearchStep
+from sklearn_ensemble_theory.boosting._loop import boost
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
+from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees._binned import threaded_histograms
-from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-from sklearn_ensemble_theory.trees._binned.compiled_histograms import CompiledHistogramGrower
-from sklearn_ensemble_theory.trees._binned.growth_options import GrowthOptions
-from sklearn_ensemble_theory.trees._binned.histogram_growth import NumpyHistogramGrower
+from sklearn_ensemble_theory.trees import _compiled_growth as threaded_histograms
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
+from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
+from sklearn_ensemble_theory.trees._options import GrowthOptions
+from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs, add_multiple
 
 needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 
@@ -37,10 +37,8 @@ def rounds_of(estimator, X, y, loss, *, weight=None, n_rounds=12, step=None, n_s
     """The records, the learner and the scores after the rounds."""
     risk = EmpiricalRisk(loss, y, weight)
     step = FixedStep(0.3) if step is None else step
-    options = CloneOptions(
-        random_state=np.random.RandomState(0), risk=risk, n_scores=n_scores, **options
-    )
-    learner = weak_learner(estimator, X, weight, step.task(risk), options)
+    task = step.task(risk, n_scores=n_scores, random_state=np.random.RandomState(0), **options)
+    learner = weak_learner(estimator, X, weight, task)
     u = np.zeros(len(y) if n_scores == 1 else (len(y), n_scores))
     return list(islice(boost(risk, learner, step, u), n_rounds)), learner, u
 

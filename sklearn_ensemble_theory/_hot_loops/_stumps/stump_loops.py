@@ -10,20 +10,6 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = [
-    "edge_table",
-    "first_inside",
-    "first_place",
-    "gains_inside",
-    "place_rows",
-    "places_near",
-    "rows_of_bins",
-    "scan_bins",
-    "search_codes",
-    "side_sums",
-    "sort_bins",
-]
-
 # So many rows are summed for all columns before the next: their weights stay in the cache.
 BLOCK_ROWS = 2**14
 

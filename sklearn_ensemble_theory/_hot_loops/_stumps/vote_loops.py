@@ -4,8 +4,6 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["add_votes", "exponential_weights", "weighted_votes"]
-
 BLOCK_ROWS = 2048
 LOG2_E = 1.4426950408889634
 # log 2 in two parts: products of the first with whole numbers below 2^20 are exact.

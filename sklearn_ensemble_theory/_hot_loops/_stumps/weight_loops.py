@@ -5,8 +5,6 @@ import numpy as np
 from sklearn_ensemble_theory._hot_loops._stumps.vote_loops import _exponentials
 from sklearn_ensemble_theory._hot_loops.compilation import jit
 
-__all__ = ["moved_scores", "moved_sums"]
-
 BLOCK_ROWS = 2048
 
 

@@ -9,15 +9,13 @@ from sklearn.base import BaseEstimator
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import StrOptions, raise_for_params
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
 from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
     ClassifierPredictionMixin,
 )
-
-__all__ = ["BaggingClassifier"]
 
 
 def _estimator_has(name: str) -> Callable[[Any], bool]:

@@ -13,8 +13,6 @@ from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
     RegressorPredictionMixin,
 )
 
-__all__ = ["BaggingRegressor"]
-
 
 class BaggingRegressor(RegressorPredictionMixin, BaseBagging):
     """Bagging of a regressor: the mean of members fitted to resampled rows and features.

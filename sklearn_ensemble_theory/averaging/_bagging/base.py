@@ -9,34 +9,38 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
-from warnings import warn
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import Tags, check_random_state, get_tags
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
     RealNotInt,
     StrOptions,
-    fit_context,
     raise_for_params,
     validate_parameters,
 )
-from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
-from sklearn_ensemble_theory._trees import (
-    check_counts,
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import (
+    has_prepared_members,
     is_tree,
+    prepare_members,
+    reads_numbers,
     reads_single_precision,
-    target_offset,
+)
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    checked_weights,
+    in_usual_units,
+    is_frame,
+    validated,
 )
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory._weak_learners import has_prepared_members, prepare_members
-from sklearn_ensemble_theory._weights import checked_weights, in_usual_units
 from sklearn_ensemble_theory.averaging._bagging._fits.chunk_members import (
     fit_members_of_chunks,
 )
@@ -59,12 +63,17 @@ from sklearn_ensemble_theory.averaging._bagging.out_of_bag import (
 from sklearn_ensemble_theory.averaging._bagging.uncertainty import UncertaintyMixin
 from sklearn_ensemble_theory.averaging._inference.importances import OutOfBagImportancesMixin
 from sklearn_ensemble_theory.averaging._inference.training_rows import TrainingRows
-from sklearn_ensemble_theory.averaging._sampling.group_draws import group_codes
-from sklearn_ensemble_theory.averaging._sampling.scheme_names import SCHEMES, scheme_of_rows
-from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingDesign, SamplingScheme
+from sklearn_ensemble_theory.averaging._sampling import (
+    SCHEMES,
+    SamplingDesign,
+    SamplingScheme,
+    group_codes,
+    scheme_of_rows,
+)
 from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
-from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS
-from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
+from sklearn_ensemble_theory.trees._columns import MOST_BINS
+from sklearn_ensemble_theory.trees._packed import PackedCache
+from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, target_offset
 
 
 class BaseBagging(
@@ -160,10 +169,9 @@ class BaseBagging(
         """The weights of the rows before any draw."""
         follows = self._scheme_class().mean_follows_weight or grouped
         if sample_weight is not None and not follows:
-            warn(
+            warn_user(
                 f"When fitting {type(self).__name__} with sample_weight "
-                f"it is recommended to use bootstrap=True, got {self.bootstrap}.",
-                stacklevel=6,
+                f"it is recommended to use bootstrap=True, got {self.bootstrap}."
             )
         return sample_weight
 
@@ -316,10 +324,7 @@ class BaseBagging(
                 f"len(estimators_)={n_known} when warm_start==True"
             )
         if n_more == 0:
-            warn(
-                "Warm-start fitting without increasing n_estimators does not fit new trees.",
-                stacklevel=4,
-            )
+            warn_user("Warm-start fitting without increasing n_estimators does not fit new trees.")
             if self.oob_score and not hasattr(self, "oob_score_"):
                 self._set_oob_score_and_attributes(
                     self._start_out_of_bag(spec, X, y, classes, continued)

@@ -9,9 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory.trees._estimators.binned_members import binned_equivalent
-
-__all__ = ["AUTO_BINS", "AUTO_ROWS", "can_be_binned", "with_bins"]
+from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
 
 # "auto" bins the columns of data of more rows than this.
 AUTO_ROWS = 10_000

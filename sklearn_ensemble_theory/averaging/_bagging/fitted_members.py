@@ -9,16 +9,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._conversion.to_sklearn import (
+from sklearn_ensemble_theory._conversion import (
     ToSklearnMixin,
     copy_attributes,
     shared_parameters,
     sklearn_learner,
     sklearn_member,
 )
-from sklearn_ensemble_theory._data.frames import names_checked
-from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
-from sklearn_ensemble_theory._numerics.scaling import within_range
+from sklearn_ensemble_theory._learners import aligned_columns
+from sklearn_ensemble_theory._rows import names_checked
+from sklearn_ensemble_theory._scaling import within_range
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MemberSpec,
     member_blocks,
@@ -26,8 +26,8 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
     member_predictions,
     summed_predictions,
 )
-from sklearn_ensemble_theory.trees._packed.deep_trees import LeafOutputs
-from sklearn_ensemble_theory.trees._packed.packed_trees import (
+from sklearn_ensemble_theory.trees._packed import (
+    LeafFunction,
     PackedCache,
     TreeSums,
     add_in_threads,
@@ -35,7 +35,7 @@ from sklearn_ensemble_theory.trees._packed.packed_trees import (
 )
 
 
-def class_shares(members: Sequence[Any], n_classes: int) -> LeafOutputs:
+def class_shares(members: Sequence[Any], n_classes: int) -> LeafFunction:
     """The shares of the ensemble's classes in a leaf; a class that a member lacks has 0."""
 
     def outputs(t: int, value: np.ndarray) -> np.ndarray:
@@ -44,7 +44,7 @@ def class_shares(members: Sequence[Any], n_classes: int) -> LeafOutputs:
     return outputs
 
 
-def class_votes(members: Sequence[Any], n_classes: int) -> LeafOutputs:
+def class_votes(members: Sequence[Any], n_classes: int) -> LeafFunction:
     """1 for the class that a leaf predicts."""
 
     def outputs(t: int, value: np.ndarray) -> np.ndarray:
@@ -54,13 +54,13 @@ def class_votes(members: Sequence[Any], n_classes: int) -> LeafOutputs:
     return outputs
 
 
-def no_outputs(members: Sequence[Any], n_classes: int) -> LeafOutputs | None:
+def no_outputs(members: Sequence[Any], n_classes: int) -> LeafFunction | None:
     """Trees of one target add their value."""
     return None
 
 
 # By the method of the members whose mean is predicted.
-LEAF_OUTPUTS: dict[str, Callable[[Sequence[Any], int], LeafOutputs | None]] = {
+LEAF_OUTPUTS: dict[str, Callable[[Sequence[Any], int], LeafFunction | None]] = {
     "predict": no_outputs,
     "predict_proba": class_shares,
     "vote": class_votes,

@@ -26,16 +26,18 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, own_requests, routing_enabled
-from sklearn_ensemble_theory._data.frames import columns_of, rows_of
-from sklearn_ensemble_theory._numerics.class_columns import aligned_columns
-from sklearn_ensemble_theory._trees import (
+from sklearn_ensemble_theory._learners import (
+    PreparedMembers,
+    aligned_columns,
+    reads_single_precision,
+)
+from sklearn_ensemble_theory._rows import columns_of, rows_of
+from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
+from sklearn_ensemble_theory.trees._sklearn_trees import (
     add_to_outputs,
     fitted_in_units,
-    reads_single_precision,
     single_precision_if_finite,
 )
-from sklearn_ensemble_theory._weak_learners import PreparedMembers
-from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingScheme
 
 MAX_SEED = np.iinfo(np.int32).max
 # At most so many tasks a prediction: more would cost more to hand out than they save.

@@ -6,11 +6,11 @@ time, so the score of every smaller ensemble costs no more than scoring it.
 
 from collections.abc import Callable
 from typing import Any, Self
-from warnings import warn
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import range_exponent, within_range
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, outside_predictions
 
 Score = Callable[[np.ndarray, np.ndarray], float]
@@ -64,8 +64,7 @@ class OutOfBag:
         counts = self.n_predictions[rows].reshape(-1, *[1] * (self.total.ndim - 1))
         mean = np.full_like(self.total[rows], np.nan)
         np.divide(self.total[rows], counts, out=mean, where=counts > 0)
-        with np.errstate(over="ignore"):
-            return within_range(np.ldexp(mean, self.exponent))
+        return shifted_by(mean, self.exponent)
 
 
 class OutOfBagScoresMixin:
@@ -114,10 +113,9 @@ class OutOfBagScoresMixin:
         if self.warm_start:
             self._oob = oob.continued(score=None)
         if not oob.n_predictions.all():
-            warn(
+            warn_user(
                 "Some inputs do not have OOB scores. This probably means too few estimators were "
-                "used to compute any reliable oob estimates.",
-                stacklevel=5,
+                "used to compute any reliable oob estimates."
             )
         self.oob_scores_ = np.array(oob.scores)
         for name, value in self._oob_attributes(oob.mean(), oob.scores[-1]).items():

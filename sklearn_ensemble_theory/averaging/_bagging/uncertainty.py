@@ -7,14 +7,14 @@ decomposition relates the two.
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
-from warnings import warn
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.frames import names_checked, rows_of
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import names_checked, rows_of
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.jackknife import (
     SquaredInfluences,
@@ -219,11 +219,10 @@ class UncertaintyMixin:
         # Members that agree to rounding leave a difference of rounding errors, not of noise.
         below = np.count_nonzero((variance < 0) & (spread > 1e-24 * level))
         if warn_below and below:
-            warn(
+            warn_user(
                 f"Monte Carlo noise exceeds the estimated variance at {below} of "
                 f"{variance.size} points, where the standard error is given as 0; more members "
-                f"than n_estimators={len(self.estimators_)} are needed there.",
-                stacklevel=3,
+                f"than n_estimators={len(self.estimators_)} are needed there."
             )
         return variance, spread
 

@@ -11,20 +11,23 @@ from sklearn.utils import Tags, check_random_state, get_tags
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import column_or_1d
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
     check_method_params,
-    fit_context,
     raise_for_params,
 )
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, within_range
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    PositiveRows,
+    rows_of_positive_weight,
+    validate_data,
+)
+from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory._weights import PositiveRows, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     MemberRoutingMixin,
@@ -38,7 +41,7 @@ from sklearn_ensemble_theory.averaging._blocks.block_fits import (
     fit_chunks_as_blocks,
 )
 from sklearn_ensemble_theory.averaging._blocks.block_rows import block_predictions, other_rows
-from sklearn_ensemble_theory.averaging._sampling.group_draws import group_codes
+from sklearn_ensemble_theory.averaging._sampling import group_codes
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
 
 

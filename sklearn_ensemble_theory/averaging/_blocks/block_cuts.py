@@ -4,8 +4,6 @@ import heapq
 
 import numpy as np
 
-__all__ = ["block_of_rows", "weights_by_risk"]
-
 # Risks below this share of the largest count as equal, so that no weight is infinite.
 SMALLEST_RISK = 1e-9
 

@@ -8,16 +8,8 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.learner_rows import (
-    LearnerChunk,
-    LearnerRows,
-    facts_of_chunk,
-    of_learner_rows,
-    recoded,
-)
-from sklearn_ensemble_theory._trees import check_counts, fitted_in_units, is_tree
-from sklearn_ensemble_theory._weights import positive_rows
+from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory._rows import ChunkedRows, positive_rows
 from sklearn_ensemble_theory.averaging._bagging.members import (
     MAX_SEED,
     member_predictions,
@@ -27,8 +19,14 @@ from sklearn_ensemble_theory.averaging._bagging.members import (
 )
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import weights_by_risk
 from sklearn_ensemble_theory.averaging._blocks.block_rows import single_precision_rows
-
-__all__ = ["ROW_CHECKS", "check_takes_weight", "fit_block", "fit_chunks_as_blocks"]
+from sklearn_ensemble_theory.averaging._learner_blocks import (
+    LearnerChunk,
+    LearnerRows,
+    facts_of_chunk,
+    of_learner_rows,
+    recoded,
+)
+from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, fitted_in_units
 
 # Whatever the base learner accepts.
 ROW_CHECKS = {"accept_sparse": ["csr", "csc"], "dtype": None, "ensure_all_finite": False}

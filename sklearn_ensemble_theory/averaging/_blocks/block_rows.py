@@ -5,10 +5,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._trees import single_precision_if_finite
 from sklearn_ensemble_theory.averaging._bagging.members import member_predictions
-
-__all__ = ["block_predictions", "other_rows", "single_precision_rows"]
+from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
 # Rows that are predicted together: of so many values, or so many rows.
 MOST_VALUES, LEAST_ROWS = 2**21, 2**10

@@ -14,8 +14,6 @@ from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
 )
 from sklearn_ensemble_theory.averaging._blocks.base import BaseDivideAndConquer
 
-__all__ = ["DivideAndConquerClassifier", "DivideAndConquerRegressor"]
-
 
 class DivideAndConquerRegressor(RegressorPredictionMixin, BaseDivideAndConquer):
     """The mean of a regressor's fits to disjoint blocks of the rows.

@@ -15,8 +15,7 @@ from sklearn_ensemble_theory._compat import Interval, RealNotInt
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._bagging.base import BaseBagging
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, member_input
-from sklearn_ensemble_theory.averaging._sampling.row_schemes import AllRows
-from sklearn_ensemble_theory.averaging._sampling.schemes import SamplingScheme
+from sklearn_ensemble_theory.averaging._sampling import AllRows, SamplingScheme
 
 # Parameters that are passed to every tree as they are.
 TREE_PARAMETERS = (

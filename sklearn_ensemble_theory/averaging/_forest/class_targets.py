@@ -7,19 +7,17 @@ one of arrays whose columns are the classes of all outputs.
 
 from dataclasses import dataclass
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from sklearn_ensemble_theory._conversion.fitted_trees import with_all_classes
+from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory.averaging._bagging.mean_predictions import ClassifierPredictionMixin
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import Score
 from sklearn_ensemble_theory.averaging._forest.base import BaseForest, ForestMemberSpec
-
-__all__ = ["BaseForestClassifier"]
+from sklearn_ensemble_theory.trees._sklearn_trees import with_all_classes
 
 
 def balanced_weights(codes: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -142,11 +140,10 @@ class BaseForestClassifier(ClassifierPredictionMixin, BaseForest):
             ]
             return np.prod(by_output, axis=0)
         if self.warm_start:
-            warn(
+            warn_user(
                 f"class_weight={self.class_weight!r} with warm_start=True: the weights of the "
                 "classes are those of the rows of each fit. Where these are not all rows, give "
-                "the weights as a dict.",
-                stacklevel=6,
+                "the weights as a dict."
             )
         if self.class_weight == "balanced_subsample" and self._scheme_class().is_random:
             return None  # the rows of each tree are balanced by themselves

@@ -12,8 +12,6 @@ from sklearn_ensemble_theory.averaging._bagging.mean_predictions import Regresso
 from sklearn_ensemble_theory.averaging._forest.base import SHARED_CONSTRAINTS, BaseForest
 from sklearn_ensemble_theory.averaging._forest.class_targets import BaseForestClassifier
 
-__all__ = ["ExtraTreesClassifier", "ExtraTreesRegressor"]
-
 
 class ExtraTreesRegressor(RegressorPredictionMixin, BaseForest):
     """Extremely randomised trees for regression: the mean of trees whose cuts are drawn at random.

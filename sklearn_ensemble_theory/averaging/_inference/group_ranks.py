@@ -9,8 +9,6 @@ import numpy as np
 
 from sklearn_ensemble_theory.averaging._inference.order_statistics import OutsideMasks
 
-__all__ = ["group_ends", "hierarchical_shares", "weighted_ranks"]
-
 # Entries of the masks that are held as numbers at once: 64 MB.
 ENTRIES = 2**23
 

@@ -14,9 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.averaging._inference.out_of_bag_rows import OutOfBagRowsMixin
-from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
-
-__all__ = ["OutOfBagImportancesMixin", "node_means", "unbiased_gains"]
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 MAX_SEED = np.iinfo(np.int32).max
 

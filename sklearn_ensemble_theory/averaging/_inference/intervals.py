@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.frames import rows_of
+from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._inference.group_ranks import (
     group_ends,
@@ -19,9 +19,7 @@ from sklearn_ensemble_theory.averaging._inference.group_ranks import (
 from sklearn_ensemble_theory.averaging._inference.leaf_rows import ROUNDING, LeafFinder, LeafRows
 from sklearn_ensemble_theory.averaging._inference.order_statistics import order_statistics
 from sklearn_ensemble_theory.averaging._inference.out_of_bag_rows import OutOfBagRowsMixin
-from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
-
-__all__ = ["PredictionIntervalsMixin", "PredictionSetsMixin", "conformal_rank"]
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 # Predictions of members that are held at once: 64 MB.
 CHUNK = 2**23

@@ -15,10 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.trees._packed.deep_trees import DeepTrees, fits_in_words
-from sklearn_ensemble_theory.trees._packed.member_nodes import member_nodes
-
-__all__ = ["ROUNDING", "LeafFinder", "LeafRows"]
+from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
 ROUNDING = 1e-12

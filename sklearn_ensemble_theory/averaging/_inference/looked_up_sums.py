@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LookedUpSums"]
-
 # Rows of a query that are computed again; where there are more, all of them are.
 MOST = 256
 # Sums that are held at once: 128 MB.

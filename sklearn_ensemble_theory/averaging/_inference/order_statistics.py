@@ -17,8 +17,6 @@ from sklearn_ensemble_theory.averaging._inference.looked_up_sums import (
     rows_near,
 )
 
-__all__ = ["OutsideMasks", "order_statistics"]
-
 # Sums that are held at once, in single precision: 16 MB.
 SUMS = 2**22
 # Entries of the mask that are held as numbers at once: 128 MB.

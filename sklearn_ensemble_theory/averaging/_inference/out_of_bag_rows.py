@@ -7,9 +7,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory.averaging._inference.order_statistics import OutsideMasks
 from sklearn_ensemble_theory.averaging._inference.training_rows import TrainingRows
-from sklearn_ensemble_theory.trees._packed.packed_trees import add_in_threads, each_tree
-
-__all__ = ["OutOfBagRowsMixin"]
+from sklearn_ensemble_theory.trees._packed import add_in_threads, each_tree
 
 # Numbers of predictions that are held at once: 64 MB.
 CHUNK = 2**23

@@ -7,9 +7,8 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._trees import reads_single_precision, single_precision_if_finite
-
-__all__ = ["TrainingRows"]
+from sklearn_ensemble_theory._learners import reads_single_precision
+from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
 
 class TrainingRows:

@@ -7,7 +7,6 @@ as the number of replications grows. Nothing is resampled.
 
 import inspect
 import itertools
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from numbers import Integral, Real
@@ -20,9 +19,11 @@ from sklearn.neighbors import VALID_METRICS
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import range_exponent
+from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import validate_data
+from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.leave_one_out import (
     best_size,
@@ -218,12 +219,11 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator, metaclass=ABCM
             errors = self._loo_errors(X, columns, points, weight, rows, law, grid)
             best = best_size(errors)
             if best == 0 and truncated:
-                warnings.warn(
+                warn_user(
                     "The leave-one-out error is smallest at the smallest max_samples compared, "
                     f"{grid[0]}. Pass smaller values as max_samples_grid to include them; they "
                     "need more neighbors and more time.",
                     UserWarning,
-                    stacklevel=4,
                 )
             if targets.exponent:
                 with np.errstate(over="ignore"):

@@ -5,7 +5,6 @@ Around any point the training rows, in order of distance, get weights that do no
 as the number of replications grows. Nothing is resampled.
 """
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +13,15 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._numerics.scaling import within_range
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._scaling import shifted_by
 from sklearn_ensemble_theory._typing import MatrixLike
 from sklearn_ensemble_theory.averaging._neighbors.base import (
     BaseBaggedNearestNeighbors,
     EncodedTargets,
     range_exponent,
 )
-
-__all__ = ["BaggedNearestNeighborsClassifier", "BaggedNearestNeighborsRegressor"]
 
 
 class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
@@ -217,8 +215,7 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
             Predicted targets.
         """
         averages = self._average(X)
-        with np.errstate(over="ignore"):
-            means = within_range(np.ldexp(averages.T, self._target_exponent))
+        means = shifted_by(averages.T, self._target_exponent)
         return means.reshape(-1, *self._target_shape)
 
 
@@ -375,10 +372,9 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     def _encode_targets(self, y: np.ndarray) -> EncodedTargets:
         check_classification_targets(y)
         if y.ndim == 2 and y.shape[1] == 1:
-            warnings.warn(
+            warn_user(
                 "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
                 DataConversionWarning,
-                stacklevel=5,
             )
             y = y.ravel()
         columns = y.reshape(len(y), -1).T

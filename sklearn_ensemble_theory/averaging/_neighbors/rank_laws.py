@@ -20,8 +20,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import special
 
-__all__ = ["RANK_LAWS", "IndependentRows", "RankLaw", "WithReplacement", "WithoutReplacement"]
-
 
 @dataclass(frozen=True)
 class RankLaw(ABC):

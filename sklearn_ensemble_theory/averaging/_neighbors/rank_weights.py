@@ -7,8 +7,6 @@ import numpy as np
 
 from sklearn_ensemble_theory.averaging._neighbors.rank_laws import RANK_LAWS, RankLaw
 
-__all__ = ["bagged_nearest_neighbors_weights", "count_ranks", "rank_weights"]
-
 
 def bagged_nearest_neighbors_weights(
     n_samples: int,

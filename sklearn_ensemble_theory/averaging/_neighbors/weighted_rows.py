@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from sklearn_ensemble_theory._rows import normalised_weights, rows_of_positive_weight
 from sklearn_ensemble_theory._typing import ArrayLike
-from sklearn_ensemble_theory._weights import normalised_weights, rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._neighbors.rank_laws import RankLaw
 from sklearn_ensemble_theory.averaging._neighbors.rank_weights import rank_weights
 from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import (
@@ -20,8 +20,6 @@ from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import (
     new_distances,
 )
 from sklearn_ensemble_theory.averaging._neighbors.search import BLOCK_ENTRIES, NeighborSearch
-
-__all__ = ["FilledShare", "RowWeights", "WeightedSearch", "filled_share", "weighted_loo_errors"]
 
 # Beyond this sum, whole numbers count by their ratios only, like others.
 MOST_COPIES = 2**40

@@ -5,12 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.parallel import delayed
 
-from sklearn_ensemble_theory._numerics.scaling import mean_from_first
-from sklearn_ensemble_theory._numerics.threads import one_blas_thread
-from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._parallel import in_order, one_blas_thread
+from sklearn_ensemble_theory._scaling import mean_from_first
 from sklearn_ensemble_theory.averaging._projections.small_ridge import ridge_coefficients
-
-__all__ = ["CentredTargets", "average_of_members", "centred_targets", "member_seeds"]
 
 
 class CentredTargets(NamedTuple):

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._numerics.scaling import (
+from sklearn_ensemble_theory._scaling import (
     feature_ranges,
     largest_magnitude,
     power_of_two,
 )
-
-__all__ = ["CentredRows", "DenseRows", "SparseRows", "centred_rows"]
 
 # A column whose deviations are below this share of its mean is constant to rounding.
 _CONSTANT = 1e-13

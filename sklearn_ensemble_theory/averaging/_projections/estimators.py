@@ -8,17 +8,11 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_context,
-    validate_parameters,
-)
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, validate_parameters
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.averaging._projections.base import (
     average_of_members,
     centred_targets,
@@ -37,8 +31,6 @@ from sklearn_ensemble_theory.averaging._projections.random_features import (
     check_random,
     scale_root_gamma,
 )
-
-__all__ = ["RandomProjectionRegressor"]
 
 
 class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory.averaging._projections.small_ridge import hat_factors
 
-__all__ = ["ExpectedProjection", "expected_projection"]
-
 
 @dataclass(frozen=True)
 class ExpectedProjection:

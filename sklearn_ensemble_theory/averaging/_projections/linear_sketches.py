@@ -18,8 +18,6 @@ from sklearn_ensemble_theory.bounds import (
     gaussian_projection_bound,
 )
 
-__all__ = ["LINEAR_SKETCHES", "BoundTerms", "LinearModel"]
-
 
 @dataclass(frozen=True)
 class LinearModel:

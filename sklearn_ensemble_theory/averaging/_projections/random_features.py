@@ -10,19 +10,10 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory.averaging._bagging.members import random_state_names
 from sklearn_ensemble_theory.averaging._projections.linear_sketches import BoundTerms
 from sklearn_ensemble_theory.bounds import random_features_bound
-
-__all__ = [
-    "FeatureSketch",
-    "FourierSketch",
-    "ReLUSketch",
-    "TransformerSketch",
-    "check_random",
-    "scale_root_gamma",
-]
 
 # The features of so many (row, unit) pairs are computed at a time.
 _BLOCK = 1 << 21

@@ -7,8 +7,6 @@ from scipy.linalg import svd
 
 from sklearn_ensemble_theory.averaging._projections.centred_rows import CentredRows
 
-__all__ = ["RowSpace", "row_space"]
-
 # Squared singular values below this share of the largest are not accurate in a Gram matrix.
 _ACCURATE = 1e-8
 

@@ -4,8 +4,6 @@ import numpy as np
 from scipy.linalg import cho_solve, svd
 from scipy.linalg.lapack import dpocon, dpotrf
 
-__all__ = ["hat_factors", "ridge_coefficients"]
-
 # The least reciprocal condition number of a Gram matrix that is solved by Cholesky.
 _WELL_CONDITIONED = 1e-8
 

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk, of_checked
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
 from sklearn_ensemble_theory.averaging._sketching.leverage import (
     UNIFORM_SHARE,
@@ -17,8 +16,6 @@ from sklearn_ensemble_theory.averaging._sketching.leverage import (
 from sklearn_ensemble_theory.averaging._sketching.row_chunks import CentredRows, RowChunks
 from sklearn_ensemble_theory.averaging._sketching.sketch_sums import NO_SPREAD, SketchSums
 from sklearn_ensemble_theory.averaging._sketching.sketches import SKETCHES, RowSketch, Sketch
-
-__all__ = ["ChunkedCentredRows", "sketches_of_chunks"]
 
 
 def sketches_of_chunks(
@@ -42,16 +39,16 @@ def sketches_of_chunks(
 
 
 def _sketches_of_chunk(
-    chunk: CheckedChunk, kind: str, size: int, seeds: Sequence[int], fit_intercept: bool
+    chunk: Rows, kind: str, size: int, seeds: Sequence[int], fit_intercept: bool
 ) -> SketchSums:
     q = chunk.y.reshape(len(chunk.y), -1).shape[1]
     make: Any = SKETCHES[kind]
-    sketches = [make([seed, chunk.number], size, chunk.X.shape[1], q + 1) for seed in seeds]
+    sketches = [make([seed, chunk.block], size, chunk.X.shape[1], q + 1) for seed in seeds]
     return _added_rows(chunk, sketches, fit_intercept)
 
 
 def _added_rows(
-    chunk: CheckedChunk, sketches: list[Sketch], fit_intercept: bool, y: np.ndarray | None = None
+    chunk: Rows, sketches: list[Sketch], fit_intercept: bool, y: np.ndarray | None = None
 ) -> SketchSums:
     """The sketches of this chunk; with other targets than its own if they are given."""
     y = chunk.y if y is None else y
@@ -61,7 +58,7 @@ def _added_rows(
     return sums
 
 
-def _roots(chunk: CheckedChunk) -> np.ndarray | None:
+def _roots(chunk: Rows) -> np.ndarray | None:
     return None if chunk.weight is None else np.sqrt(chunk.weight)
 
 
@@ -84,7 +81,7 @@ class _LeverageDraws:
         self.shift = sums.shift
         self.x_mean, _ = sums.means(fit_intercept)
         self.M = inverse_root(sums.sketches[0], self.x_mean, seed)
-        found = rows.given.each(of_checked, rows.checks, _sum_of_scores, self)
+        found = rows.each(_sum_of_scores, self)
         totals = np.array([(0.0, 0) if one is None else one for one in found])
         self.total, self.n_rows = totals.sum(axis=0)
         self.shares = self.mixed(*totals.T)
@@ -98,28 +95,28 @@ class _LeverageDraws:
             return np.broadcast_to(uniform, scores.shape)
         return scores / self.total * (1 - UNIFORM_SHARE) + uniform * UNIFORM_SHARE
 
-    def scores(self, chunk: CheckedChunk) -> np.ndarray:
+    def scores(self, chunk: Rows) -> np.ndarray:
         empty = np.empty((len(chunk.y), 0))
         chunks = RowChunks(chunk.X, empty, _roots(chunk), self.shift)
         return leverage_scores(chunks, self.x_mean, self.M)
 
 
-def _count_sketch(chunk: CheckedChunk, seed: int, fit_intercept: bool) -> SketchSums:
-    sketch = leverage_sketch([seed, chunk.number], chunk.X.shape[1])
+def _count_sketch(chunk: Rows, seed: int, fit_intercept: bool) -> SketchSums:
+    sketch = leverage_sketch([seed, chunk.block], chunk.X.shape[1])
     return _added_rows(chunk, [sketch], fit_intercept, np.empty((len(chunk.y), 0)))
 
 
-def _sum_of_scores(chunk: CheckedChunk, draws: _LeverageDraws) -> tuple[float, int]:
+def _sum_of_scores(chunk: Rows, draws: _LeverageDraws) -> tuple[float, int]:
     return float(draws.scores(chunk).sum()), len(chunk.y)
 
 
-def _drawn_rows(chunk: CheckedChunk, draws: _LeverageDraws) -> SketchSums:
+def _drawn_rows(chunk: Rows, draws: _LeverageDraws) -> SketchSums:
     q = chunk.y.reshape(len(chunk.y), -1).shape[1]
-    share = draws.shares[chunk.number]
+    share = draws.shares[chunk.block]
     probability = draws.mixed(draws.scores(chunk)) / share
     sketches: list[Sketch] = []
-    for seed, count in zip(draws.seeds, draws.counts[:, chunk.number]):
-        sketch = RowSketch([seed, chunk.number], draws.size, chunk.X.shape[1], q + 1)
+    for seed, count in zip(draws.seeds, draws.counts[:, chunk.block]):
+        sketch = RowSketch([seed, chunk.block], draws.size, chunk.X.shape[1], q + 1)
         sketch.draw_some(probability, int(count), share)
         sketches.append(sketch)
     return _added_rows(chunk, sketches, draws.fit_intercept)
@@ -160,14 +157,12 @@ class ChunkedCentredRows:
         return self.gradient - length * self.change
 
 
-def _centred(
-    chunk: CheckedChunk, frame: SketchSums, x_mean: np.ndarray, y_mean: np.ndarray
-) -> CentredRows:
+def _centred(chunk: Rows, frame: SketchSums, x_mean: np.ndarray, y_mean: np.ndarray) -> CentredRows:
     return CentredRows(frame.chunks(chunk.X, chunk.y, _roots(chunk)), x_mean, y_mean)
 
 
 def _first_gradient(
-    chunk: CheckedChunk,
+    chunk: Rows,
     frame: SketchSums,
     x_mean: np.ndarray,
     y_mean: np.ndarray,
@@ -177,7 +172,7 @@ def _first_gradient(
 
 
 def _products_along(
-    chunk: CheckedChunk,
+    chunk: Rows,
     frame: SketchSums,
     x_mean: np.ndarray,
     y_mean: np.ndarray,

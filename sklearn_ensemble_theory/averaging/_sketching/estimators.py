@@ -8,14 +8,12 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
+from sklearn_ensemble_theory._rows import finite_predictions, validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
 from sklearn_ensemble_theory.averaging._sketching.base import BaseSketchedRegression
 from sklearn_ensemble_theory.averaging._sketching.sketches import SKETCHES
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
-
-__all__ = ["SketchedLinearRegression"]
 
 # Columns of noise that share the sketches of one fit in a simulated risk.
 NOISE_COLUMNS = 8

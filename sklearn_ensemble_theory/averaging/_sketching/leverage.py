@@ -11,14 +11,6 @@ from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import (
 )
 from sklearn_ensemble_theory.averaging._sketching.sketches import CountSketch
 
-__all__ = [
-    "UNIFORM_SHARE",
-    "inverse_root",
-    "leverage_probabilities",
-    "leverage_scores",
-    "leverage_sketch",
-]
-
 # Leverage scores are estimated up to a constant factor: more columns than these are projected.
 LEVERAGE_COLUMNS = 16
 # Share of the draws by leverage that is uniform, so that no factor of a row is very large.

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-__all__ = ["CentredRows", "RowChunks", "first_shift"]
-
 # Numbers of X in a chunk, at least: 2 MB, so that a chunk stays in the cache for all sketches.
 CHUNK_NUMBERS = 2**18
 # A column is shifted by its first value where that is so many times its range in the first rows.

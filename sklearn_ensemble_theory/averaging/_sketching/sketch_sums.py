@@ -9,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory.averaging._sketching.row_chunks import RowChunks, first_shift
 from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import (
     SketchedGram,
@@ -17,8 +17,6 @@ from sklearn_ensemble_theory.averaging._sketching.sketched_solutions import (
     sketched_solution,
 )
 from sklearn_ensemble_theory.averaging._sketching.sketches import Sketch
-
-__all__ = ["NO_SPREAD", "SketchSums", "add_rows", "centred_sketch", "in_groups", "member_solutions"]
 
 # Elements of a centred column below this share of what was subtracted are rounding.
 CANCELLED = 1e-13

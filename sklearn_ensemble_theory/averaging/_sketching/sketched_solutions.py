@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
-
-__all__ = ["SketchedGram", "check_sums", "refined", "sketched_solution"]
+from sklearn_ensemble_theory._scaling import power_of_two
 
 # Below this reciprocal condition number of the (scaled) triangular factor it is decomposed again.
 SMALLEST_RCOND = 1e-11

@@ -13,8 +13,6 @@ import numpy as np
 import scipy.fft
 import scipy.sparse as sp
 
-__all__ = ["SKETCHES", "CountSketch", "Sketch", "draw_leverage_rows"]
-
 # Numbers of S, dense, that are in memory at a time: 8 MB.
 MAX_DENSE = 2**20
 

@@ -19,16 +19,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_context,
-)
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._weak_learners import (
+from sklearn_ensemble_theory._compat import CallbackSupportMixin, HasMethods, Interval, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import (
     ClassTask,
     HammingTask,
     PreparedRounds,
@@ -36,7 +29,7 @@ from sklearn_ensemble_theory._weak_learners import (
     prepare_rounds,
     prepare_sums,
 )
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._rows import ChunkedRows, rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory.boosting._adaboost._chunked.chunk_preparation import (
     rounds_of_chunks,
     summary_of_chunks,
@@ -45,15 +38,19 @@ from sklearn_ensemble_theory.boosting._adaboost._chunked.summed_rounds import Su
 from sklearn_ensemble_theory.boosting._adaboost.coefficients import ConfidenceStep, VotingStep
 from sklearn_ensemble_theory.boosting._adaboost.margins import margin_risk
 from sklearn_ensemble_theory.boosting._adaboost.predictions import VotesMixin
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, clone_learner
-from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
-from sklearn_ensemble_theory.boosting._core.steps import Step
-from sklearn_ensemble_theory.boosting._core.weak_classifiers import (
+from sklearn_ensemble_theory.boosting._loop import (
+    BoostingRounds,
+    RoundReports,
+    boost,
+    rows_for_callbacks,
+)
+from sklearn_ensemble_theory.boosting._steps import Step
+from sklearn_ensemble_theory.boosting._weak_classifiers import (
     MOST_DENSE_VALUES,
     WeakLearnersMixin,
 )
-from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
+from sklearn_ensemble_theory.boosting._weak_learners import clone_learner
+from sklearn_ensemble_theory.trees._packed import PackedCache
 
 # What the weak learner minimises in each algorithm, as `ClassTask` names it.
 CRITERION_OF = {
@@ -62,8 +59,9 @@ CRITERION_OF = {
     "real": "log_odds",
     "gentle": "least_squares",
 }
-# The algorithms whose weak learners vote; the others return confidences.
+# Coefficients times a smaller learning rate vanish.
 SMALLEST_RATE = 1e-290
+# The algorithms whose weak learners vote; the others return confidences.
 VOTES = ("discrete", "mh")
 
 
@@ -90,7 +88,7 @@ class BaseAdaBoost(
     _parameter_constraints: ClassVar[dict] = {
         "estimator": [HasMethods(["fit", "predict"]), None],
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [Interval(Real, SMALLEST_RATE, None, closed="left")],
         "algorithm": [StrOptions({"auto", "discrete", "mh", "real", "gentle"})],
         "resample": ["boolean", StrOptions({"auto"})],
         "random_state": ["random_state"],
@@ -183,14 +181,9 @@ class BaseAdaBoost(
             algorithm = "mh" if self.algorithm == "auto" else self.algorithm
             return algorithm, HammingTask(*classes, CRITERION_OF[algorithm])
         algorithm = "discrete" if self.algorithm in ("auto", "mh") else self.algorithm
-        return algorithm, ClassTask(*classes, CRITERION_OF[algorithm])
+        return algorithm, ClassTask(*classes, CRITERION_OF[algorithm], self.random_state)
 
     def _step(self, task: ClassTask | HammingTask) -> Step:
-        if self.learning_rate < SMALLEST_RATE:
-            raise ValueError(
-                f"learning_rate must be at least {SMALLEST_RATE}, below which the coefficients "
-                f"vanish; got {self.learning_rate!r}."
-            )
         if self.algorithm_ in VOTES:
             return VotingStep(self.learning_rate, task)
         return ConfidenceStep(self.learning_rate)
@@ -252,12 +245,11 @@ class BaseAdaBoost(
                     "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
                     "this estimator."
                 )
-            algorithm, task = "discrete", ClassTask(*classes, CRITERION_OF["discrete"])
+            algorithm, task = "discrete", ClassTask(*classes, "error", self.random_state)
             learner = None if resample else prepare_rounds(estimator, X, weight, task)
         if learner is None:
             self._check_estimator(estimator, resample)
-            options = CloneOptions(self.random_state, routed, resample=resample)
-            learner = clone_learner(estimator, X, None, task, options)
+            learner = clone_learner(estimator, X, None, task, routed, resample)
         return algorithm, task, learner
 
     def _take(

@@ -8,10 +8,10 @@ from scipy.special import logsumexp
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory._weak_learners import ClassTask, HammingTask
+from sklearn_ensemble_theory._learners import ClassTask, HammingTask
 from sklearn_ensemble_theory.boosting._adaboost.margins import is_votes
-from sklearn_ensemble_theory.boosting._core.risk import MarginRisk, RiskState
-from sklearn_ensemble_theory.boosting._core.steps import LearningRate, Step, StepResult
+from sklearn_ensemble_theory.boosting._risk import MarginRisk, RiskState
+from sklearn_ensemble_theory.boosting._steps import LearningRate, Step, StepResult
 
 # An edge below this is rounding: after a step the learner's own edge is 0 up to 1e-16.
 SMALLEST_EDGE = 1e-12

@@ -5,15 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._conversion.to_sklearn import (
+from sklearn_ensemble_theory._conversion import (
     ToSklearnMixin,
     copy_attributes,
     shared_parameters,
     sklearn_learner,
     sklearn_member,
 )
-
-__all__ = ["BoostedCounterpart", "VotesCounterpart"]
 
 
 class BoostedCounterpart(ToSklearnMixin):

@@ -13,30 +13,29 @@ from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
     HasMethods,
     Interval,
     StrOptions,
     check_method_params,
-    fit_context,
 )
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._trees import is_tree, single_precision_if_finite
-from sklearn_ensemble_theory._weak_learners import prepare_members
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import is_tree, prepare_members
+from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory.boosting._adaboost.counterpart import BoostedCounterpart
 from sklearn_ensemble_theory.boosting._adaboost.weighted_median import (
     staged_weighted_medians,
     weighted_median,
 )
-from sklearn_ensemble_theory.boosting._core.learners import seeded_clone
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
-from sklearn_ensemble_theory.boosting._core.weak_classifiers import (
+from sklearn_ensemble_theory.boosting._loop import RoundReports, rows_for_callbacks
+from sklearn_ensemble_theory.boosting._weak_classifiers import (
     MOST_DENSE_VALUES,
     WeakLearnersMixin,
 )
+from sklearn_ensemble_theory.boosting._weak_learners import seeded_clone
+from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
 # Of the errors divided by the largest one.
 LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -134,7 +134,7 @@ class AdaBoostClassifier(BoostedVoteBoundMixin, BaseAdaBoost):
     integers, so that the model is the same, bit for bit, however the rows are cut into chunks with
     the same bins; with these bins it is that of rows in memory up to rounding. Stumps without
     `max_bins` have 255 bins then, which is the exact search for columns with fewer values. The
-    quantiles are those of samples where a chunk has more than 50,000 rows. Other weak learners,
+    quantiles are those of samples where a chunk has more than 32,768 rows. Other weak learners,
     resampling and callbacks, which need all rows at once, are refused.
 
     References

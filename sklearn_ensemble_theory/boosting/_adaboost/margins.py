@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.boosting._core.risk import Array, MarginRisk, RiskState
+from sklearn_ensemble_theory.boosting._risk import Array, MarginRisk, RiskState
 
 # Below so many margins NumPy's passes cost as little.
 FEW_MARGINS = 2**13

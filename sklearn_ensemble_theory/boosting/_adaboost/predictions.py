@@ -10,22 +10,18 @@ from scipy.special import expit, log_expit
 from sklearn.utils.extmath import softmax
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
-from sklearn_ensemble_theory._weak_learners import (
+from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
     predict_codes,
     predict_validated,
 )
 from sklearn_ensemble_theory.boosting._adaboost.counterpart import VotesCounterpart
-from sklearn_ensemble_theory.boosting._core.learners import probability_score
-from sklearn_ensemble_theory.boosting._core.weak_classifiers import WeakClassifiersMixin
-from sklearn_ensemble_theory.trees._packed.packed_trees import (
-    PackedCache,
-    TreeSums,
-    packed_trees,
-)
+from sklearn_ensemble_theory.boosting._weak_classifiers import WeakClassifiersMixin
+from sklearn_ensemble_theory.boosting._weak_learners import probability_score
+from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
 
 # Stumps read columns, so X in C order is copied: so many rows of it.
 ROWS_AT_A_TIME = 2**16

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-__all__ = ["staged_weighted_medians", "weighted_median"]
-
 
 def weighted_median(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """The smallest prediction of a row up to which the learners have half of all weight.

@@ -9,12 +9,10 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_X_y
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._data.folds import fold_numbers
-from sklearn_ensemble_theory._data.frames import is_frame
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._folds import fold_numbers
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._rows import is_frame, rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import (
     MAX_SMOOTHING_ROUNDS,
     MIB,

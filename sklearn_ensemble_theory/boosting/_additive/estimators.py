@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import finite_predictions
+from sklearn_ensemble_theory._rows import finite_predictions
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._additive.l2_fit import BaseL2Boosting
-
-__all__ = ["L2BoostingRegressor"]
 
 
 class L2BoostingRegressor(BaseL2Boosting):

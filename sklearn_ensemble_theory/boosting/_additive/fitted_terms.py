@@ -8,9 +8,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.frames import is_frame
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.binning import sum_of_tables
+from sklearn_ensemble_theory._bins import sum_of_tables
+from sklearn_ensemble_theory._rows import is_frame, validate_data
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive.explanations import TermExplanationMixin
 from sklearn_ensemble_theory.boosting._additive.terms import (
@@ -18,8 +17,6 @@ from sklearn_ensemble_theory.boosting._additive.terms import (
     centred,
     staged_tables,
 )
-
-__all__ = ["AdditiveTerms"]
 
 
 class AdditiveTerms(TermExplanationMixin, BaseEstimator):

@@ -1,6 +1,5 @@
 """The fit of L2-boosting by stumps: from rows to sums over rows, from sums to the model."""
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -8,9 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from sklearn_ensemble_theory._chunks.blocks import PassCount
-from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
-from sklearn_ensemble_theory._numerics.scaling import TargetScale, power_of_two
+from sklearn_ensemble_theory._blocks import PassCount
+from sklearn_ensemble_theory._compat import CallbackSupportMixin
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._scaling import TargetScale, power_of_two
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import squared_risk
 from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import TargetRange
 from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import (
@@ -38,7 +39,7 @@ from sklearn_ensemble_theory.boosting._additive.base import (
     rows_to_fit,
     unit_weights,
 )
-from sklearn_ensemble_theory.boosting._core.round_reports import begin_fit
+from sklearn_ensemble_theory.boosting._loop import begin_fit
 
 
 @dataclass(frozen=True)
@@ -146,11 +147,10 @@ class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         """
         known = getattr(self, "_chunks", None)
         if known is None and self.__sklearn_is_fitted__():
-            warnings.warn(
+            warn_user(
                 "The rows of an earlier call of fit are not used: fit does not store the sums, so "
                 "partial_fit starts again with this chunk.",
                 UserWarning,
-                stacklevel=4,
             )
         rows = self._checked_rows(X, y, sample_weight, reset=known is None)
         if self._resolved_interactions(rows.X.shape[1]) not in (0, []):

@@ -9,12 +9,10 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.boosting._additive.logit_fit import BaseLogitBoost
-
-__all__ = ["LogitBoostClassifier"]
 
 
 class LogitBoostClassifier(BaseLogitBoost):

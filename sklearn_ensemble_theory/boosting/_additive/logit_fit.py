@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.blocks import PassCount
-from sklearn_ensemble_theory._compat import CallbackSupportMixin, fit_context
+from sklearn_ensemble_theory._blocks import PassCount
+from sklearn_ensemble_theory._compat import CallbackSupportMixin
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import cuts_in_memory
 from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import ClassLabels
 from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import bins_of_chunks
@@ -32,7 +33,7 @@ from sklearn_ensemble_theory.boosting._additive.base import (
     rows_to_fit,
     unit_weights,
 )
-from sklearn_ensemble_theory.boosting._core.round_reports import begin_fit
+from sklearn_ensemble_theory.boosting._loop import begin_fit
 
 
 @dataclass(frozen=True)

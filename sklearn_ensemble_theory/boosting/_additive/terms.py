@@ -9,15 +9,6 @@ from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import Featur
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 from sklearn_ensemble_theory.boosting._additive._tables.stump_rounds import sides_of_steps
 
-__all__ = [
-    "StumpSegment",
-    "centred",
-    "delete_group_errors",
-    "segments_of",
-    "staged_tables",
-    "stump_tables",
-]
-
 
 @dataclass
 class StumpSegment:

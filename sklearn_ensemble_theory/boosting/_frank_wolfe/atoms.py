@@ -3,12 +3,9 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
-from sklearn_ensemble_theory._weak_learners import LeastSquaresTask, SignTask
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, weak_learner
-from sklearn_ensemble_theory.boosting._core.loop import WeakLearner
+from sklearn_ensemble_theory.boosting._loop import WeakLearner
 
 # Squares of larger outputs could overflow.
 LARGEST_OUTPUT = 1e140
@@ -69,15 +66,3 @@ class Atoms:
         factor = sign / size
         offset = inner(weight, outputs) if self.centre else 0.0
         return Atom(member, factor, offset), factor * (outputs - offset)
-
-
-def atoms_of(
-    estimator: Any,
-    X: np.ndarray,
-    sample_weight: np.ndarray | None,
-    centre: bool,
-    options: CloneOptions,
-) -> Atoms:
-    """The dictionary of an estimator: its fast path, or clones fitted in each round."""
-    task = SignTask() if is_classifier(estimator) else LeastSquaresTask()
-    return Atoms(weak_learner(estimator, X, sample_weight, task, options), centre)

@@ -16,17 +16,20 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    fit_context,
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._data.folds import splits_of_rows
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import TargetScale, largest_entry, power_of_two
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask
+from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._scaling import (
+    TargetScale,
+    largest_entry,
+    power_of_two,
+    within_range,
+)
 from sklearn_ensemble_theory._typing import available_if
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, check_takes_weights
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import SolverOptions
 from sklearn_ensemble_theory.boosting._frank_wolfe.solvers import (
     AtomSolver,
@@ -35,7 +38,9 @@ from sklearn_ensemble_theory.boosting._frank_wolfe.solvers import (
     sum_of_members,
 )
 from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
-from sklearn_ensemble_theory.boosting.losses.registry import make_loss
+from sklearn_ensemble_theory.boosting._loop import RoundReports, rows_for_callbacks
+from sklearn_ensemble_theory.boosting._weak_learners import check_takes_weights, weak_learner
+from sklearn_ensemble_theory.boosting.losses._registry import make_loss
 from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork
 
 # radius="cv" tries radii from an eighth to 64 times the norm of the best single atom.
@@ -123,13 +128,16 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
             splits = splits_of_rows(self.cv, X, y, kept.rows, is_classifier(self))
         X, y = kept.take(X, y)
         everything = Problem(loss, X, y, kept.weight, self.fit_intercept)
-        clones = CloneOptions(check_random_state(self.random_state), routed)
+        rng = check_random_state(self.random_state)
 
         def solver(problem):
             if self.estimator is None:
                 return ColumnSolver(problem, options)
             weight = problem.weight if given else None
-            return AtomSolver(problem, options, self.estimator, weight, clones)
+            kind = SignTask if is_classifier(self.estimator) else LeastSquaresTask
+            task = kind(random_state=rng)
+            learner = weak_learner(self.estimator, problem.X, weight, task, routed)
+            return AtomSolver(problem, options, learner)
 
         full, chosen = solver(everything), {"radius_": self.radius}
         if splits is not None:
@@ -197,7 +205,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, me
         radii = self._checked_radii()
         if radii is None:
             with np.errstate(over="ignore"):
-                radii = np.minimum(full.norm_of_one_atom() * RADII, np.finfo(float).max)
+                radii = within_range(full.norm_of_one_atom() * RADII)
         # Squares of the targets themselves might overflow or vanish; powers of two are exact.
         unit = power_of_two(full.target.scale)
         risks = np.empty((len(radii), len(splits)))

@@ -8,16 +8,17 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory._data.validation import finite_predictions
+from sklearn_ensemble_theory._rows import finite_predictions
 from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
-from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._frank_wolfe.ball_bounds import BallBoundMixin
 from sklearn_ensemble_theory.boosting._frank_wolfe.base import BaseFrankWolfe
-from sklearn_ensemble_theory.boosting.losses.registry import loss_names
-
-__all__ = ["FrankWolfeClassifier", "FrankWolfeRegressor"]
+from sklearn_ensemble_theory.boosting.losses._registry import (
+    loss_names,
+    predict_log_proba,
+    predict_proba,
+)
 
 
 class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
@@ -218,7 +219,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         return tags
 
 
-class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, BaseFrankWolfe):
+class FrankWolfeClassifier(BallBoundMixin, ClassifierMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
 
     The risk is minimised over all functions whose variation norm is at most `radius`. These are the
@@ -440,9 +441,13 @@ class FrankWolfeClassifier(BallBoundMixin, ProbabilitiesMixin, ClassifierMixin, 
         Returns
         -------
         y : ndarray of shape (n_samples,)
+            Predictions.
         """
         second = (self.decision_function(X) > 0).astype(int)  # checks that there is a model
         return self.classes_[second]
+
+    predict_proba = predict_proba
+    predict_log_proba = predict_log_proba
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
-from sklearn_ensemble_theory.boosting._core.steps import Step, StepResult
 from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
     INNER_SHARE,
     RowsBall,
@@ -21,6 +19,8 @@ from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
     conditional_gradients,
 )
 from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, RiskState
+from sklearn_ensemble_theory.boosting._steps import Step, StepResult
 
 # Inner steps after each new atom; the outer gap tells whether they were enough.
 CORRECTIONS = 100

@@ -7,7 +7,7 @@ that no list of atoms is kept and opposite vertices cancel.
 The algorithm needs the correlations c_j = -F'(u)'psi_j only. They also give its dual gap:
 F(u) - min F <= D max|c| - c'beta.
 
-For the squared loss this is the boosting loop of `boosting._core.loop` with `FrankWolfeStep`,
+For the squared loss this is the boosting loop of `boosting._loop` with `FrankWolfeStep`,
 written again for speed: `QuadraticBall` changes the d correlations by rows of the Gram matrix, at a
 cost independent of the number of rows.
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows, RowCache
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting._dictionary import GramRows, RowCache
 from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
 # Correlations are computed from the start again after so many steps: rounding must not add up.
 REFRESH = 500

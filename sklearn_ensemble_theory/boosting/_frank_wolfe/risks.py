@@ -3,7 +3,7 @@
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk, RiskState
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, RiskState
 
 NEWTON_STEPS = 30
 

@@ -6,17 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import TargetScale
-from sklearn_ensemble_theory._weak_learners import predict_validated
-from sklearn_ensemble_theory.boosting._core.column_dictionary import (
+from sklearn_ensemble_theory._learners import PreparedRounds, predict_validated
+from sklearn_ensemble_theory._scaling import TargetScale
+from sklearn_ensemble_theory.boosting._dictionary import (
     ColumnDictionary,
+    GramRows,
     coefficients_in_units,
 )
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
-from sklearn_ensemble_theory.boosting._core.loop import boost
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports
-from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import atoms_of
+from sklearn_ensemble_theory.boosting._frank_wolfe.atoms import Atoms
 from sklearn_ensemble_theory.boosting._frank_wolfe.frank_wolfe_steps import (
     ActiveAtoms,
     CorrectiveStep,
@@ -30,6 +27,7 @@ from sklearn_ensemble_theory.boosting._frank_wolfe.l1_ball import (
     conditional_gradients,
 )
 from sklearn_ensemble_theory.boosting._frank_wolfe.risks import ProfiledRisk, RiskWithoutIntercept
+from sklearn_ensemble_theory.boosting._loop import RoundReports, boost
 from sklearn_ensemble_theory.boosting.losses import Loss
 
 # radius * scale of X, over the size of y. Beyond it the ball is no constraint in floating point,
@@ -250,24 +248,14 @@ class AtomSolver(Solver):
     ----------
     problem : Problem
     options : SolverOptions
-    estimator : estimator
+    learner : PreparedRounds
         The weak learner.
-    sample_weight : array of shape (n,) or None
-        None where the user gave none: the weak learner then need not take weights.
-    clones : CloneOptions
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        options: SolverOptions,
-        estimator: Any,
-        sample_weight: np.ndarray | None,
-        clones: CloneOptions,
-    ):
+    def __init__(self, problem: Problem, options: SolverOptions, learner: PreparedRounds):
         super().__init__(problem, options)
         self.n = len(problem.y)
-        self.atoms = atoms_of(estimator, problem.X, sample_weight, problem.fit_intercept, clones)
+        self.atoms = Atoms(learner, problem.fit_intercept)
         self.is_exact = self.atoms.is_exact
 
     def norm_of_one_atom(self):

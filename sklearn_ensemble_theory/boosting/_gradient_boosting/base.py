@@ -7,7 +7,6 @@ from copy import deepcopy
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
-from warnings import warn
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
@@ -20,23 +19,14 @@ from sklearn_ensemble_theory._compat import (
     HasMethods,
     Interval,
     StrOptions,
-    fit_context,
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import rows_of_positive_weight
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.learners import (
-    CloneOptions,
-    seeded_clone,
-    weak_learner,
-)
-from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._core.round_reports import fitted_rows
-from sklearn_ensemble_theory.boosting._core.second_order import LEAST_CURVATURE, SecondOrderRisk
-from sklearn_ensemble_theory.boosting._core.steps import STEP_RULES, Step
 from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.chunked_boosting import (
     fit_in_chunks,
 )
@@ -45,8 +35,15 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import Additiv
 from sklearn_ensemble_theory.boosting._gradient_boosting.fitted import FittedRounds
 from sklearn_ensemble_theory.boosting._gradient_boosting.observers import Observers
 from sklearn_ensemble_theory.boosting._gradient_boosting.reading import Rows, n_classes_of
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds, boost, fitted_rows
+from sklearn_ensemble_theory.boosting._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
+from sklearn_ensemble_theory.boosting._steps import STEP_RULES, Step
+from sklearn_ensemble_theory.boosting._weak_learners import (
+    seeded_clone,
+    weak_learner,
+)
 from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
+from sklearn_ensemble_theory.trees._packed import PackedCache
 
 # Fitted attributes that not every fit sets.
 OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
@@ -145,11 +142,10 @@ class BaseGradientBoosting(
         """
         self._check_tree_parameters()
         if self.criterion != "deprecated":
-            warn(
+            warn_user(
                 "The parameter criterion has no effect, as in scikit-learn from 1.9 on, which "
                 "deprecates it: the default trees minimise the squared error. Leave it out.",
                 FutureWarning,
-                stacklevel=4,
             )
         fit_params = self._routed(fit_params)
         if (X_val is None) != (y_val is None):
@@ -181,12 +177,11 @@ class BaseGradientBoosting(
         risk.adapts = True
         step = self._make_step(risk, description)
         model = self._begin(loss, train, rng, description, continued)
-        options = CloneOptions(
-            random_state=rng,
-            fit_params=fit_params,
-            subsample=self.subsample,
+        task = step.task(
+            risk,
             n_scores=model.n_scores,
-            risk=risk,
+            random_state=rng,
+            subsample=self.subsample,
             reoptimise_leaves=(
                 self.reoptimize_leaves and step.reoptimizes_leaves and not self.second_order
             ),
@@ -195,7 +190,7 @@ class BaseGradientBoosting(
             n_threads=n_threads,
             shares_generator=self.estimator is None,
         )
-        learner = weak_learner(estimator, train.X, train.weight, step.task(risk), options)
+        learner = weak_learner(estimator, train.X, train.weight, task, fit_params)
         step.prepare(learner)
         u = model.scores(train.X)
         rounds = boost(risk, learner, step, u, start=len(model.members))

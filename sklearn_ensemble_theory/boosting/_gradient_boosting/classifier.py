@@ -8,15 +8,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from sklearn_ensemble_theory._compat import HasMethods, StrOptions
 from sklearn_ensemble_theory._typing import LossLike, RandomStateLike
-from sklearn_ensemble_theory.boosting._core.probabilities import ProbabilitiesMixin
 from sklearn_ensemble_theory.boosting._gradient_boosting.base import BaseGradientBoosting
 from sklearn_ensemble_theory.boosting._gradient_boosting.targets import ClassTargets
-from sklearn_ensemble_theory.boosting.losses.registry import loss_names
+from sklearn_ensemble_theory.boosting.losses._registry import (
+    loss_names,
+    predict_log_proba,
+    predict_proba,
+)
 
 
-class GradientBoostingClassifier(
-    ProbabilitiesMixin, ClassTargets, ClassifierMixin, BaseGradientBoosting
-):
+class GradientBoostingClassifier(ClassTargets, ClassifierMixin, BaseGradientBoosting):
     """Gradient boosting of any regressor for classification, with any step rule.
 
     Each round fits the base learner to the negative gradient of the loss at the current scores by
@@ -197,14 +198,14 @@ class GradientBoostingClassifier(
     ``hessian(y, u)``, and otherwise by a search that computes the gradient some twenty times.
 
     With Dask collections binned trees are boosted on rows in chunks, for "log_loss" and
-    "exponential". The rows are read twice: for the quantiles, and for the codes of the bins, which
-    stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
-    sums over the chunks. The trees are those of the same rows in memory with the same bins, which
-    are cut at exact quantiles where no chunk has more than 50,000 rows and all chunks have at most
-    2^19 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given, with which each split
-    is a sum. `subsample`, `init` with an estimator, `step`, `second_order`, `n_iter_no_change`,
-    `warm_start`, `max_features`, `ccp_alpha`, other base learners and callbacks need all rows in
-    memory.
+    "exponential". The rows are read twice: for the quantiles, and for the codes of the bins,
+    which stay on the workers with the targets and the scores. A round of trees of depth d takes
+    d + 1 sums over the chunks. The trees are those of the same rows in memory with the same
+    bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
+    chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
+    given, with which each split is a sum. `subsample`, `init` with an estimator, `step`,
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
+    learners and callbacks need all rows in memory.
 
     References
     ----------
@@ -293,3 +294,6 @@ class GradientBoostingClassifier(
         self.reoptimize_leaves = reoptimize_leaves
         self.second_order = second_order
         self.n_jobs = n_jobs
+
+    predict_proba = predict_proba
+    predict_log_proba = predict_log_proba

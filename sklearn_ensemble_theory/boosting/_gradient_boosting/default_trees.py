@@ -8,10 +8,8 @@ import scipy.sparse as sp
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import Interval
-from sklearn_ensemble_theory.trees._binned.columns import MOST_BINS
-from sklearn_ensemble_theory.trees._estimators.estimators import BinnedTreeRegressor
-
-__all__ = ["TREE_DEFAULTS", "DefaultTrees"]
+from sklearn_ensemble_theory.trees._binned_tree import BinnedTreeRegressor
+from sklearn_ensemble_theory.trees._columns import MOST_BINS
 
 # A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
 MOST_DENSE_VALUES = 2**22

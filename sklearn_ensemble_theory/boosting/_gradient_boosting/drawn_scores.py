@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
-
-__all__ = ["DrawnScores"]
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 
 
 class DrawnScores:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._trees import is_tree
-from sklearn_ensemble_theory._weak_learners import predict_validated
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory._learners import is_tree, predict_validated
 from sklearn_ensemble_theory.boosting._gradient_boosting.drawn_scores import DrawnScores
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.trees._packed.packed_trees import (
+from sklearn_ensemble_theory.trees._packed import (
     PackedCache,
     TreeSums,
     add_in_threads,

@@ -10,14 +10,13 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import fitted_loss
-from sklearn_ensemble_theory._conversion.fitted_trees import with_scaled_values
-from sklearn_ensemble_theory._conversion.to_sklearn import (
+from sklearn_ensemble_theory._conversion import (
     ToSklearnMixin,
     copy_attributes,
     shared_parameters,
     sklearn_member,
 )
-from sklearn_ensemble_theory._trees import is_tree, reads_single_precision, single_precision
+from sklearn_ensemble_theory._learners import is_tree, reads_single_precision
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
 from sklearn_ensemble_theory.boosting._gradient_boosting.default_trees import TREE_DEFAULTS
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel
@@ -26,8 +25,7 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.reading import (
     accepts_sparse,
     input_tag,
 )
-
-__all__ = ["FittedRounds"]
+from sklearn_ensemble_theory.trees._sklearn_trees import single_precision, with_scaled_values
 
 
 def _members_are_trees(model: Any) -> bool:

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any
 
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports
-
-__all__ = ["Observers"]
+from sklearn_ensemble_theory.boosting._loop import RoundReports
 
 
 class Observers(RoundReports):

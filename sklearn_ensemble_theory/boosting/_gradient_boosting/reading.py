@@ -10,22 +10,20 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._compat import safe_indexing
-from sklearn_ensemble_theory._data.folds import split_off
-from sklearn_ensemble_theory._data.frames import is_frame, reads_numbers, validated
-from sklearn_ensemble_theory._trees import (
-    check_single_precision,
-    is_tree,
-    single_precision,
+from sklearn_ensemble_theory._folds import split_off
+from sklearn_ensemble_theory._learners import has_fast_path, is_tree, reads_numbers
+from sklearn_ensemble_theory._rows import (
+    checked_weights,
+    is_frame,
+    rows_of_positive_weight,
+    validated,
 )
-from sklearn_ensemble_theory._weak_learners import has_fast_path
-from sklearn_ensemble_theory._weights import checked_weights, rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.learners import check_takes_weights
-from sklearn_ensemble_theory.boosting._core.second_order import SecondOrderRisk
 from sklearn_ensemble_theory.boosting._gradient_boosting.default_trees import DefaultTrees
+from sklearn_ensemble_theory.boosting._risk import SecondOrderRisk
+from sklearn_ensemble_theory.boosting._weak_learners import check_takes_weights
 from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.boosting.losses.registry import make_loss
-
-__all__ = ["Reading", "Rows", "accepts_sparse", "input_tag", "n_classes_of"]
+from sklearn_ensemble_theory.boosting.losses._registry import make_loss
+from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision, single_precision
 
 # Other formats are converted to the first.
 SPARSE_FORMATS = ("csr", "csc")

@@ -13,7 +13,7 @@ from sklearn_ensemble_theory._typing import LossLike, MatrixLike, RandomStateLik
 from sklearn_ensemble_theory.boosting._gradient_boosting.base import BaseGradientBoosting
 from sklearn_ensemble_theory.boosting._gradient_boosting.targets import RealTargets
 from sklearn_ensemble_theory.boosting.losses import HuberLoss, Loss, QuantileLoss
-from sklearn_ensemble_theory.boosting.losses.registry import loss_names
+from sklearn_ensemble_theory.boosting.losses._registry import loss_names
 
 
 class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoosting):
@@ -196,14 +196,14 @@ class GradientBoostingRegressor(RealTargets, RegressorMixin, BaseGradientBoostin
     otherwise by a search that computes the gradient some twenty times.
 
     With Dask collections binned trees are boosted on rows in chunks, for "squared_error" and
-    "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which stay
-    on the workers with the targets and the scores. A round of trees of depth d takes d + 1 sums
-    over the chunks. The trees are those of the same rows in memory with the same bins, which are
-    cut at exact quantiles where no chunk has more than 50,000 rows and all chunks have at most 2^19
-    together. `max_depth` is at most 8, unless `max_leaf_nodes` is given, with which each split is a
-    sum. `subsample`, `init` with an estimator, `step`, `second_order`, `n_iter_no_change`,
-    `warm_start`, `max_features`, `ccp_alpha`, other base learners and callbacks need all rows in
-    memory.
+    "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which
+    stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
+    sums over the chunks. The trees are those of the same rows in memory with the same bins,
+    which are cut at exact quantiles where no chunk has more than 32,768 rows and all chunks
+    have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given,
+    with which each split is a sum. `subsample`, `init` with an estimator, `step`,
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
+    learners and callbacks need all rows in memory.
 
     References
     ----------

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
-from sklearn_ensemble_theory.boosting._core.probabilities import loss_gives_probabilities
+from sklearn_ensemble_theory.boosting.losses._registry import loss_gives_probabilities
 
 # A larger target cannot be squared and summed.
 LARGEST_TARGET = 1e150

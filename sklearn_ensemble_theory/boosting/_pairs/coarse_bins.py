@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CoarseBins", "coarse_bins", "merged_bins"]
-
 
 @dataclass(frozen=True)
 class CoarseBins:

@@ -41,15 +41,6 @@ from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
     quadrant_sums,
 )
 
-__all__ = [
-    "DetectedPairs",
-    "detect_pairs",
-    "interaction_gains",
-    "pair_tables",
-    "strongest_pairs",
-    "table_values",
-]
-
 # Ordered bins of a feature in the tables.
 DETECTION_BINS = 32
 # Quadrants of less than this share of the weight are no evidence.

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["resolve_interactions"]
-
 
 def resolve_interactions(interactions: Any, n_features: int) -> int | str | list[tuple[int, int]]:
     """The number of pairs, "auto", or the pairs themselves.

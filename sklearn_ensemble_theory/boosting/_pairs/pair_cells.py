@@ -8,8 +8,6 @@ import numpy as np
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.boosting._pairs.coarse_bins import CoarseBins
 
-__all__ = ["coarse_columns", "sums_of_cells", "take_from_cells"]
-
 
 def coarse_columns(
     codes: np.ndarray, n_bins: np.ndarray, pairs: Sequence[tuple[int, int]], bins: CoarseBins

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks, PassCount
-from sklearn_ensemble_theory._chunks.summed_fields import SummedFields
+from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
 from sklearn_ensemble_theory.boosting._pairs.coarse_bins import CoarseBins
 from sklearn_ensemble_theory.boosting._pairs.pair_cells import sums_of_cells, take_from_cells
 from sklearn_ensemble_theory.boosting._pairs.pair_rounds import (
@@ -21,16 +20,6 @@ from sklearn_ensemble_theory.boosting._pairs.pair_rounds import (
     TableMember,
     boost_members,
 )
-
-__all__ = [
-    "PairColumns",
-    "PairPasses",
-    "PairResiduals",
-    "ResidualSums",
-    "cell_weights",
-    "residual_sums",
-    "table_shape",
-]
 
 
 class PairColumns(NamedTuple):

@@ -37,8 +37,6 @@ from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
     quadrant_steps,
 )
 
-__all__ = ["PairBoost", "PairPath", "TableMember", "Visit", "boost_members"]
-
 # Steps of a visit, in the order in which a pair whose held-out error does not fall is given them.
 STEPS = (10, 3, 1)
 # A fall of the held-out error below this share of it counts as none.

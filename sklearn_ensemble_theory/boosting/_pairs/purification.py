@@ -19,8 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["AdditiveFit", "PureTable", "purify"]
-
 # Directions in which the rows and the columns are correlated up to this distance from 1 count as
 # cells that are not connected: the additive fit is not unique there.
 _CONNECTED = 1e-13

@@ -24,14 +24,6 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 
-__all__ = [
-    "LEARNING_RATES",
-    "inverse_weights",
-    "ordered_bins",
-    "quadrant_steps",
-    "quadrant_sums",
-]
-
 # A quadrant below this share of the weight is not fitted.
 MIN_SHARE = 1e-4
 # The fits of one cut are projections; so their mean has eigenvalues between 0 and 1, and steps by

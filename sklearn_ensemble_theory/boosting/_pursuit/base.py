@@ -1,6 +1,5 @@
 """The fit of matching pursuit: scales, rounds, held-out errors, and what is kept of them."""
 
-import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Self
 
@@ -10,24 +9,18 @@ from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._chunks.row_folds import checked_n_splits
-from sklearn_ensemble_theory._compat import (
-    CallbackSupportMixin,
-    Interval,
-    RealNotInt,
-    StrOptions,
-    fit_context,
-)
-from sklearn_ensemble_theory._data.folds import splits_of_rows
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import TargetScale, mean_from_first, power_of_two
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.column_dictionary import (
+from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._scaling import TargetScale, mean_from_first, power_of_two
+from sklearn_ensemble_theory.boosting._dictionary import (
     ColumnDictionary,
+    GramRows,
     coefficients_in_units,
 )
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
+from sklearn_ensemble_theory.boosting._loop import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._pursuit.column_moments import (
     MomentDictionary,
 )
@@ -126,7 +119,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         found = self._paths(X, Y, weight, limits, reports)
         paths = found[-1]
         reports.finish(", ".join(dict.fromkeys(path.stop_reason for path in paths)), lambda: found)
-        _warn_of_skipped(paths, stacklevel=5)
+        _warn_of_skipped(paths)
         self.__dict__.pop("validation_path_", None)
         vars(self).update(attributes(found))
         return self
@@ -155,7 +148,7 @@ class BaseMatchingPursuit(MultiOutputMixin, RegressorMixin, CallbackSupportMixin
         found = self._paths_of_sums(dictionary, limits, reports)
         reasons = dict.fromkeys(path.stop_reason for path in found[-1])
         reports.finish(", ".join(reasons), lambda: found)
-        _warn_of_skipped(found[-1], stacklevel=5)
+        _warn_of_skipped(found[-1])
         self.__dict__.pop("validation_path_", None)
         vars(self).update(attributes(found))
 
@@ -311,14 +304,13 @@ def _intercepts(mean, coef, offset):
     return intercepts
 
 
-def _warn_of_skipped(paths, stacklevel):
+def _warn_of_skipped(paths):
     n_skipped = sum(len(path.skipped) for path in paths)
     if n_skipped:
-        warnings.warn(
+        warn_user(
             f"{n_skipped} columns were skipped because they are nearly linear combinations of "
             "the active ones; skipped_ lists them.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
 
 

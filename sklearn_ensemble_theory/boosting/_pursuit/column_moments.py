@@ -5,21 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._numerics.scaling import (
+from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory._scaling import (
     CONSTANT_TO_ROUNDING,
     TargetScale,
     power_of_two,
 )
-from sklearn_ensemble_theory.boosting._core.column_dictionary import CHUNK_BYTES, SMALLEST_SPREAD
-
-__all__ = [
-    "ColumnMoments",
-    "MomentDictionary",
-    "OtherRows",
-    "check_columns",
-    "moments_of_chunk",
-]
+from sklearn_ensemble_theory.boosting._dictionary import CHUNK_BYTES, SMALLEST_SPREAD
 
 # The Gram matrix of so many columns takes 512 MiB, and a few of them are added at a time.
 MOST_COLUMNS = 8192
@@ -224,6 +216,6 @@ def check_columns(d: int, n_folds: int = 1) -> None:
         )
 
 
-def moments_of_chunk(chunk: CheckedChunk, centre: bool) -> ColumnMoments:
+def moments_of_chunk(chunk: Rows, centre: bool) -> ColumnMoments:
     """The moments of one chunk."""
     return ColumnMoments.of(chunk.X, chunk.y, chunk.weight, centre)

@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
+from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
+from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary
 from sklearn_ensemble_theory.boosting._pursuit.base import BaseMatchingPursuit
 from sklearn_ensemble_theory.bounds import (
     gauge,
@@ -19,8 +18,6 @@ from sklearn_ensemble_theory.bounds import (
     matching_pursuit_kappa,
     orthogonal_matching_pursuit_bound,
 )
-
-__all__ = ["MatchingPursuitRegressor"]
 
 
 class MatchingPursuitRegressor(BaseMatchingPursuit):

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from sklearn_ensemble_theory.boosting._core.column_dictionary import ColumnDictionary
+from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary
 
 # Pursuit among so many columns costs a fifth of the rows of the Gram matrix that it selects.
 MOST_CANDIDATES = 256

@@ -8,23 +8,21 @@ from operator import add
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._chunks.blocks import added
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_folds import (
+from sklearn_ensemble_theory._blocks import added
+from sklearn_ensemble_theory._folds import (
     first_rows_of,
     folds_by_hash,
     held_out_by_hash,
     row_counts,
     sums_by_fold,
 )
+from sklearn_ensemble_theory._rows import ChunkedRows
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.boosting._pursuit.column_moments import (
     ColumnMoments,
     check_columns,
     moments_of_chunk,
 )
-
-__all__ = ["moments_of_splits"]
 
 Split = tuple[ColumnMoments, ColumnMoments]
 

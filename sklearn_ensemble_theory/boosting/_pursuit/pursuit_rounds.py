@@ -3,7 +3,7 @@
 With columns of mean square 1 and c_j = psi_j'W(y - u), a plain round takes the k with the largest
 |c_k|, adds b psi_k with b = nu c_k to u, and lowers the mean squared residual by nu (2 - nu) c_k².
 
-This is the boosting loop of `boosting._core.loop` with the squared loss, columns and a line search,
+This is the boosting loop of `boosting._loop` with the squared loss, columns and a line search,
 written again for speed: a round there costs O(n d), here it adds one row of the Gram matrix to the
 d correlations.
 """
@@ -15,8 +15,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import daxpy, idamax
 
-from sklearn_ensemble_theory.boosting._core.column_dictionary import BLOCK
-from sklearn_ensemble_theory.boosting._core.gram_rows import GramRows
+from sklearn_ensemble_theory.boosting._dictionary import BLOCK, GramRows
 from sklearn_ensemble_theory.boosting._pursuit.likely_columns import likely_columns
 
 # Correlations below this share of the residual's norm at the start are rounding errors.

@@ -21,24 +21,17 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    Interval,
-    fit_context,
-)
-from sklearn_ensemble_theory._data.folds import split_off
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._trees import check_single_precision, is_tree
-from sklearn_ensemble_theory._weak_learners import ClassTask, has_fast_path
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
-from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds
-from sklearn_ensemble_theory.boosting._core.round_reports import RoundReports, rows_for_callbacks
-from sklearn_ensemble_theory.boosting._core.weak_classifiers import WeakClassifiersMixin
-from sklearn_ensemble_theory.boosting._robust.candidates import vote_rounds
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import CallbackSupportMixin, HasMethods, Interval
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._folds import split_off
+from sklearn_ensemble_theory._learners import ClassTask, has_fast_path, is_tree
+from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds, RoundReports, rows_for_callbacks
+from sklearn_ensemble_theory.boosting._robust.candidates import VoteOptions, vote_rounds
 from sklearn_ensemble_theory.boosting._robust.moves import ALL, BinaryVotes, Move, signs_of
+from sklearn_ensemble_theory.boosting._weak_classifiers import WeakClassifiersMixin
+from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
 
 # The classes of the members where one class is told from the rest.
 REST_AND_ONE = np.array([-1, 1])
@@ -114,7 +107,7 @@ class BaseRobustBoosting(
 
     @abstractmethod
     def _wired(
-        self, rows: BinaryRows, options: CloneOptions, setting: Any
+        self, rows: BinaryRows, options: VoteOptions, setting: Any
     ) -> tuple[BoostingRounds, BinaryVotes]:
         """The loop over the rows, and the rounds to fill, with the threshold of their moves."""
 
@@ -122,7 +115,7 @@ class BaseRobustBoosting(
         """The splits of the kept rows that `_setting` chooses by, if there is a choice."""
         return None
 
-    def _setting(self, rows: BinaryRows, options: CloneOptions, splits: list | None) -> Any:
+    def _setting(self, rows: BinaryRows, options: VoteOptions, splits: list | None) -> Any:
         """What is chosen by the data, before the rounds."""
         return None
 
@@ -226,7 +219,7 @@ class BaseRobustBoosting(
         reports: RoundReports,
     ) -> BinaryVotes:
         """Boost for two classes."""
-        options = CloneOptions(random_state=int(seeds[0]), fit_params=routed)
+        options = VoteOptions(random_state=int(seeds[0]), fit_params=routed)
         setting = self._setting(rows, options, splits)
         train, held_out = rows, None
         if self.n_iter_no_change is not None:
@@ -243,7 +236,7 @@ class BaseRobustBoosting(
     def _boosted(
         self,
         rows: BinaryRows,
-        options: CloneOptions,
+        options: VoteOptions,
         setting: Any,
         held_out: HeldOutRows | None = None,
         reports: RoundReports | None = None,
@@ -415,6 +408,6 @@ class BaseRobustBoosting(
         return tags
 
 
-def make_rounds(model: BaseRobustBoosting, rows: BinaryRows, options: CloneOptions) -> Any:
+def make_rounds(model: BaseRobustBoosting, rows: BinaryRows, options: VoteOptions) -> Any:
     """The rounds of the model's weak learner over the rows."""
     return vote_rounds(model._boosted_learner(), rows.X, rows.weight, rows.task, options)

@@ -7,27 +7,36 @@ measure as targets. Where no move is worth it they return None and set `stop_rea
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
 
-from sklearn_ensemble_theory._weak_learners import ClassTask, PreparedRounds, prepare_rounds
-from sklearn_ensemble_theory._weights import positive_rows
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions, Clones
+from sklearn_ensemble_theory._learners import ClassTask, PreparedRounds, prepare_rounds
+from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory.boosting._robust.moves import ALL, SHRINK, UNCONFIDENT, Move
 from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk, vote_product
+from sklearn_ensemble_theory.boosting._weak_learners import Clones
 
 # An edge below this is rounding.
 SMALLEST_EDGE = 1e-12
 
 
+class VoteOptions(NamedTuple):
+    """How clones are fitted: their seed, and what is passed to every `fit`."""
+
+    random_state: Any = None
+    fit_params: dict | None = None
+
+
 class VoteClones(Clones):
     """Classifiers fitted to the rows of positive weight; weights have the mean 1."""
 
-    def prepare(self, task: Any, options: CloneOptions) -> None:
-        self.y = task.classes.take(task.codes)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.y = self.task.classes.take(self.task.codes)
 
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
@@ -43,11 +52,12 @@ class VoteClones(Clones):
 
 
 def vote_rounds(
-    estimator: Any, X: Any, weight: np.ndarray, task: ClassTask, options: CloneOptions
+    estimator: Any, X: Any, weight: np.ndarray, task: ClassTask, options: VoteOptions
 ) -> PreparedRounds:
     """The estimator's fast path, or clones."""
+    task = replace(task, random_state=options.random_state)
     rounds = None if options.fit_params else prepare_rounds(estimator, X, weight, task)
-    return VoteClones(estimator, X, None, task, options) if rounds is None else rounds
+    return VoteClones(estimator, X, None, task, options.fit_params) if rounds is None else rounds
 
 
 class RelabelledRounds:
@@ -62,7 +72,7 @@ class RelabelledRounds:
     ----------
     estimator : estimator
     rows : BinaryRows
-    options : CloneOptions
+    options : VoteOptions
     risk : PotentialRisk
     """
 
@@ -70,7 +80,7 @@ class RelabelledRounds:
     has_scale = True
 
     def __init__(
-        self, estimator: Any, rows: Any, options: CloneOptions, risk: PotentialRisk
+        self, estimator: Any, rows: Any, options: VoteOptions, risk: PotentialRisk
     ) -> None:
         X, self.n, self.weight, self.risk = rows.X, len(rows.codes), rows.weight, risk
         twice = sp.vstack([X, X], format="csr") if sp.issparse(X) else np.concatenate([X, X])

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
-from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._robust.base import (
     BaseRobustBoosting,
     BinaryRows,
@@ -17,6 +16,7 @@ from sklearn_ensemble_theory.boosting._robust.base import (
 )
 from sklearn_ensemble_theory.boosting._robust.candidates import (
     RelabelledRounds,
+    VoteOptions,
     VotesOrOpposite,
     WeakVotes,
 )
@@ -186,7 +186,7 @@ class SmoothBoostClassifier(BaseRobustBoosting):
         self.verbose = verbose
 
     def _wired(
-        self, rows: BinaryRows, options: CloneOptions, setting: Any
+        self, rows: BinaryRows, options: VoteOptions, setting: Any
     ) -> tuple[BoostingRounds, BinaryVotes]:
         risk = PotentialRisk(rows.weight)
         step = EqualVotesStep(risk, None if isinstance(self.gamma, str) else self.gamma)
@@ -358,7 +358,7 @@ class AgnosticBoostClassifier(BaseRobustBoosting):
         self.verbose = verbose
 
     def _wired(
-        self, rows: BinaryRows, options: CloneOptions, setting: Any
+        self, rows: BinaryRows, options: VoteOptions, setting: Any
     ) -> tuple[BoostingRounds, BinaryVotes]:
         risk = PotentialRisk(rows.weight)
         weak = make_rounds(self, rows, options)

@@ -6,17 +6,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._data.folds import splits_of_rows
+from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._typing import CVLike
-from sklearn_ensemble_theory.boosting._core.learners import CloneOptions
-from sklearn_ensemble_theory.boosting._core.loop import BoostingRounds, boost
+from sklearn_ensemble_theory.boosting._loop import BoostingRounds, boost
 from sklearn_ensemble_theory.boosting._robust.base import (
     BaseRobustBoosting,
     BinaryRows,
     by_class,
     make_rounds,
 )
-from sklearn_ensemble_theory.boosting._robust.candidates import VotesOfTheUnconfident
+from sklearn_ensemble_theory.boosting._robust.candidates import VoteOptions, VotesOfTheUnconfident
 from sklearn_ensemble_theory.boosting._robust.moves import BinaryVotes
 from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk
 from sklearn_ensemble_theory.boosting._robust.robust_steps import CorrelationStep
@@ -242,7 +241,7 @@ class MassartBoostClassifier(BaseRobustBoosting):
         massart_confidence_threshold(self._noise_rates()[0], self.alpha)
 
     def _wired(
-        self, rows: BinaryRows, options: CloneOptions, setting: NoiseRate
+        self, rows: BinaryRows, options: VoteOptions, setting: NoiseRate
     ) -> tuple[BoostingRounds, BinaryVotes]:
         s = massart_confidence_threshold(setting.value, self.alpha)
         weak = make_rounds(self, rows, options)
@@ -254,7 +253,7 @@ class MassartBoostClassifier(BaseRobustBoosting):
     def _splits(self, X: Any, y: np.ndarray, kept: Any) -> list | None:
         return splits_of_rows(self.cv, X, y, kept, True) if self.noise_rate == "auto" else None
 
-    def _setting(self, rows: BinaryRows, options: CloneOptions, splits: list | None) -> NoiseRate:
+    def _setting(self, rows: BinaryRows, options: VoteOptions, splits: list | None) -> NoiseRate:
         """The noise rate as given, or that of the least potential on the test rows."""
         rates = self._noise_rates()
         if splits is None:

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._weak_learners import predict_codes
-
-__all__ = ["ALL", "SHRINK", "UNCONFIDENT", "BinaryVotes", "Move", "signs_of"]
+from sklearn_ensemble_theory._learners import predict_codes
 
 ALL, UNCONFIDENT, SHRINK = "all", "unconfident", "shrink"
 

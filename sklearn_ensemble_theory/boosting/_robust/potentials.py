@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.boosting._core.risk import Array, RiskState
+from sklearn_ensemble_theory.boosting._risk import Array, RiskState
 
 # Below so many rows NumPy's passes cost as little as the compiled loops.
 FEW_ROWS = 2**12

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.boosting._core.steps import Step, StepResult
 from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk
+from sklearn_ensemble_theory.boosting._steps import Step, StepResult
 
 
 class _VoteStep(Step):

@@ -15,15 +15,15 @@ References
 F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 """
 
-from sklearn_ensemble_theory.boosting.losses.base import Loss
-from sklearn_ensemble_theory.boosting.losses.classification import (
+from ._base import Loss
+from ._base import as_loss as as_loss
+from ._classification import (
     ExponentialLoss,
     HingeLoss,
     LogisticLoss,
     MultinomialLoss,
 )
-from sklearn_ensemble_theory.boosting.losses.custom import as_loss as as_loss
-from sklearn_ensemble_theory.boosting.losses.regression import (
+from ._regression import (
     AbsoluteLoss,
     HuberLoss,
     PoissonLoss,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.margin_functions import MarginFunction
+from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem
 
 # The gap is computed after so many steps; it costs a product with the matrix.

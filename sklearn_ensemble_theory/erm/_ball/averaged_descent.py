@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._numerics.margin_functions import MarginFunction
+from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem
 
 

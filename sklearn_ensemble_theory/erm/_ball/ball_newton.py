@@ -8,7 +8,7 @@ are below the hinge.
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.margin_functions import MarginFunction
+from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory.erm._ball._hinge.hinge_solver import interior_descent
 from sklearn_ensemble_theory.erm._ball.accelerated import accelerated_descent
 from sklearn_ensemble_theory.erm._ball.ball_problem import BallPoint, BallProblem

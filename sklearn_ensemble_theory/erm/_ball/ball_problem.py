@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._numerics.margin_functions import MarginFunction
+from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory.erm._ball.balls import row_squares
 
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.

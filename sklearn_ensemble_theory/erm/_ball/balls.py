@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from sklearn_ensemble_theory._numerics.scaling import largest_entry
+from sklearn_ensemble_theory._scaling import largest_entry
 from sklearn_ensemble_theory.erm._ball._hinge.barriers import Barrier, L1Barrier, L2Barrier
 from sklearn_ensemble_theory.erm._ball.projections import l1_projection, l2_projection
 

@@ -1,6 +1,5 @@
 """The fit of a linear classifier in a ball: a problem for each class, by one of the solvers."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -8,10 +7,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
-from sklearn_ensemble_theory._numerics.scaling import largest_entry, power_of_two
-from sklearn_ensemble_theory._numerics.threads import one_blas_thread
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._parallel import one_blas_thread
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import ChunkedRows
+from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory.erm._ball.averaged_descent import (
     StochasticState,
     averaged_gradient_descent,
@@ -153,7 +153,7 @@ def fit_in_ball(
                 state if scale == 1 else None,
             )
         )
-    warn_of_gaps(fits, stacklevel=6)
+    warn_of_gaps(fits)
     return fits
 
 
@@ -166,14 +166,13 @@ def scaled_ball(options: BallOptions, largest: float) -> tuple[Any, float]:
     return BALLS[options.norm](radius), scale
 
 
-def warn_of_gaps(fits: list[BallFit], stacklevel: int) -> None:
+def warn_of_gaps(fits: list[BallFit]) -> None:
     """ConvergenceWarning if a gap is above tol."""
     if not all(fit.converged for fit in fits):
-        warnings.warn(
+        warn_user(
             f"The fit ended at a duality gap of {max(f.gap for f in fits):.3g}, above tol. Scale "
             "the features, or increase max_iter or tol.",
             ConvergenceWarning,
-            stacklevel=stacklevel,
         )
 
 
@@ -223,7 +222,7 @@ def fit_chunks_in_ball(
         )
         for point, problem in zip(points, problems.values())
     ]
-    warn_of_gaps(fits, stacklevel=6)
+    warn_of_gaps(fits)
     return seen.classes, fits, total**2 / seen.squares
 
 

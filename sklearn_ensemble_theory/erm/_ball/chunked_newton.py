@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS, MarginFunction
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunction
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory.erm._ball.ball_newton import (
     INNER_SHARE,
     LEAST_SHARE,
@@ -24,8 +23,6 @@ from sklearn_ensemble_theory.erm._ball.ball_problem import (
     Slope,
     without_rounding,
 )
-
-__all__ = ["BallRows", "check_chunked_options", "points_of_chunks"]
 
 # Points tried along one step, at most.
 TRIALS = 40
@@ -71,7 +68,7 @@ class BallRows:
     largest: float
 
     @classmethod
-    def of(cls, chunk: CheckedChunk, ball: Any) -> "BallRows":
+    def of(cls, chunk: Rows, ball: Any) -> "BallRows":
         check_classification_targets(chunk.y)
         classes, codes = np.unique(chunk.y, return_inverse=True)
         w = np.ones(len(codes)) if chunk.weight is None else chunk.weight
@@ -154,7 +151,7 @@ Point = tuple[np.ndarray, float]
 
 
 def derivatives_of_chunk(
-    chunk: CheckedChunk,
+    chunk: Rows,
     points: dict[int, Point],
     phi: MarginFunction,
     total: float,

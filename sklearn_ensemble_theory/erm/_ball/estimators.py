@@ -10,12 +10,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    check_usual_units,
+    rows_of_positive_weight,
+    validate_data,
+)
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory._weights import check_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory.erm._ball.averaged_descent import StochasticState
 from sklearn_ensemble_theory.erm._ball.balls import BALLS
 from sklearn_ensemble_theory.erm._ball.base import (
@@ -29,8 +33,6 @@ from sklearn_ensemble_theory.erm._ball.base import (
     further_steps,
 )
 from sklearn_ensemble_theory.erm._ball.linear_scores import LinearScoresMixin
-
-__all__ = ["BallConstrainedClassifier"]
 
 
 def _goes_row_by_row(model):

@@ -3,9 +3,9 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory._numerics.margin_functions import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._rows import finite_predictions, validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
 
 

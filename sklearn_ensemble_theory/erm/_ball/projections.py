@@ -5,8 +5,6 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["project_l1_ball", "project_l2_ball", "project_simplex"]
-
 LARGEST_RADIUS, SHRINK = 1e280, 2.0**100
 
 

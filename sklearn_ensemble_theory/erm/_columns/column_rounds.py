@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, mean_from_first
-from sklearn_ensemble_theory._weights import normalised_weights
+from sklearn_ensemble_theory._rows import normalised_weights
+from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first
 
 # A column whose root mean square about its mean is below this share of the mean is constant.
 SMALLEST_SPREAD = 1e-13

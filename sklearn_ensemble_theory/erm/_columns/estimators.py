@@ -8,10 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory._weak_learners import Task
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._compat import StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import Task
+from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory.erm._columns.column_rounds import Column, ColumnRounds
 
 

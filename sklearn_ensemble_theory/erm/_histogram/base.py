@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._data.validation import validate_data
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._rows import ChunkedRows, rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory.erm._histogram.cell_index import (
     CellIndex,
     bin_numbers,

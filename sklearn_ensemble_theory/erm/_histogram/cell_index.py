@@ -8,8 +8,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-__all__ = ["CellIndex", "bin_dtype", "bin_numbers", "edges_of_box"]
-
 # Keys of cells are at most this, which int64 holds.
 _MAX_KEY = 2**63 - 1
 

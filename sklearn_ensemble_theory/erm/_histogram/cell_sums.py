@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory._rows import Rows
 from sklearn_ensemble_theory.erm._histogram.cell_index import CellIndex, bin_numbers
-
-__all__ = ["CellSums", "RowRange", "WeightSums", "cells_of_chunk", "distinct_labels"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,7 @@ class RowRange:
     classes: np.ndarray
 
     @classmethod
-    def of(cls, chunk: CheckedChunk, labels_of: Callable[..., Any] | None) -> "RowRange":
+    def of(cls, chunk: Rows, labels_of: Callable[..., Any] | None) -> "RowRange":
         classes = chunk.y[:0].ravel() if labels_of is None else labels_of(chunk.y)
         low, high = chunk.X.min(axis=0), chunk.X.max(axis=0)
         return cls(low, high, WeightSums.of(_weight(chunk)), classes)
@@ -124,12 +122,10 @@ def distinct_labels(y: np.ndarray) -> np.ndarray:
     return np.unique(y)
 
 
-def _weight(chunk: CheckedChunk) -> np.ndarray:
+def _weight(chunk: Rows) -> np.ndarray:
     return np.ones(len(chunk.X)) if chunk.weight is None else chunk.weight
 
 
-def cells_of_chunk(
-    chunk: CheckedChunk, edges: np.ndarray, table_of: Callable[..., Any]
-) -> CellSums:
+def cells_of_chunk(chunk: Rows, edges: np.ndarray, table_of: Callable[..., Any]) -> CellSums:
     """The cells of one chunk."""
     return CellSums.of(chunk.X, chunk.y, _weight(chunk), edges, table_of)

@@ -7,9 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import within_range
-
-__all__ = ["ClassTable", "MeanTable"]
+from sklearn_ensemble_theory._scaling import within_range
 
 
 class ClassTable(NamedTuple):

@@ -11,9 +11,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._compat import fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._rows import validate_data
 from sklearn_ensemble_theory.bounds import finite_class_bound
 from sklearn_ensemble_theory.erm._histogram.base import BaseHistogram
 from sklearn_ensemble_theory.erm._histogram.cell_tables import ClassTable

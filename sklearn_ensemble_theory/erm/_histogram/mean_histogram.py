@@ -7,13 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._compat import fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._rows import validate_data
 from sklearn_ensemble_theory.erm._histogram.base import BaseHistogram
 from sklearn_ensemble_theory.erm._histogram.cell_tables import MeanTable
-
-__all__ = ["HistogramRegressor"]
 
 
 def _table_of_targets(

@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
-from sklearn_ensemble_theory._weak_learners import Task
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import Task
+from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory.erm._relu.hinge_index import best_of_columns
 from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, hinge_values
 from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge

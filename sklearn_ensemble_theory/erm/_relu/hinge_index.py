@@ -6,6 +6,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.array_loops import bin_masses, pack_columns
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._scaling import finite_ranges
 from sklearn_ensemble_theory.erm._relu.hinge_search import (
     SEARCHES,
     SMALLEST_SQUARE,
@@ -186,10 +187,7 @@ class HingeIndex:
     def spans(self):
         """The ranges of the columns; ValueError where one is not finite."""
         with np.errstate(over="ignore"):
-            spans = 2 * self.half_span
-        if not np.isfinite(spans).all():
-            raise ValueError("The range of a feature of X overflows; scale X.")
-        return spans
+            return finite_ranges(2 * self.half_span)
 
     def _sums(self, moment):
         """The sums above the edges, and by how much N may leave its chord inside a bin."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
 
 # An ascent ends when a step gains less than this share.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
+from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
 from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge
 

@@ -11,17 +11,17 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_predictions import by_chunks
-from sklearn_ensemble_theory._compat import Interval, fit_context
-from sklearn_ensemble_theory._data.validation import validate_data
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
-from sklearn_ensemble_theory._weak_learners import (
+from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
     PreparedRounds,
     Task,
 )
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory.erm._stumps._single.best_stump import best_stump
 from sklearn_ensemble_theory.erm._stumps._summed.stumps_of_sums import SummedStumps, stumps_of_sums
 from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, prepare_stumps

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sklearn_ensemble_theory._hot_loops.array_loops import ranges
-from sklearn_ensemble_theory._weak_learners import HammingTask, half_log_odds
+from sklearn_ensemble_theory._learners import HammingTask, half_log_odds
 from sklearn_ensemble_theory.erm._stumps.split_criteria import moment_squares
 from sklearn_ensemble_theory.erm._stumps.split_search import (
     KEPT_VALUES,

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.root_finding import group_sums, root_of_increasing
+from sklearn_ensemble_theory._roots import group_sums, root_of_increasing
 from sklearn_ensemble_theory.erm._stumps.joint_bounds import Array, Cells, Maxima, RowFalls
 from sklearn_ensemble_theory.erm._stumps.split_search import (
     PLAIN_ROWS,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._numerics.root_finding import (
+from sklearn_ensemble_theory._roots import (
     MAX_EXPANSIONS,
     VANISHING_SLOPE,
     expanded,

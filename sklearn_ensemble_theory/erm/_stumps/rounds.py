@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
-from sklearn_ensemble_theory._numerics.scaling import CONSTANT_TO_ROUNDING
-from sklearn_ensemble_theory._weak_learners import (
+from sklearn_ensemble_theory._learners import (
     ClassTask,
     JointTask,
     PreparedRounds,
     Task,
     half_log_odds,
 )
+from sklearn_ensemble_theory._scaling import CONSTANT_TO_ROUNDING
 from sklearn_ensemble_theory.erm._stumps.hamming import HAMMING_CRITERIA, HammingRounds
 from sklearn_ensemble_theory.erm._stumps.joint import JointSearch, cells_of
 from sklearn_ensemble_theory.erm._stumps.joint_bounds import RowFalls

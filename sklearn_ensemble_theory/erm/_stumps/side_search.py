@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory._numerics.binning import (
+from sklearn_ensemble_theory._bins import (
     bin_edges_from_quantiles,
     columns_in_one_piece,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.erm._stumps.split_search import (
     PLAIN_ROWS,
     ROUGH_TOLERANCE,

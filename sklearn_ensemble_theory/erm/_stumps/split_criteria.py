@@ -9,8 +9,6 @@ bound is below the best gain found elsewhere need not be searched.
 
 import numpy as np
 
-__all__ = ["ClassSquares", "LeastSquares", "PartitionFunction", "SignedZeroOne", "ZeroOne"]
-
 
 class _Criterion:
     @staticmethod

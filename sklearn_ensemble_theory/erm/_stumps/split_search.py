@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_ensemble_theory._bins import bin_codes, bin_edges_from_quantiles
 from sklearn_ensemble_theory._hot_loops.array_loops import (
     bin_masses,
     has_signed_sums,
@@ -22,7 +23,6 @@ from sklearn_ensemble_theory._hot_loops.array_loops import (
     ranges,
     signed_sums,
 )
-from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_edges_from_quantiles
 
 # Below this many rows a histogram costs more than it saves.
 PLAIN_ROWS = 2048

@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 
-__all__ = ["StumpBoundMixin", "stump_dictionary"]
-
 
 def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
     """All decision stumps with outputs -1 and +1 that differ on the given rows.

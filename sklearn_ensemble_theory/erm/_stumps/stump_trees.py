@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._compat import make_tree
-from sklearn_ensemble_theory._conversion.fitted_trees import fitted_tree
-from sklearn_ensemble_theory._conversion.to_sklearn import ToSklearnMixin
-
-__all__ = ["StumpTree", "gini", "sides_of", "sides_of_targets"]
+from sklearn_ensemble_theory._conversion import ToSklearnMixin
+from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
 # scikit-learn's marks of a leaf.
 NO_CHILD, NO_FEATURE, NO_THRESHOLD = -1, -2, -2.0

@@ -22,8 +22,6 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
 )
 from sklearn_ensemble_theory.inspection._risks.zero_one_parts import zero_one_parts
 
-__all__ = ["bias_variance_decomposition"]
-
 
 def bias_variance_decomposition(
     estimator: BaseEstimator,

@@ -18,8 +18,6 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
 )
 from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
 
-__all__ = ["BiasVarianceDisplay"]
-
 # The parts from below, and their colours.
 STACK = {"noise": "0.75", "bias": COLORS[0], "variance": COLORS[1]}
 LABELS = {

@@ -16,8 +16,6 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     stacked_draws,
 )
 
-__all__ = ["RISKS", "excess_risks"]
-
 
 def _squared(predictions: np.ndarray, y: np.ndarray, target: np.ndarray) -> np.ndarray:
     # The noise of y has the same effect on all risks, so that it need not be drawn.

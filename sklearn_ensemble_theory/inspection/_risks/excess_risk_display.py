@@ -19,8 +19,6 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
 )
 from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
 
-__all__ = ["ExcessRiskDisplay"]
-
 
 class ExcessRiskDisplay:
     r"""Approximation, estimation and optimisation error over nested classes, as stacked areas.

@@ -19,8 +19,6 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
     variance_over_draws,
 )
 
-__all__ = ["check_ensemble", "variance_by_draws", "variance_of_one_fit"]
-
 # Groups of members, at least, whose means are compared.
 LEAST_GROUPS = 4
 

@@ -23,8 +23,6 @@ from sklearn_ensemble_theory.inspection._risks.repeated_fits import (
 )
 from sklearn_ensemble_theory.inspection._risks.value_axis import places_of, set_value_axis
 
-__all__ = ["VarianceDecompositionDisplay"]
-
 
 class VarianceDecompositionDisplay:
     r"""Variance of the mean of B members against B, and what it consists of.

@@ -14,20 +14,7 @@ from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
-from sklearn_ensemble_theory.boosting._core.learners import seeded_clone
-
-__all__ = [
-    "check_arguments",
-    "clone_with",
-    "drawn",
-    "fitted_clone",
-    "jackknife_error",
-    "one_seed",
-    "parameter_values",
-    "seeds_of",
-    "stacked_draws",
-    "variance_over_draws",
-]
+from sklearn_ensemble_theory.boosting._weak_learners import seeded_clone
 
 # Squares of larger numbers overflow.
 LARGEST = 1e150

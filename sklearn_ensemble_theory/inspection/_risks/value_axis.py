@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["places_of", "set_value_axis"]
-
 FEW_VALUES = 8  # all of them get a tick
 
 

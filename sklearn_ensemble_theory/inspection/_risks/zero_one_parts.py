@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-__all__ = ["zero_one_parts"]
-
 N_RESAMPLES = 200  # of the bootstrap: the standard errors have a relative error of 5 %
 
 

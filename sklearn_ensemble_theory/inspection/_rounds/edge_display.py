@@ -16,8 +16,6 @@ from sklearn_ensemble_theory.inspection._rounds.staged_margins import (
     n_rows_of,
 )
 
-__all__ = ["EdgeDisplay"]
-
 
 class EdgeDisplay:
     """Edges of the weak learners by round, and the training error with its bounds.

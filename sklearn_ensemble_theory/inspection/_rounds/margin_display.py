@@ -18,8 +18,6 @@ from sklearn_ensemble_theory.inspection._rounds.staged_margins import (
     staged_scores,
 )
 
-__all__ = ["MarginDisplay"]
-
 
 class MarginDisplay:
     """Distribution functions of the margins of a vote after chosen rounds.

@@ -13,15 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = [
-    "check_rounds",
-    "checked_weight",
-    "codes_of",
-    "margins_after",
-    "n_rows_of",
-    "staged_scores",
-]
-
 # The public methods that give scores, for each response method, and whether they are staged.
 METHODS = {
     "auto": [

@@ -17,18 +17,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_ensemble_theory._numerics.threads import one_blas_thread
-
-__all__ = [
-    "AveragePredictor",
-    "AveragedLearner",
-    "RoundsPredictor",
-    "Setting",
-    "check_linear",
-    "draw_settings",
-    "row_subsets",
-    "run_rounds",
-]
+from sklearn_ensemble_theory._parallel import one_blas_thread
 
 Setting = tuple[np.ndarray | None, list[int] | None]
 

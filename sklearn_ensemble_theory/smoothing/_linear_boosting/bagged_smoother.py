@@ -8,16 +8,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_consistent_length
 
+from sklearn_ensemble_theory._rows import rows_of_positive_weight
 from sklearn_ensemble_theory._typing import RandomStateLike
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
 from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     check_linear,
     row_subsets,
 )
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import weight_keyword
-
-__all__ = ["bagged_smoother"]
 
 
 def bagged_smoother(

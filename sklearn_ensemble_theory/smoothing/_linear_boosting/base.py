@@ -1,6 +1,5 @@
 """The fit: from a learner and data to its path over time, and from there to a time."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,9 +10,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from sklearn_ensemble_theory._numerics.scaling import largest_magnitude
-from sklearn_ensemble_theory._numerics.threads import one_blas_thread
 from sklearn_ensemble_theory._numerics.ties import collapse_rows
+from sklearn_ensemble_theory._parallel import one_blas_thread
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._scaling import largest_magnitude
+from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 from sklearn_ensemble_theory.smoothing._linear_boosting._initial.initial_fit import (
     InitialFit,
     InitialFitPath,
@@ -44,22 +45,12 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     SpectralPath,
     Start,
     check_number_of_rounds,
-    n_rounds,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import (
     MatrixForm,
     SpectralForm,
     check_dense_rows,
 )
-
-__all__ = [
-    "BoostingSpec",
-    "FittedBoosting",
-    "TimeChoice",
-    "chosen_time",
-    "fit_boosting",
-    "weight_keyword",
-]
 
 Split = tuple[np.ndarray, np.ndarray]
 
@@ -247,11 +238,10 @@ def fit_boosting(
     path = spec.path_from(path, initial, collapsed, scale)
     is_stable, reason = path.stability()
     if not is_stable:
-        warnings.warn(
+        warn_user(
             f"Boosting {type(spec.learner).__name__} is unstable: {reason}, so the fitted values "
             "grow without bound in time.",
             UserWarning,
-            stacklevel=5,
         )
     refit = partial(_cross_validate, spec, given, scale)
     time, times, criterion = chosen_time(path, choice, within_ties, scale, refit)

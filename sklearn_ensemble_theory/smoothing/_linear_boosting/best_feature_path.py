@@ -12,14 +12,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.threads import one_blas_thread
+from sklearn_ensemble_theory._parallel import one_blas_thread
+from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 from sklearn_ensemble_theory.smoothing._linear_boosting.criteria import CRITERIA
 from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     BoostingPath,
     Sample,
     Start,
     check_number_of_rounds,
-    n_rounds,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import Totals
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditivePredictor
@@ -30,8 +30,6 @@ from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     FunctionSums,
     RowSums,
 )
-
-__all__ = ["BestFeaturePath", "BestFeatureRounds", "check_best_feature"]
 
 _TIE = 1e-10
 """Features whose decreases of the squared errors differ by less than this share are equally good,

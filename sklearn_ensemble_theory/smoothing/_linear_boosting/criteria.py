@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath, n_rounds
-
-__all__ = ["CRITERIA", "TIME_CRITERIA", "criterion_path", "default_times", "whole_rounds"]
+from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath
 
 # Criteria. Each takes arrays over times and returns an array to be minimised. Fits with more than
 # 99 % of n degrees of freedom get infinity; a path without residuals at the start (constant y) is

@@ -12,17 +12,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._compat import (
-    HasMethods,
-    Interval,
-    StrOptions,
-    fit_context,
-    routing_enabled,
+from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    finite_predictions,
+    rows_of_positive_weight,
+    validate_data,
 )
-from sklearn_ensemble_theory._data.folds import splits_of_rows
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 from sklearn_ensemble_theory.smoothing._linear_boosting._chunked.chunked_linear_boosting import (
     check_chunked_boosting,
     fit_boosting_of_chunks,
@@ -40,10 +39,8 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.evaluation import (
     PathEvaluationMixin,
     checked_times,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import Sample, Start, n_rounds
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import Sample, Start
 from sklearn_ensemble_theory.smoothing._spline.estimators import SmoothingSplineRegressor
-
-__all__ = ["LinearL2BoostingRegressor"]
 
 
 class LinearL2BoostingRegressor(

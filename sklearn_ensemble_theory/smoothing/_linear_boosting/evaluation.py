@@ -8,10 +8,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath, n_rounds
-
-__all__ = ["PathEvaluationMixin", "checked_times"]
+from sklearn_ensemble_theory._rows import finite_predictions, validate_data
+from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
+from sklearn_ensemble_theory.smoothing._linear_boosting.paths import BoostingPath
 
 
 def checked_times(times: ArrayLike) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
+from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
     AveragedLearner,
     AveragePredictor,
@@ -20,14 +21,11 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
     Sample,
     Start,
     loo_sum,
-    n_rounds,
     residual_filter,
     stability,
     weight_filter,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import MatrixForm, Totals
-
-__all__ = ["EigenbasisOperator", "MatrixPath", "SquaringOperator", "operator", "started"]
 
 _MAX_CONDITION = 1e6
 """A basis of eigenvectors with a larger condition number is not used."""

@@ -26,28 +26,12 @@ import numpy as np
 import scipy.linalg
 from sklearn.utils import Bunch
 
-from sklearn_ensemble_theory.bounds._smoothing.spectral_filters import (
-    n_rounds,
-    phi_1,
+from sklearn_ensemble_theory.bounds._spectral_filters import (
     residual_filter,
     weight_filter,
 )
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm, Totals
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditivePredictor, chunks
-
-__all__ = [
-    "BoostingPath",
-    "Sample",
-    "SpectralPath",
-    "Start",
-    "check_number_of_rounds",
-    "loo_sum",
-    "n_rounds",
-    "phi_1",
-    "residual_filter",
-    "stability",
-    "weight_filter",
-]
 
 _MOST_ROUNDS = 100_000
 """More rounds are not run one by one."""

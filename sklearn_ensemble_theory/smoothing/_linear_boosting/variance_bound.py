@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["stochastic_variance_bound"]
-
 
 def stochastic_variance_bound(
     matrices: ArrayLike, y: ArrayLike, learning_rate: float, n_rounds: int

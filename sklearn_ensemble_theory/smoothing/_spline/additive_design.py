@@ -9,8 +9,6 @@ import scipy.sparse as sp
 
 from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis
 
-__all__ = ["AdditiveDesign", "AdditivePredictor", "chunks", "scaled_rows"]
-
 CHUNK = 50_000
 """Rows processed together with one feature; with more features fewer, down to a tenth, so that the
 matrices of basis functions are of bounded size."""

@@ -16,13 +16,13 @@ import numpy as np
 import scipy.linalg
 from scipy.optimize import brentq
 
-from sklearn_ensemble_theory._numerics.scaling import (
+from sklearn_ensemble_theory._numerics.ties import collapse_rows
+from sklearn_ensemble_theory._parallel import one_blas_thread, threads_for_size
+from sklearn_ensemble_theory._scaling import (
     feature_ranges,
     largest_magnitude,
     within_range,
 )
-from sklearn_ensemble_theory._numerics.threads import one_blas_thread, threads_for_size
-from sklearn_ensemble_theory._numerics.ties import collapse_rows
 from sklearn_ensemble_theory.smoothing._smoothers import SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.basis import (
@@ -32,18 +32,6 @@ from sklearn_ensemble_theory.smoothing._spline.basis import (
     demmler_reinsch,
     penalty_for_df,
 )
-
-__all__ = [
-    "CentredForm",
-    "PenaltySpec",
-    "SplineFit",
-    "average_form",
-    "fit_splines",
-    "fit_sums",
-    "form_at",
-    "one_feature_forms",
-    "simultaneous_diagonal",
-]
 
 PILOT_DF = 5.0
 """With several features and `penalty="gcv"`, their penalties keep the ratio that gives each

@@ -19,16 +19,6 @@ from scipy.interpolate import BSpline
 from scipy.linalg import qr, solve_triangular, svd
 from scipy.optimize import brentq
 
-__all__ = [
-    "DENSE_VALUES",
-    "Factors",
-    "SplineBasis",
-    "demmler_reinsch",
-    "factor_for_df",
-    "penalty_for_df",
-    "place_knots",
-]
-
 _MIN_GAP = 1e-6
 """Knots closer than this, as a fraction of the range, are merged. The eigenvalues lost by this are
 below 1e-12 for any penalty that smooths at all."""

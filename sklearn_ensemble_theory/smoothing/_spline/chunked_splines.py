@@ -5,17 +5,16 @@ from functools import partial
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import added
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._chunks.row_folds import (
+from sklearn_ensemble_theory._bins import QuantileSketch
+from sklearn_ensemble_theory._blocks import added
+from sklearn_ensemble_theory._folds import (
     FoldSums,
     first_rows_of,
     folds_by_hash,
     sums_by_fold,
 )
-from sklearn_ensemble_theory._numerics.scaling import feature_ranges, largest_magnitude
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows
+from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude
 from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
 from sklearn_ensemble_theory.smoothing._spline.base import PenaltySpec, SplineFit, fit_sums
 from sklearn_ensemble_theory.smoothing._spline.basis import (
@@ -24,8 +23,6 @@ from sklearn_ensemble_theory.smoothing._spline.basis import (
     SplineBasis,
     demmler_reinsch,
 )
-
-__all__ = ["ChunkedSums", "fit_splines_of_chunks", "sums_of_chunks"]
 
 
 @dataclass
@@ -59,19 +56,19 @@ class ValueSummary:
     single: bool
 
     @classmethod
-    def of(cls, chunk: CheckedChunk) -> "ValueSummary":
+    def of(cls, chunk: Rows) -> "ValueSummary":
         X, w = chunk.X.astype(np.float64, copy=False), chunk.weight
         Y = chunk.y.reshape(len(chunk.y), -1)
         largest = largest_magnitude(Y)
         return cls(
-            {chunk.number: len(X)},
+            {chunk.block: len(X)},
             float(len(X) if w is None else w.sum()),
             np.average(Y / largest, axis=0, weights=w) * largest,
             largest if Y.any() else 0.0,
             X.min(axis=0),
             X.max(axis=0),
             [_few(np.unique(x)) for x in X.T],
-            QuantileSketch.of(X, None, np.random.default_rng(chunk.number)),
+            QuantileSketch.of(X, None, np.random.default_rng(chunk.block)),
             chunk.y.ndim == 1,
         )
 
@@ -147,7 +144,7 @@ class SplineSums:
 
 
 def sums_of_splines(
-    chunk: CheckedChunk,
+    chunk: Rows,
     design: AdditiveDesign,
     distinct: list[np.ndarray | None],
     mean: np.ndarray,

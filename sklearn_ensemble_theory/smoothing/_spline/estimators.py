@@ -8,10 +8,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._compat import Interval, StrOptions, fit_context
-from sklearn_ensemble_theory._data.validation import finite_predictions, validate_data
-from sklearn_ensemble_theory._weights import rows_of_positive_weight
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    finite_predictions,
+    rows_of_positive_weight,
+    validate_data,
+)
 from sklearn_ensemble_theory.smoothing._smoothers import DENSE_ROWS, SpectralForm
 from sklearn_ensemble_theory.smoothing._spline.base import (
     PenaltySpec,
@@ -30,8 +34,6 @@ from sklearn_ensemble_theory.smoothing._spline.feature_sums import (
     FeatureSmoothers,
     feature_smoothers,
 )
-
-__all__ = ["SmoothingSplineRegressor"]
 
 
 class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
@@ -98,8 +100,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     Dask collections are read twice: for the knots and the mean of y, and for the products of
     B-splines, of which a chunk sends K^2 numbers. With the same knots the model is that of all rows
     in memory up to rounding. The knots are the same, whatever the number of rows, for a feature of
-    at most 4000 distinct values, and where no chunk has more than 50,000 rows and all together
-    have at most 500,000; otherwise they are quantiles of the distinct values in a sample of the
+    at most 4000 distinct values, and where no chunk has more than 32,768 rows and all together
+    have at most 131,072; otherwise they are quantiles of the distinct values in a sample of the
     rows. With ``penalty="gcv"`` equal rows count as one observation only where there is a single
     feature of at most 4000 distinct values; otherwise each row counts as one.
 

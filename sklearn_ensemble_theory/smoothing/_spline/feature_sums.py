@@ -28,15 +28,6 @@ from sklearn_ensemble_theory.smoothing._spline.base import (
 )
 from sklearn_ensemble_theory.smoothing._spline.basis import factor_for_df
 
-__all__ = [
-    "FeatureSmoothers",
-    "FeatureSystem",
-    "FunctionSums",
-    "GramSums",
-    "RowSums",
-    "feature_smoothers",
-]
-
 Split = tuple[np.ndarray, np.ndarray]
 
 _TOGETHER = 1200

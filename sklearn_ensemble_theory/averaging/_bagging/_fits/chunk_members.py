@@ -2,27 +2,25 @@
 
 from dataclasses import dataclass, replace
 from typing import Any
-from warnings import warn
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.learner_rows import (
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import ChunkedRows
+from sklearn_ensemble_theory.averaging._bagging._fits.member_fits import member_results
+from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED, MemberSpec
+from sklearn_ensemble_theory.averaging._learner_blocks import (
     LearnerChunk,
     LearnerRows,
+    RowsInChunks,
     facts_of_chunk,
     naming_chunk,
     of_learner_rows,
     recoded,
 )
-from sklearn_ensemble_theory.averaging._bagging._fits.member_fits import member_results
-from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED, MemberSpec
-from sklearn_ensemble_theory.averaging._sampling.chunk_draws import RowsInChunks
-from sklearn_ensemble_theory.trees._packed.packed_trees import PackedCache
-
-__all__ = ["fit_members_of_chunks"]
+from sklearn_ensemble_theory.trees._packed import PackedCache
 
 
 @dataclass(frozen=True)
@@ -61,10 +59,9 @@ def fit_members_of_chunks(model: Any, rows: ChunkedRows) -> dict[str, Any]:
         raise ValueError("X has no rows.")
     n_members, chunks = model._n_members(sum(facts.lengths.values())), facts.chunks
     if n_members < len(chunks):
-        warn(
+        warn_user(
             f"n_estimators={n_members} is less than the number of chunks, {len(chunks)}, each of "
-            f"which has members of its own: rows of {len(chunks) - n_members} chunks are not used.",
-            stacklevel=5,
+            f"which has members of its own: rows of {len(chunks) - n_members} chunks are not used."
         )
         chunks = chunks[:n_members]
     seeds = check_random_state(model.random_state).randint(MAX_SEED, size=n_members)

@@ -13,8 +13,6 @@ from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory.averaging._bagging.members import MemberSpec, fit_member
 from sklearn_ensemble_theory.averaging._bagging.out_of_bag import OutOfBag
 
-__all__ = ["fit_members", "member_results"]
-
 
 def member_results(
     spec: MemberSpec, X: Any, y: np.ndarray, seeds: np.ndarray, n_jobs: int | None

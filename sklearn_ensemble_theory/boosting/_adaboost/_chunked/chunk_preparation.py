@@ -3,8 +3,8 @@
 import math
 from typing import Any
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._rows import ChunkedRows
+from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory.boosting._adaboost._chunked.summed_rounds import SummedRounds
 from sklearn_ensemble_theory.boosting._adaboost._chunked.weighted_chunks import (
     UNIT_BITS,
@@ -16,9 +16,7 @@ from sklearn_ensemble_theory.boosting._adaboost._chunked.weighted_chunks import 
     start_scores,
     weight_sum,
 )
-from sklearn_ensemble_theory.boosting._core.steps import Step
-
-__all__ = ["rounds_of_chunks", "summary_of_chunks"]
+from sklearn_ensemble_theory.boosting._steps import Step
 
 
 def summary_of_chunks(rows: ChunkedRows) -> tuple[ClassSummary, ChunkedRows]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks, added
+from sklearn_ensemble_theory._blocks import Blocks, added
 from sklearn_ensemble_theory.boosting._adaboost._chunked.weighted_chunks import (
     UNIT_BITS,
     ScoreMoves,
@@ -20,11 +20,9 @@ from sklearn_ensemble_theory.boosting._adaboost._chunked.weighted_chunks import 
     slot_masses,
     slot_tops,
 )
-from sklearn_ensemble_theory.boosting._core.loop import Round
-from sklearn_ensemble_theory.boosting._core.risk import MarginRisk
-from sklearn_ensemble_theory.boosting._core.steps import Step
-
-__all__ = ["SummedRounds"]
+from sklearn_ensemble_theory.boosting._loop import Round
+from sklearn_ensemble_theory.boosting._risk import MarginRisk
+from sklearn_ensemble_theory.boosting._steps import Step
 
 # Masses below this share are summed again, in units of their own.
 SMALL_MASS = 1e-5

@@ -13,27 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
+from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory._numerics.binning import bin_codes
-
-__all__ = [
-    "UNIT_BITS",
-    "ClassSummary",
-    "CodedRows",
-    "ScoreMoves",
-    "class_counts",
-    "class_summary",
-    "coded_rows",
-    "first_part",
-    "moved_scores_of",
-    "moved_sums_of",
-    "slot_masses",
-    "slot_tops",
-    "start_scores",
-    "weight_sum",
-]
+from sklearn_ensemble_theory._rows import Rows
 
 Array = NDArray[np.float64]
 # Weights are multiples of 2^-62 of their sum, so that sums are below 2^63.
@@ -74,12 +56,12 @@ class ClassSummary:
         )
 
 
-def class_summary(chunk: CheckedChunk) -> ClassSummary:
+def class_summary(chunk: Rows) -> ClassSummary:
     """The summary of one chunk."""
     check_classification_targets(chunk.y)
     weight = chunk.weight
     low, high = (1.0, 1.0) if weight is None else (float(weight.min()), float(weight.max()))
-    sketch = QuantileSketch.of(chunk.X, weight, np.random.default_rng(chunk.number))
+    sketch = QuantileSketch.of(chunk.X, weight, np.random.default_rng(chunk.block))
     return ClassSummary(np.unique(chunk.y), len(chunk.y), low, high, sketch)
 
 
@@ -122,9 +104,7 @@ class ScoreMoves(NamedTuple):
     slots: NDArray[np.int64]
 
 
-def coded_rows(
-    chunk: CheckedChunk, edges: list[Array], n_classes: int
-) -> tuple[CodedRows, Array | None]:
+def coded_rows(chunk: Rows, edges: list[Array], n_classes: int) -> tuple[CodedRows, Array | None]:
     """The rows of a chunk and minus the logarithms of their weights (None: all are 1)."""
     order = np.argsort(chunk.y, kind="stable")
     codes = bin_codes(chunk.X, edges).T

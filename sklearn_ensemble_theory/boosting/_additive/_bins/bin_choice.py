@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.binning import (
+from sklearn_ensemble_theory._bins import (
     bin_edges_from_quantiles,
     check_bin_edges,
     columns_with_missing,
@@ -27,17 +27,6 @@ from sklearn_ensemble_theory.boosting._additive._fitting.table_models import Bin
 from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import CountedGram
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.smoothing_rounds import SmoothingRounds
-
-__all__ = [
-    "MAX_SMOOTHING_ROUNDS",
-    "MIB",
-    "SMOOTHING_PATIENCE",
-    "CheckedRows",
-    "choose_bins",
-    "cuts_in_memory",
-    "rows_are_faster",
-    "squared_risk",
-]
 
 MIB = 2**20
 AUTO_BINS = 64

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._data.frames import is_frame
-
-__all__ = ["CategoricalColumns"]
+from sklearn_ensemble_theory._rows import is_frame
 
 MAX_CATEGORIES = 2**16 - 2
 

@@ -6,13 +6,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._chunks.row_folds import first_rows_of
-from sklearn_ensemble_theory._numerics.binning import columns_with_missing
-from sklearn_ensemble_theory._numerics.scaling import TargetScale
-
-__all__ = ["ChunkSummary", "ClassLabels", "TargetRange", "summarise"]
+from sklearn_ensemble_theory._bins import QuantileSketch, columns_with_missing
+from sklearn_ensemble_theory._folds import first_rows_of
+from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory._scaling import TargetScale
 
 
 @dataclass
@@ -105,12 +102,12 @@ class ChunkSummary:
         return sum(self.lengths.values())
 
 
-def summarise(chunk: CheckedChunk, with_sketch: bool, target_of: Any) -> ChunkSummary:
+def summarise(chunk: Rows, with_sketch: bool, target_of: Any) -> ChunkSummary:
     """The summary of one chunk.
 
     Parameters
     ----------
-    chunk : CheckedChunk
+    chunk : Rows
     with_sketch : bool
         Whether bins are to be made of the quantiles.
     target_of : callable
@@ -118,9 +115,9 @@ def summarise(chunk: CheckedChunk, with_sketch: bool, target_of: Any) -> ChunkSu
     """
     weight = chunk.weight
     X = chunk.X if with_sketch else chunk.X[:, :0]
-    sketch = QuantileSketch.of(X, weight, np.random.default_rng(chunk.number))
+    sketch = QuantileSketch.of(X, weight, np.random.default_rng(chunk.block))
     return ChunkSummary(
-        {chunk.number: len(chunk.y)},
+        {chunk.block: len(chunk.y)},
         1.0 if weight is None else float(weight.min()),
         1.0 if weight is None else float(weight.max()),
         columns_with_missing(chunk.X),

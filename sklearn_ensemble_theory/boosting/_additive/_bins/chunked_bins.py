@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_folds import checked_n_splits, folds_by_hash
-from sklearn_ensemble_theory._numerics.binning import check_bin_edges
-from sklearn_ensemble_theory._numerics.scaling import power_of_two
+from sklearn_ensemble_theory._bins import check_bin_edges
+from sklearn_ensemble_theory._folds import checked_n_splits, folds_by_hash
+from sklearn_ensemble_theory._rows import ChunkedRows
+from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import AUTO_BINS
 from sklearn_ensemble_theory.boosting._additive._bins.categorical_columns import (
     CategoricalColumns,
@@ -17,8 +17,6 @@ from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import (
     summarise,
 )
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
-
-__all__ = ["ChunkedBins", "bins_of_chunks", "folds_of_chunk"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def bins_of_chunks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
 
 def folds_of_chunk(chunk: Any, n_splits: int) -> Any:
     """The fold that tests on each row of a chunk; None without cross-validation."""
-    return folds_by_hash(chunk.rows, n_splits) if n_splits else None
+    return folds_by_hash(chunk.numbers, n_splits) if n_splits else None
 
 
 def categories_of_chunks(rows: ChunkedRows, given: Any) -> CategoricalColumns | None:

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.binning import bin_codes, bin_codes_by_blocks
+from sklearn_ensemble_theory._bins import bin_codes, bin_codes_by_blocks
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
-
-__all__ = ["BLOCK_ROWS", "FeatureBins"]
 
 BLOCK_ROWS = 2**14
 

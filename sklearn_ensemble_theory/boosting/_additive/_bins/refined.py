@@ -19,15 +19,13 @@ of cross-validation do not see that edges follow noise.
 
 import numpy as np
 
-from sklearn_ensemble_theory._numerics.binning import (
+from sklearn_ensemble_theory._bins import (
     ColumnCoder,
     bin_edges_from_quantiles,
     columns_in_one_piece,
     edges_of_sorted,
 )
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
-
-__all__ = ["FEW_BINS", "MANY_BINS", "MIN_ROWS", "edges_at_jumps", "quantiles_by_use"]
 
 # Below this number of rows bins are quantiles.
 MIN_ROWS = 10_000

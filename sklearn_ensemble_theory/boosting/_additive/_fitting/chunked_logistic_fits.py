@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks, PassCount
-from sklearn_ensemble_theory._chunks.summed_fields import SummedFields
+from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
 from sklearn_ensemble_theory.boosting._additive._fitting.chunked_pairs import weight_by_bin
 from sklearn_ensemble_theory.boosting._additive._fitting.logistic_stages import (
     KnownWeights,
@@ -35,8 +34,6 @@ from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
-
-__all__ = ["ChunkedLogisticFits"]
 
 
 @dataclass

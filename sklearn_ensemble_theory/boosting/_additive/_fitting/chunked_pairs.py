@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks, PassCount
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._chunks.summed_fields import SummedFields
+from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
+from sklearn_ensemble_theory._folds import row_numbers
+from sklearn_ensemble_theory._rows import Rows
 from sklearn_ensemble_theory.boosting._additive._bins.chunked_bins import folds_of_chunk
 from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
 from sklearn_ensemble_theory.boosting._additive._fitting.pair_terms import (
@@ -46,8 +46,6 @@ from sklearn_ensemble_theory.boosting._pairs.pair_passes import (
     table_shape,
 )
 
-__all__ = ["PairsOfChunks", "labelled_rows", "weight_by_bin"]
-
 # Cells of the tables that a chunk returns at a time, of three numbers each: 12 MiB.
 _CELLS_OF_A_PASS = 2**19
 
@@ -55,14 +53,13 @@ WorkOf = Callable[..., list[WorkingResiduals]]
 
 
 def labelled_rows(
-    chunk: CheckedChunk, bins: FeatureBins, y: np.ndarray, n_splits: int, with_pairs: bool
+    chunk: Rows, bins: FeatureBins, y: np.ndarray, n_splits: int, with_pairs: bool
 ) -> LabelledRows:
     """A chunk in bins, with its targets y or the numbers of its classes."""
     codes, folds = bins.codes(chunk.X), folds_of_chunk(chunk, n_splits)
     rows = BinnedRows(codes, bins.layout(), chunk.weight, folds, n_splits)
-    return LabelledRows(
-        rows, y, own_folds(np.asarray(chunk.rows)) if with_pairs and not n_splits else None
-    )
+    with_own = with_pairs and not n_splits
+    return LabelledRows(rows, y, own_folds(row_numbers(chunk.numbers)) if with_own else None)
 
 
 def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:

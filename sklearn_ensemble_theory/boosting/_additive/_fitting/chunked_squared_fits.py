@@ -4,15 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import Blocks, PassCount
-from sklearn_ensemble_theory._chunks.summed_fields import SummedFields
+from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
 from sklearn_ensemble_theory.boosting._additive._fitting.pair_terms import PairTerms
 from sklearn_ensemble_theory.boosting._additive._fitting.squared_error_fits import SquaredErrorFits
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import LabelledRows
 from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import StoredGram
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums, cut_sums
-
-__all__ = ["ChunkedSquaredFits"]
 
 
 @dataclass

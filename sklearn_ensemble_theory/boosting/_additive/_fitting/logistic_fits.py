@@ -25,8 +25,6 @@ from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
 
-__all__ = ["LogisticFits", "logistic_work"]
-
 
 class _WeightsOfRows(KnownWeights):
     """The second derivatives of the loss, and those times the sample weights."""

@@ -26,16 +26,6 @@ from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
 
-__all__ = [
-    "KnownWeights",
-    "LogisticStages",
-    "class_weights",
-    "curvature_of",
-    "is_of_class",
-    "logistic_losses",
-    "probabilities_of",
-]
-
 # Second derivatives are bounded from below by this: a row whose probability is 0 or 1 to rounding
 # has a gradient of that size too.
 _MIN_CURVATURE = 1e-5

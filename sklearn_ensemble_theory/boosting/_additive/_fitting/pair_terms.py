@@ -21,16 +21,6 @@ from sklearn_ensemble_theory.boosting._pairs.detection import DetectedPairs, det
 from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost
 from sklearn_ensemble_theory.boosting._pairs.purification import purify
 
-__all__ = [
-    "OWN_FOLDS",
-    "PAIR_BINS",
-    "PairTerms",
-    "PairsOfRows",
-    "PurePairs",
-    "fit_pairs",
-    "own_folds",
-]
-
 # Ordered bins of a feature in the tables of pairs.
 PAIR_BINS = 64
 # Folds that choose the number of steps where the fit has none.

@@ -6,8 +6,6 @@ import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._fitting.table_models import Stage
 
-__all__ = ["PhaseResult", "run_phase"]
-
 # Rounds that are run at a time where the number is chosen with patience.
 _ROUNDS_AT_ONCE = 16
 # A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one

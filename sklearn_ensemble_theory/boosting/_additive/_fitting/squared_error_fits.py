@@ -17,8 +17,6 @@ from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import N
 from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
 from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
 
-__all__ = ["SquaredErrorFits", "squared_work"]
-
 
 class SquaredErrorFits:
     """The squared error.

@@ -13,16 +13,6 @@ import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
-__all__ = [
-    "BinnedRows",
-    "LabelledRows",
-    "SpentState",
-    "Stage",
-    "TableModel",
-    "WorkingResiduals",
-    "scores_at",
-]
-
 
 @dataclass
 class BinnedRows:

@@ -12,8 +12,6 @@ import numpy as np
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import tables_of_pairs
 
-__all__ = ["CountedGram", "StoredGram"]
-
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each

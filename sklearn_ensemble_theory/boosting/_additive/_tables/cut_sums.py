@@ -17,8 +17,6 @@ import numpy as np
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
-__all__ = ["CutSums", "cut_sums", "tables_of_pairs"]
-
 
 @dataclass
 class CutSums:

@@ -12,8 +12,6 @@ are `offsets[j]`, ..., `offsets[j + 1] - 1`. P is the number of all cuts.
 
 import numpy as np
 
-__all__ = ["CutLayout"]
-
 
 class CutLayout:
     """Which cuts there are.

@@ -25,8 +25,6 @@ from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import (
 )
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums
 
-__all__ = ["NormalizedCuts"]
-
 # A cut that leaves less than this share of the weight on one side is ignored: its correlations
 # would be rounding errors.
 _MIN_SHARE = 1e-12

@@ -11,8 +11,6 @@ from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
 from sklearn_ensemble_theory.boosting._additive._tables.table_state import tie_factors
 
-__all__ = ["RowState"]
-
 
 class RowState:
     """The residuals of one model; the interface of `TableState`.

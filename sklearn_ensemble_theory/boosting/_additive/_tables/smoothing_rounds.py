@@ -26,8 +26,6 @@ import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
 
-__all__ = ["SmoothingPath", "SmoothingRounds"]
-
 # The share of its shrunken mean residual by which a category moves in a round.
 _CATEGORY_RATE = 0.2
 

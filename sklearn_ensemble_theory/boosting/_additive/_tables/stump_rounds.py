@@ -14,7 +14,7 @@ consists of those with the lowest or the highest mean residuals [Fisher 1958; Br
 so that the categories are ordered by these in each round, at a cost of O(K log K). Its column is a
 sum of columns of single categories.
 
-This is the boosting loop of `boosting._core.loop`, written again for speed: a risk, a weak learner
+This is the boosting loop of `boosting._loop`, written again for speed: a risk, a weak learner
 and a step rule there work on arrays as long as the rows, here a round is two BLAS calls on an array
 as long as the cuts.
 """
@@ -26,15 +26,6 @@ from scipy.linalg.blas import daxpy, idamax
 
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
-
-__all__ = [
-    "CategorySet",
-    "StumpPath",
-    "TableStumps",
-    "falls_of_steps",
-    "held_out_changes",
-    "sides_of_steps",
-]
 
 # If no correlation is above this share of the length of y, the residuals are orthogonal to all
 # stumps up to rounding, and the rounds end.

@@ -9,8 +9,6 @@ from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import CutSums, cut_sums
 from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
 
-__all__ = ["RowsInBins", "StumpSums"]
-
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
 

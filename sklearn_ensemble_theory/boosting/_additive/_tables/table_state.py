@@ -5,9 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
-from sklearn_ensemble_theory.boosting._core.gram_rows import RowCache
-
-__all__ = ["CutRows", "TableState", "tie_factors"]
+from sklearn_ensemble_theory.boosting._dictionary import RowCache
 
 # Cuts that separate the same rows, in two features, tie in every round, and rounding would choose
 # among them. So that the first is taken, the correlation of each cut is multiplied by a little less

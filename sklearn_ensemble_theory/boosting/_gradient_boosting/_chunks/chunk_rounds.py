@@ -11,35 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._chunks.blocks import in_tree_order
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._numerics.leaf_outputs import LeafOutputs
-from sklearn_ensemble_theory.boosting._core.risk import EmpiricalRisk
+from sklearn_ensemble_theory._blocks import in_tree_order
+from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.boosting.losses.base import group_totals
-from sklearn_ensemble_theory.trees._binned._chunks.chunk_counts import (
+from sklearn_ensemble_theory.boosting.losses._base import group_totals
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._histograms import (
     GridUnits,
     IntegerRows,
     TreeRequest,
     answered,
     integer_rows,
 )
-from sklearn_ensemble_theory.trees._binned.columns import BinnedColumns
-
-__all__ = [
-    "BinnedChunk",
-    "OfChunks",
-    "Parts",
-    "RoundStart",
-    "ScoreMove",
-    "ScoredChunk",
-    "binned_chunk",
-    "grow_on_chunk",
-    "leaf_tables",
-    "loss_of_chunk",
-    "scored_chunk",
-    "start_round",
-]
+from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs
 
 
 class BinnedChunk(NamedTuple):
@@ -139,11 +124,11 @@ class RoundStart:
         return RoundStart(self.sizes + other.sizes, self.replies + other.replies)
 
 
-def binned_chunk(chunk: CheckedChunk, columns: BinnedColumns, as_signs: bool) -> BinnedChunk:
+def binned_chunk(chunk: Rows, columns: BinnedColumns, as_signs: bool) -> BinnedChunk:
     """The codes of the rows, and targets -1 and +1 where there are two classes. O(n p)."""
     y = 2.0 * chunk.y - 1.0 if as_signs else chunk.y
     codes = columns.coded(chunk.X).codes
-    return BinnedChunk(codes, np.require(y, None, ["C", "W"]), chunk.weight, chunk.number)
+    return BinnedChunk(codes, np.require(y, None, ["C", "W"]), chunk.weight, chunk.block)
 
 
 def scored_chunk(data: BinnedChunk, start: Any, n_scores: int) -> ScoredChunk:

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._chunks.blocks import Summands
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
+from sklearn_ensemble_theory._blocks import Blocks
+from sklearn_ensemble_theory._rows import ChunkedRows
 from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.chunk_rounds import (
     ScoreMove,
     binned_chunk,
@@ -24,17 +24,15 @@ from sklearn_ensemble_theory.boosting._gradient_boosting._chunks.row_summaries i
 from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel
 from sklearn_ensemble_theory.boosting._gradient_boosting.observers import Observers
 from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.trees._binned._chunks.chunk_counts import GridUnits, TreeRequest
-from sklearn_ensemble_theory.trees._binned._chunks.chunked_growth import (
+from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._growth import (
     ChunkedGrowth,
     Grid,
     sum_bits,
 )
-from sklearn_ensemble_theory.trees._binned.columns import MISSING, BinnedColumns
-from sklearn_ensemble_theory.trees._estimators.base import TreeShape, growth_options
-from sklearn_ensemble_theory.trees._estimators.tree_rounds import set_leaf_values, tree_member
-
-__all__ = ["fit_in_chunks"]
+from sklearn_ensemble_theory.trees._histograms import GridUnits, TreeRequest
+from sklearn_ensemble_theory.trees._options import TreeShape, growth_options
+from sklearn_ensemble_theory.trees._weak_learners import set_leaf_values, tree_member
 
 # Of deeper trees, or of more leaves, the sums in bins would take more memory than many rows.
 MOST_LEVELS, MOST_LEAVES = 8, 512
@@ -228,8 +226,8 @@ class _Boosting:
     # --- one round ------------------------------------------------------------------------
 
     def started(
-        self, state: Summands, data: Summands, move: ScoreMove | None, n_scores: int
-    ) -> tuple[Summands, list[Any], float]:
+        self, state: Blocks, data: Blocks, move: ScoreMove | None, n_scores: int
+    ) -> tuple[Blocks, list[Any], float]:
         """The state at the start of a round, the sums of the roots, and the risk.
 
         The units of the integers are those of the round before, if they fit.
@@ -263,8 +261,8 @@ class _Boosting:
         return GridUnits(tuple(exponents), weight, whole, n_bins, has_missing)
 
     def grown(
-        self, state: Summands, data: Summands, replies: list[Any]
-    ) -> tuple[Summands, list[Any], list[np.ndarray]]:
+        self, state: Blocks, data: Blocks, replies: list[Any]
+    ) -> tuple[Blocks, list[Any], list[np.ndarray]]:
         """The trees of a round: fitted members, and the values of the nodes of the chunks."""
         units = self.units
         assert units is not None

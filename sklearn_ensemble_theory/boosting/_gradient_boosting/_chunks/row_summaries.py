@@ -5,12 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._chunks.quantile_sketch import QuantileSketch
-from sklearn_ensemble_theory._chunks.row_checks import CheckedChunk
-from sklearn_ensemble_theory._numerics.binning import columns_with_missing
-from sklearn_ensemble_theory._trees import check_single_precision
-
-__all__ = ["RowSummary", "summary_of_chunk"]
+from sklearn_ensemble_theory._bins import QuantileSketch, columns_with_missing
+from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
 
 
 @dataclass
@@ -67,15 +64,15 @@ class RowSummary:
         )
 
 
-def summary_of_chunk(chunk: CheckedChunk, classifies: bool) -> RowSummary:
-    """The summary of one chunk; O(n p), and a sort of at most 50,000 rows of each column."""
+def summary_of_chunk(chunk: Rows, classifies: bool) -> RowSummary:
+    """The summary of one chunk; O(n p), and a sort of at most 32,768 rows of each column."""
     X, y, weight = chunk.X, chunk.y, chunk.weight
     check_single_precision(X)
     whole = weight is None or bool(np.all(weight == np.rint(weight)))
     total = float(len(y) if weight is None else weight.sum())
     # Trees read single precision, and so do their bins.
     sketch = QuantileSketch.of(
-        X.astype(np.float32, copy=False), weight, np.random.default_rng(chunk.number)
+        X.astype(np.float32, copy=False), weight, np.random.default_rng(chunk.block)
     )
     found = RowSummary(
         n_rows=len(y),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._weak_learners import Task
+from sklearn_ensemble_theory._learners import Task
 from sklearn_ensemble_theory.erm._stumps.rounds import OBJECTIVES, StumpClasses
 from sklearn_ensemble_theory.erm._stumps.split_search import PLAIN_ROWS, TIE_TOLERANCE, Split
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._weak_learners import ClassTask, HammingTask
+from sklearn_ensemble_theory._learners import ClassTask, HammingTask
 from sklearn_ensemble_theory.erm._stumps.hamming import (
     HAMMING_CRITERIA,
     HammingIndex,
@@ -22,8 +22,6 @@ from sklearn_ensemble_theory.erm._stumps.hamming import (
 )
 from sklearn_ensemble_theory.erm._stumps.rounds import OBJECTIVES, ClassObjective, StumpClasses
 from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex, Split
-
-__all__ = ["SummedStump", "SummedStumps", "stumps_of_sums"]
 
 Array = NDArray[np.float64]
 # Bins of the columns for stumps that know every value in memory.

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.utils.metadata_routing import process_routing
 
-from sklearn_ensemble_theory._chunks.chunked_fits import ChunkedRows
-from sklearn_ensemble_theory._chunks.row_folds import checked_n_splits
 from sklearn_ensemble_theory._compat import routing_enabled
+from sklearn_ensemble_theory._folds import checked_n_splits
+from sklearn_ensemble_theory._rows import ChunkedRows
 from sklearn_ensemble_theory.smoothing._linear_boosting.base import (
     FittedBoosting,
     TimeChoice,
@@ -31,8 +31,6 @@ from sklearn_ensemble_theory.smoothing._smoothers import Totals
 from sklearn_ensemble_theory.smoothing._spline.base import spectral_form
 from sklearn_ensemble_theory.smoothing._spline.chunked_splines import ChunkedSums
 from sklearn_ensemble_theory.smoothing._spline.feature_sums import GramSums, feature_smoothers
-
-__all__ = ["check_chunked_boosting", "fit_boosting_of_chunks"]
 
 
 def check_chunked_boosting(model: Any, learner: Any, has_weights: bool) -> int:

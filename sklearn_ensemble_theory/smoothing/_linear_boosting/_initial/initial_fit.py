@@ -32,8 +32,6 @@ from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
 )
 from sklearn_ensemble_theory.smoothing._smoothers import Totals, check_dense_rows
 
-__all__ = ["InitialFit", "InitialFitPath", "InitialFitPredictor"]
-
 _SAME = 1e-6
 """S_0 y and the initial fit may differ by this share of the largest |y|."""
 

@@ -1,0 +1,492 @@
+"""Columns cut into bins: the edges of the bins, and the bin of each value.
+
+A column's `edges` are increasing thresholds; value x falls in bin number ``#{e in edges: e < x}``,
+so that ``x <= edges[c]`` is "bin c or lower", the left side of the stump with threshold
+``edges[c]``.
+A column with B bins has B - 1 edges; a constant column has none.
+
+NaN is missing: it has no part in the edges, and where a caller asks for it the code ``B``, one
+above that of the last bin. Other values must be finite; callers check that (`validate_data` does).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._rows import positive_rows
+
+# Values in a block of rows, few enough for the processor's cache.
+_BLOCK_VALUES = 2**17
+_MIN_BLOCK_ROWS = 1024
+_COLUMNS_AT_ONCE = 4
+# Sizes of the table that finds a value's bin: the first in which no cell holds two edges is used.
+_TABLE_SIZES = (2**11, 2**14)
+# Quantiles are reached within this relative tolerance of the cumulative weight, so that the
+# rounding of the weights' sum does not decide where an edge lies.
+_RANK_TOLERANCE = 1e-12
+
+
+def bin_edges_from_quantiles(
+    X: np.ndarray, max_bins: int | Sequence[int], sample_weight: np.ndarray | None = None
+) -> list[np.ndarray]:
+    """Edges of at most `max_bins` bins per column, of about the same weight each.
+
+    A column with no more than `max_bins` distinct values gets one bin for each of them, and a value
+    that holds more than a bin's share of the weight gets a bin of its own. Edges are halfway
+    between neighbouring values of the data, as the thresholds of scikit-learn's trees are.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Finite values, or NaN where they are missing.
+    max_bins : int or sequence of p int
+        At least 2.
+    sample_weight : ndarray of shape (n,), default=None
+        Non-negative, not all 0. Rows of weight 0 are ignored; integer weights are equivalent to
+        repeating rows.
+
+    Returns
+    -------
+    list of p increasing float64 ndarrays
+
+    Notes
+    -----
+    O(n log n) per column (one sort), with the memory of four columns beside X.
+    """
+    kept = slice(None)
+    if sample_weight is not None:
+        kept = positive_rows(sample_weight)
+        sample_weight = sample_weight[kept]
+        if np.all(sample_weight == sample_weight[0]):
+            sample_weight = None
+    edges = []
+    most = np.broadcast_to(max_bins, X.shape[1]).tolist()
+    for x, max_bins_of_column in zip(columns_in_one_piece(X), most):
+        x = x[kept]
+        if sample_weight is None:
+            x.sort()
+            cumulated = None
+        else:
+            order = np.argsort(x)
+            x = x[order]
+            cumulated = np.cumsum(sample_weight[order])
+        if len(x) and np.isnan(x[-1]):  # sorted to the end
+            x = x[: np.searchsorted(x, np.nan)]
+            cumulated = None if cumulated is None else cumulated[: len(x)]
+        edges.append(edges_of_sorted(x, cumulated, max_bins_of_column))
+    return edges
+
+
+def columns_with_missing(X: np.ndarray) -> np.ndarray:
+    """Whether each column has NaN: (p,). A block of rows at a time, without an array like X."""
+    found = np.zeros(X.shape[1], dtype=bool)
+    step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(X.shape[1], 1))
+    with np.errstate(invalid="ignore"):
+        for start in range(0, len(X), step):
+            found |= np.isnan(X[start : start + step].max(axis=0))  # a maximum with NaN is NaN
+    return found
+
+
+def columns_in_one_piece(X, dtype=np.float64):
+    """Each column as a contiguous array, which may be overwritten and is valid until the next.
+
+    Sorting such a column is several times faster than one with strides. Several are copied at once,
+    a block of rows at a time, because a cache line of X in C order holds several columns.
+    """
+    n, p = X.shape
+    buffer = np.empty((min(_COLUMNS_AT_ONCE, p), n), dtype=dtype)
+    step = _BLOCK_VALUES // len(buffer)
+    for first in range(0, p, _COLUMNS_AT_ONCE):
+        columns = buffer[: p - first]
+        for start in range(0, n, step):
+            columns[:, start : start + step] = X[
+                start : start + step, first : first + len(columns)
+            ].T
+        yield from columns
+
+
+def edges_of_sorted(x, cumulated, max_bins):
+    """Edges of one sorted column, in double precision.
+
+    `cumulated` are the running weights, None for 1, 2, ..., n.
+    """
+    changes = x[1:] != x[:-1]
+    if np.count_nonzero(changes) < max_bins:
+        last_of_value = np.flatnonzero(changes)  # the largest value has no edge above it
+    else:
+        cut_above, alone = _values_to_cut(x, cumulated, max_bins)
+        last_of_value = np.union1d(
+            np.searchsorted(x, np.concatenate([cut_above, alone]), side="right"),
+            np.searchsorted(x, alone, side="left"),
+        )
+        last_of_value = last_of_value[(last_of_value > 0) & (last_of_value < len(x))] - 1
+    below = x[last_of_value].astype(np.float64)
+    above = x[last_of_value + 1].astype(np.float64)
+    middle = 0.5 * below + 0.5 * above  # the sum first could overflow
+    # Neighbouring floats have no middle, and halving a subnormal number loses its last bit.
+    return np.where((below <= middle) & (middle < above), middle, below)
+
+
+def _values_to_cut(x, cumulated, max_bins):
+    """The values above which to cut, and those that get a bin of their own.
+
+    A value that holds two quantiles or more gets a bin of its own; the bins that are left are
+    divided among the other values, where again a value may hold two quantiles.
+    """
+    alone = x[:0]
+    while True:
+        targets = np.arange(1, max_bins - 2 * len(alone)) / (max_bins - 2 * len(alone))
+        targets *= 1 - _RANK_TOLERANCE
+        if cumulated is None:
+            rank = np.ceil(targets * len(x)).astype(np.intp) - 1
+        else:
+            rank = np.searchsorted(cumulated, targets * cumulated[-1])
+        picked = x[rank]  # increasing
+        is_new = np.empty(len(picked), dtype=bool)
+        is_new[:1] = True
+        np.not_equal(picked[1:], picked[:-1], out=is_new[1:])
+        first = np.flatnonzero(is_new)
+        values = picked[first]
+        heavy = values[np.diff(first, append=len(picked)) > 1]
+        n_alone = len(alone) + len(heavy)
+        if len(heavy) == 0 or 2 * n_alone >= max_bins:
+            return values, alone
+        alone = np.concatenate([alone, heavy])
+        others = ~np.isin(x, heavy)
+        if not others.any():
+            return alone, alone
+        if cumulated is not None:
+            cumulated = np.cumsum(np.diff(cumulated, prepend=0)[others])
+        x = x[others]
+
+
+def check_bin_edges(bin_edges: Any, n_features: int, name: str = "bin_edges") -> list[np.ndarray]:
+    """Edges given by a user, as a list of float64 arrays.
+
+    Raises
+    ------
+    TypeError or ValueError
+        If they are not finite, increasing edges for every feature; the message begins with `name`.
+    """
+    try:
+        n_given = len(bin_edges)
+    except TypeError:
+        raise TypeError(f"{name} must be a sequence with the edges of every feature.") from None
+    if n_given != n_features:
+        raise ValueError(
+            f"{name} has edges for {n_given} features, but X has {n_features} features."
+        )
+    checked = []
+    for j, given in enumerate(bin_edges):
+        try:
+            edges = np.array(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name}[{j}] must be a sequence of numbers.") from None
+        if edges.ndim != 1 or not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
+            raise ValueError(f"{name}[{j}] must be finite and strictly increasing; got {given!r}.")
+        if len(edges) >= 2**16:
+            raise ValueError(f"{name}[{j}] makes more than {2**16} bins.")
+        checked.append(edges)
+    return checked
+
+
+def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False) -> np.ndarray:
+    """The bin of every value: (n, p), in Fortran order, uint8 if every code fits, else uint16.
+
+    The same as ``np.searchsorted(edges[j], X[:, j], side="left")`` for each column j, but O(n p)
+    whatever the number of bins. With `missing`, the code of NaN is ``len(edges[j]) + 1``.
+    """
+    n, p = X.shape
+    codes = np.empty((n, p), dtype=_code_dtype(edges, missing), order="F")
+    _write_codes(X, codes, _coders(edges, missing), missing)
+    return codes
+
+
+def bin_codes_by_blocks(
+    X: np.ndarray, edges: Sequence[np.ndarray], n_rows: int, missing: bool = False
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Slices of at most `n_rows` rows, each with its `bin_codes`, valid until the next."""
+    n, p = X.shape
+    codes = np.empty((min(n_rows, n), p), dtype=_code_dtype(edges, missing), order="F")
+    coders = _coders(edges, missing)
+    for start in range(0, n, n_rows):
+        rows = slice(start, min(start + n_rows, n))
+        own = codes[: rows.stop - start]
+        _write_codes(X[rows], own, coders, missing)
+        yield rows, own
+
+
+def _coders(edges, missing):
+    dtype = _code_dtype(edges, missing)
+    return [ColumnCoder(e, dtype) for e in edges]
+
+
+def _write_codes(X, codes, coders, missing):
+    for rows, block in _blocks(X):
+        for j, coder in enumerate(coders):
+            _code_block(coder, block(j), codes[rows, j], missing)
+
+
+def sum_of_tables(
+    X: np.ndarray,
+    edges: Sequence[np.ndarray],
+    tables: Sequence[np.ndarray | None],
+    missing: bool = False,
+) -> np.ndarray:
+    """sum_j tables[j][bin of X[i, j]] for each row i, without an array of all the codes.
+
+    Columns whose table is None are skipped. The tables may have a last axis, of several sums.
+    """
+    used = [(j, table) for j, table in enumerate(tables) if table is not None]
+    total = np.zeros((len(X), *(used[0][1].shape[1:] if used else ())))
+    dtype = _code_dtype(edges, missing)
+    coders = {j: ColumnCoder(edges[j], dtype) for j, _ in used}
+    for rows, block in _blocks(X):
+        codes = np.empty(rows.stop - rows.start, dtype=dtype)
+        for j, table in used:
+            _code_block(coders[j], block(j), codes, missing)
+            total[rows] += table.take(codes, axis=0)
+    return total
+
+
+def _code_dtype(edges, missing):
+    largest = max((len(e) for e in edges), default=0) + missing
+    return np.dtype(np.uint8 if largest < 2**8 else np.uint16)
+
+
+def _code_block(coder, x, out, missing):
+    """The bins of some values of a column, `out`."""
+    if coder.one_edge_in_cell and uses_numba():
+        from sklearn_ensemble_theory._hot_loops.bin_loops import code_by_cells
+
+        # A caller without missing values has no NaN.
+        code_of_nan = out.dtype.type(len(coder.edges) + missing)
+        grid = coder.edges[0], coder.scale, coder.n_before, coder.edge_in_cell
+        code_by_cells(x, *grid, code_of_nan, out)
+        return
+    if not missing:
+        coder(x, out=out)
+        return
+    absent = np.isnan(x)
+    if not absent.any():
+        coder(x, out=out)
+        return
+    x[absent] = 0.0
+    coder(x, out=out)
+    out[absent] = len(coder.edges) + 1
+
+
+def _blocks(X):
+    """Slices of rows, each with a function that gives one column of that block in one piece."""
+    n, p = X.shape
+    step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(p, 1))
+    buffer = np.empty(min(step, n))
+    for start in range(0, n, step):
+        stop = min(start + step, n)
+
+        def column(j, start=start, stop=stop):
+            x = buffer[: stop - start]
+            x[:] = X[start:stop, j]
+            return x
+
+        yield slice(start, stop), column
+
+
+class ColumnCoder:
+    """Finds bins by a table.
+
+    The table is an even grid of cells from the first edge to the last; for each cell it has the
+    number of edges in the cells before it and the edge in it, if any.
+
+    The cell of x is ``floor((x - first) * scale)``: each operation is monotone also after rounding,
+    so an edge in a lower cell than x's is below x and one in a higher cell is above x. Only the
+    edge in x's own cell has to be compared. Where cells hold several edges, as around the centre of
+    a heavy-tailed column, the fullest one gets a table of its own and the others are searched.
+    """
+
+    def __init__(self, edges, dtype, nested=False):
+        self.edges = edges
+        self.dtype = dtype
+        self.scale = None  # None: search every row
+        self.n_searched = 0  # edges whose neighbourhood is searched; when they are many, all is
+        if len(edges) < 2:
+            return
+        with np.errstate(over="ignore"):
+            span = edges[-1] - edges[0]
+            if not np.isfinite(span) or not np.isfinite(_TABLE_SIZES[-1] / span):
+                self.n_searched = len(edges)
+                return  # edges from -1e308 to 1e308, or within 1e-304 of each other
+        for size in _TABLE_SIZES:
+            self.scale, self.size = (size - 1) / span, size
+            cells = self._cells(edges)
+            if (np.diff(cells) > 0).all():
+                break
+        n_before = np.searchsorted(cells, np.arange(size + 1))
+        self.n_before = n_before[:-1].astype(dtype)
+        # Where a cell holds no edge, x is above all edges counted before and below all others.
+        self.edge_in_cell = np.full(size, np.inf)
+        self.edge_in_cell[cells] = edges
+        n_inside = np.diff(n_before)
+        crowded = n_inside > 1
+        self.crowded = crowded if crowded.any() else None
+        if self.crowded is None:
+            return
+        self.n_searched = n_inside[crowded].sum()
+        self.fullest, self.coder = n_inside.argmax(), None
+        if not nested:
+            inside = slice(n_before[self.fullest], n_before[self.fullest + 1])
+            self.coder = ColumnCoder(edges[inside], dtype, nested=True)
+            self.n_searched += self.coder.n_searched - len(edges[inside])
+        if self.n_searched > len(edges) / 2:
+            self.scale, self.n_searched = None, len(edges)
+
+    @property
+    def one_edge_in_cell(self):
+        """Whether the table alone tells every bin."""
+        return self.scale is not None and self.crowded is None
+
+    def _cells(self, x):
+        with np.errstate(over="ignore"):
+            x = x - self.edges[0]
+            x *= self.scale
+        np.maximum(x, 0, out=x)
+        np.minimum(x, self.size - 1, out=x)
+        return x.astype(np.intp)
+
+    def __call__(self, x, out):
+        if len(self.edges) == 0:
+            out[:] = 0
+        elif len(self.edges) == 1:
+            np.greater(x, self.edges[0], out=out)
+        elif self.scale is None:
+            out[:] = np.searchsorted(self.edges, x)
+        else:
+            cells = self._cells(x)
+            above = x > self.edge_in_cell.take(cells, mode="clip")
+            np.add(self.n_before.take(cells, mode="clip"), above, out=out)
+            if self.crowded is not None:
+                self._settle_crowded(x, cells, out)
+
+    def _settle_crowded(self, x, cells, out):
+        rows = np.flatnonzero(self.crowded.take(cells, mode="clip"))
+        if self.coder is not None:
+            in_fullest = cells[rows] == self.fullest
+            nested = rows[in_fullest]
+            codes = np.empty(len(nested), dtype=self.dtype)
+            self.coder(x[nested], out=codes)
+            out[nested] = codes + self.n_before[self.fullest]
+            rows = rows[~in_fullest]
+        out[rows] = np.searchsorted(self.edges, x[rows])
+
+
+# --- quantiles of columns that are read in chunks, from samples that add up ----------------------
+
+# A chunk of at most `SAMPLE` rows enters whole, a larger one by a sample of so many rows, of which
+# the points at `KEPT_OF_CHUNK` ranks are kept. A total of more than `MOST` points of a column is
+# reduced to those at `KEPT` ranks.
+SAMPLE = 2**15
+KEPT_OF_CHUNK = 2**12
+MOST = 2**17
+KEPT = 2**14
+
+
+@dataclass
+class QuantileSketch:
+    """Values of each column with their weights, sorted, without NaN; sketches of chunks add up.
+
+    A sampled row stands for the weight of n/SAMPLE rows, and ranks that are kept are equally
+    spaced. With probability 1 - delta the shares of the weight below any threshold are those of all
+    rows up to sqrt(log(2/delta) / (2 m)) for m equally weighted rows in the samples [Massart 1990]
+    plus 1/KEPT_OF_CHUNK plus 1/KEPT for each reduction: for 10^6 rows sampled and delta = 0.01,
+    .0016, .0002 and .00006. Where no chunk has more than `SAMPLE` rows and all have at most `MOST`
+    together, they are exact.
+
+    Attributes
+    ----------
+    values, weights : list of p arrays
+    """
+
+    values: list[np.ndarray]
+    weights: list[np.ndarray]
+
+    @classmethod
+    def of(
+        cls, X: np.ndarray, weight: np.ndarray | None, rng: np.random.Generator
+    ) -> "QuantileSketch":
+        """Of one chunk; O(p SAMPLE log SAMPLE).
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+        weight : float array of shape (n,) or None
+        rng : numpy.random.Generator
+        """
+        n, share = len(X), 1.0
+        is_sample = n > SAMPLE
+        if is_sample:
+            drawn = np.sort(rng.choice(n, SAMPLE, replace=False, shuffle=False))
+            X, share = X[drawn], n / SAMPLE
+            weight = None if weight is None else weight[drawn]
+        values, weights = [], []
+        for j in range(X.shape[1]):
+            x = X[:, j].astype(np.float64)
+            present = ~np.isnan(x)
+            x = x[present]
+            if weight is None:
+                x.sort()
+                w = np.full(len(x), share)
+            else:
+                order = np.argsort(x, kind="stable")
+                x, w = x[order], share * weight[present][order]
+            if is_sample:
+                x, w = reduced(x, w, KEPT_OF_CHUNK, KEPT_OF_CHUNK)
+            values.append(x)
+            weights.append(w)
+        return cls(values, weights)
+
+    def __add__(self, other: "QuantileSketch") -> "QuantileSketch":
+        values, weights = [], []
+        for x, w, theirs, their_weights in zip(
+            self.values, self.weights, other.values, other.weights
+        ):
+            x, w = np.concatenate([x, theirs]), np.concatenate([w, their_weights])
+            order = np.argsort(x, kind="stable")  # two runs: linear time
+            x, w = reduced(x[order], w[order], MOST, KEPT)
+            values.append(x)
+            weights.append(w)
+        return QuantileSketch(values, weights)
+
+    def edges(self, max_bins: int) -> list[np.ndarray]:
+        """Edges of at most `max_bins` bins of each column; see `bin_edges_from_quantiles`."""
+        edges = []
+        for x, w in zip(self.values, self.weights):
+            x, w = without_ties(x, w)
+            edges.append(edges_of_sorted(x, np.cumsum(w), max_bins) if len(x) else np.empty(0))
+        return edges
+
+
+def without_ties(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct sorted values with the sums of their weights."""
+    first = np.flatnonzero(np.concatenate([[True], x[1:] != x[:-1]])) if len(x) else x[:0]
+    if len(first) == len(x):
+        return x, w
+    return x[first], np.add.reduceat(w, first)
+
+
+def reduced(x: np.ndarray, w: np.ndarray, most: int, kept: int) -> tuple[np.ndarray, np.ndarray]:
+    """About `kept` of more than `most` points, each of which has the weight since the last one."""
+    if len(x) <= most:
+        return x, w
+    x, w = without_ties(x, w)
+    if len(x) <= kept:
+        return x, w
+    cumulated = np.cumsum(w)
+    targets = cumulated[-1] * (np.arange(kept) + 0.5) / kept
+    is_picked = np.zeros(len(x), dtype=bool)
+    is_picked[np.searchsorted(cumulated, targets)] = True
+    is_picked[[0, -1]] = True
+    # the weight between two points goes to the upper one: at most 1/kept of the whole
+    return x[is_picked], np.diff(cumulated[is_picked], prepend=0.0)

@@ -1,0 +1,523 @@
+"""Rows in blocks: functions of each block, and sums over all of them; Dask collections.
+
+A block is what one chunk of the rows of a Dask collection has become, wherever it is: the checked
+rows, their codes of bins, their scores. An algorithm that reads the rows through sums only is
+written in terms of `Blocks`: `map`, `sum` and `step` apply a function to each block where it is,
+and move nothing but sums. A block may be None, for a chunk without rows; functions are not called
+for it. `_rows.py` has the checks of rows in blocks, `by_chunks` here their lazy predictions.
+"""
+
+import operator
+import pickle
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import reduce, wraps
+from typing import Any, Protocol, Self, TypeVar, cast
+from uuid import uuid4
+
+import numpy as np
+
+# How many results are added at a time: the depth of a sum over n blocks is log_8 n.
+FAN_IN = 8
+# In the place of what all calls share.
+COMMON = object()
+# Common arguments of at most so many bytes go with each task, without a task of their own.
+SMALL = 2**15
+
+
+class Blocks(Protocol):
+    """Objects in blocks.
+
+    The arguments of a function come after the block: those that are blocks themselves, of the
+    same number, block by block, all others as they are. Functions are pure: a block may be
+    computed again where a worker was lost.
+    """
+
+    def __len__(self) -> int: ...
+
+    def map(self, function: Callable[..., Any], *args: Any) -> "Blocks":
+        """The results as blocks, which are computed once and kept where the blocks are."""
+        ...
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The sum of the results, by ``+`` in the order of the blocks; None without any."""
+        ...
+
+    def step(self, function: Callable[..., Any], *args: Any) -> tuple["Blocks", Any]:
+        """New blocks, kept where they are, and a sum: of results (new block, value)."""
+        ...
+
+
+@dataclass
+class PassCount:
+    """How often blocks have been read, by all that read them."""
+
+    n: int = 0
+
+
+class SummedFields:
+    """Base of dataclasses whose fields are numbers, arrays, or lists of these of one length."""
+
+    def __add__(self, other: Self) -> Self:
+        names = [each.name for each in fields(self)]  # type: ignore[arg-type]
+        return type(self)(
+            *(_added_fields(getattr(self, name), getattr(other, name)) for name in names)
+        )
+
+
+def _added_fields(one: Any, other: Any) -> Any:
+    if isinstance(one, list):
+        return [a + b for a, b in zip(one, other, strict=True)]
+    return one + other
+
+
+class DaskBlocks:
+    """Blocks as delayed objects of Dask, computed by its current scheduler.
+
+    Parameters
+    ----------
+    blocks : sequence of dask.delayed.Delayed
+    paired : bool, default=False
+        Whether each is a pair whose first part is the block: what `step` has computed, which is
+        not taken apart by a task of its own.
+    """
+
+    def __init__(self, blocks: Sequence[Any], paired: bool = False) -> None:
+        self.blocks, self.paired = list(blocks), paired
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def grouped(self) -> Blocks:
+        """The same blocks, with one task for all blocks of a thread of a worker.
+
+        A task costs Dask more than a millisecond: where an algorithm passes over the blocks again
+        and again, as the rounds of boosting do, this saves most of the time of the scheduler. Sums
+        are added in an order that depends on where the blocks are.
+        """
+        groups = groups_by_thread(self.blocks)
+        if groups is None:
+            return self
+        import dask
+
+        calls = [(_itself, [self.blocks[number].key for number in group]) for group in groups]
+        return GroupedBlocks(DaskBlocks(dask.persist(*_delayed_calls(calls, self.blocks))))
+
+    def taken(self, numbers: Sequence[int]) -> "DaskBlocks":
+        """The blocks of these numbers."""
+        return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
+
+    def map(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
+        import dask
+
+        return DaskBlocks(dask.persist(*self._tasks(function, args)))
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        return _tree_sum(self._tasks(function, args)).compute()
+
+    def step(self, function: Callable[..., Any], *args: Any) -> tuple["DaskBlocks", Any]:
+        import dask
+
+        pairs = self._tasks(function, args)
+        # Taken out where the pair is: a sum of pairs would move the blocks between workers.
+        values = _delayed_calls([(second_of, pair.key) for pair in pairs], pairs)
+        if len(values) > FAN_IN:
+            values = [_tree_sum(values)]
+        kept = dask.persist(*pairs, *values)
+        return DaskBlocks(kept[: len(pairs)], paired=True), added(_computed(kept[len(pairs) :]))
+
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """The results, which should be small, in the order of the blocks."""
+        import dask
+
+        return list(dask.compute(*self._tasks(function, args)))
+
+    def _tasks(self, function: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
+        parts, shared = split_arguments(args, DaskBlocks)
+        paired = tuple(each.paired for each in (self, *parts))
+        common, calls = _Common((paired, shared)), []
+        for blocks in zip(self.blocks, *(other.blocks for other in parts), strict=True):
+            calls.append((_applied_to_parts, function, COMMON, *(one.key for one in blocks)))
+        return _delayed_calls(calls, [*self.blocks, *(b for o in parts for b in o.blocks)], common)
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What all tasks share: an object in which Dask looks for no keys."""
+
+    value: Any
+
+
+def _delayed_calls(calls: list[tuple], dependencies: list[Any], common: Any = None) -> list[Any]:
+    """Delayed calls as one graph, which takes a fraction of the time of `dask.delayed` for each.
+
+    A call is (function, arguments): keys of the dependencies, lists of them, or objects.
+    """
+    from dask.delayed import Delayed
+    from dask.highlevelgraph import HighLevelGraph
+
+    name = f"{calls[0][0].__name__}-{uuid4().hex}"
+    keys = [f"{name}-{i}" for i in range(len(calls))]
+    graph: dict[str, tuple] = {}
+    if not _is_small(common):  # one object for all tasks, which is sent to a worker once
+        graph[f"{name}-common"] = (_itself, common)
+        common = f"{name}-common"
+    for key, call in zip(keys, calls):
+        graph[key] = tuple(common if each is COMMON else each for each in call)
+    layers = HighLevelGraph.from_collections(name, graph, dependencies=dependencies)
+    return [Delayed(key, layers, layer=name) for key in keys]
+
+
+def _is_small(common: Any) -> bool:
+    try:
+        return len(pickle.dumps(common)) <= SMALL
+    except (AttributeError, TypeError, pickle.PicklingError):  # functions of a session
+        return False
+
+
+def _itself(common: Any) -> Any:
+    return common
+
+
+def futures_of(persisted: Sequence[Any]) -> list[Any] | None:
+    """The futures of persisted objects; None without a cluster."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import futures_of
+
+    by_key = {future.key: future for future in futures_of(list(persisted))}
+    return [by_key[one.key] for one in persisted] if by_key else None
+
+
+def _computed(persisted: Sequence[Any]) -> list[Any]:
+    """The values of persisted objects, without a task for each."""
+    futures = futures_of(persisted)
+    if futures is not None:
+        return list(futures[0].client.gather(futures))
+    import dask
+
+    return list(dask.compute(*persisted))
+
+
+def in_tree_order(parts: Mapping[int, Any], n: int) -> Any:
+    """The sum of the parts of n blocks, in the order in which a sum over blocks adds them."""
+    values = [parts.get(number) for number in range(n)]
+    while len(values) > 1:
+        values = [added(values[start : start + FAN_IN]) for start in range(0, len(values), FAN_IN)]
+    return values[0]
+
+
+def _tree_sum(tasks: list[Any]) -> Any:
+    """The sum of results of tasks, `FAN_IN` at a time."""
+    while len(tasks) > 1:
+        groups = [tasks[start : start + FAN_IN] for start in range(0, len(tasks), FAN_IN)]
+        tasks = _delayed_calls([(added, [one.key for one in group]) for group in groups], tasks)
+    return tasks[0]
+
+
+def _applied_to_parts(function: Callable[..., Any], common: Any, *blocks: Any) -> Any:
+    """`applied` to blocks, some of which are the first part of a pair."""
+    paired, shared = common.value
+    found = [first_of(one) if is_pair else one for one, is_pair in zip(blocks, paired)]
+    return applied(function, shared, *found)
+
+
+def split_arguments(args: Sequence[Any], kind: type) -> tuple[list[Any], tuple[Any, ...]]:
+    """The arguments that are blocks, which come first, and the others."""
+    parts = [arg for arg in args if isinstance(arg, kind)]
+    return parts, tuple(args[len(parts) :])
+
+
+def applied(function: Callable[..., Any], shared: tuple[Any, ...], *blocks: Any) -> Any:
+    """The function of a block; None for a chunk without rows."""
+    return None if blocks[0] is None else function(*blocks, *shared)
+
+
+def added(results: Sequence[Any]) -> Any:
+    """The sum of those that are not None, from the first to the last."""
+    found = [one for one in results if one is not None]
+    return reduce(operator.add, found) if found else None
+
+
+def first_of(pair: tuple[Any, Any] | None) -> Any:
+    """The first part of a pair; None for a chunk without rows."""
+    return None if pair is None else pair[0]
+
+
+def second_of(pair: tuple[Any, Any] | None) -> Any:
+    """The second part of a pair; None for a chunk without rows."""
+    return None if pair is None else pair[1]
+
+
+class GroupedBlocks:
+    """Blocks in lists, of which each is one object for Dask.
+
+    Parameters
+    ----------
+    groups : DaskBlocks
+        Of lists of blocks.
+    """
+
+    def __init__(self, groups: DaskBlocks) -> None:
+        self.groups = groups
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def map(self, function: Callable[..., Any], *args: Any) -> "GroupedBlocks":
+        return GroupedBlocks(self.groups.map(_map_group, *_arguments(function, args)))
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        return self.groups.sum(_sum_group, *_arguments(function, args))
+
+    def step(self, function: Callable[..., Any], *args: Any) -> tuple["GroupedBlocks", Any]:
+        groups, total = self.groups.step(_step_group, *_arguments(function, args))
+        return GroupedBlocks(groups), total
+
+
+def groups_by_thread(blocks: Sequence[Any]) -> list[list[int]] | None:
+    """The numbers of the blocks of each thread of a worker; None without a cluster.
+
+    Parameters
+    ----------
+    blocks : sequence of dask.delayed.Delayed
+        Persisted ones, which are waited for.
+    """
+    futures = futures_of(blocks)
+    if futures is None:
+        return None
+    from distributed import wait
+
+    wait(futures)
+    client = futures[0].client
+    places, n_threads = client.who_has(futures), client.nthreads()
+    by_worker: dict[str, list[int]] = {}
+    for number, future in enumerate(futures):
+        workers = places.get(future.key)
+        if not workers:  # it has failed, or was lost
+            return None
+        by_worker.setdefault(workers[0], []).append(number)
+    groups = []
+    for worker, numbers in by_worker.items():
+        n = n_threads.get(worker, 1)
+        groups += [part for part in (numbers[first::n] for first in range(n)) if part]
+    return groups
+
+
+def _arguments(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
+    """Groups first, as `DaskBlocks` wants them, then the function and what all calls share."""
+    parts, shared = split_arguments(args, GroupedBlocks)
+    return *(part.groups for part in parts), function, shared
+
+
+def _map_group(*args: Any) -> list[Any]:
+    *lists, function, shared = args
+    return [applied(function, shared, *blocks) for blocks in zip(*lists, strict=True)]
+
+
+def _sum_group(*args: Any) -> Any:
+    return added(_map_group(*args))
+
+
+def _step_group(*args: Any) -> tuple[list[Any], Any]:
+    pairs = _map_group(*args)
+    return list(map(first_of, pairs)), added(list(map(second_of, pairs)))
+
+
+# --- Dask collections: what X is, and its chunks beside those of y and of the weights ------------
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is an array, data frame or column of Dask. Dask is not imported for it."""
+    if not hasattr(type(X), "__dask_graph__"):
+        return False
+    from dask import is_dask_collection
+
+    return bool(is_dask_collection(X))
+
+
+def any_collection(*data: Any) -> bool:
+    """Whether one of them is a Dask collection."""
+    return any(hasattr(type(one), "__dask_graph__") and is_collection(one) for one in data)
+
+
+def meta_of(X: Any) -> Any:
+    """An array or data frame like X without rows.
+
+    Raises
+    ------
+    ValueError
+        If X does not have rows and columns.
+    """
+    if getattr(X, "ndim", 0) != 2:
+        raise ValueError(f"X must have two dimensions, rows and columns; got {X!r}.")
+    meta = X._meta
+    if hasattr(meta, "columns"):
+        return meta
+    return np.empty((0, X.shape[1]), dtype=X.dtype)
+
+
+def row_blocks(X: Any, y: Any, sample_weight: Any = None) -> DaskBlocks:
+    """Blocks (number, X, y, weight) of the chunks of rows.
+
+    Parameters
+    ----------
+    X : dask array of shape (n_samples, n_features) or dask data frame
+    y, sample_weight : dask array or series, or array of known chunks; or None
+        In the chunks of X; arrays whose chunks are known and others are cut again.
+
+    Raises
+    ------
+    TypeError or ValueError
+        If the chunks of the others are not those of X.
+    """
+    lengths = None
+    if hasattr(X, "numblocks"):
+        if X.numblocks[1] > 1:
+            X = X.rechunk({1: -1})
+        lengths = X.chunks[0]
+    if lengths is None:
+        joined = _one_frame(X, y, sample_weight)
+        if joined is not None:
+            return joined
+    parts = _delayed(X)
+    columns = [parts]
+    for name, column in (("y", y), ("sample_weight", sample_weight)):
+        columns.append(_parts_like(column, name, parts, lengths))
+    from dask import delayed
+
+    block = delayed(_block, pure=False)
+    return DaskBlocks([block(number, *each) for number, each in enumerate(zip(*columns))])
+
+
+def _one_frame(X: Any, y: Any, weight: Any) -> DaskBlocks | None:
+    """The blocks of one data frame with y and the weights as columns; None where X has no part.
+
+    Columns of one table are then read together. Dask may also read single columns of several files
+    as one chunk, so that y, read alone, would not have the chunks of X. Frames whose divisions are
+    known are joined by their index, which is left to `_parts_like` where the chunks agree.
+    """
+    others = {"y": y, "weight": weight}
+    others = {f"__{name}__": one for name, one in others.items() if one is not None}
+    if not all(
+        hasattr(one, "divisions") and getattr(one, "ndim", 0) == 1 for one in others.values()
+    ):
+        return None
+    if X.known_divisions and all(one.npartitions == X.npartitions for one in others.values()):
+        return None
+    try:
+        frame = X.assign(**others)
+    except (NotImplementedError, ValueError):  # of another table
+        return None
+    from dask import delayed
+
+    block = delayed(_split_block, pure=False)
+    return DaskBlocks(
+        [block(number, part, [*others]) for number, part in enumerate(_delayed(frame))]
+    )
+
+
+def _split_block(number: int, frame: Any, names: list[str]) -> tuple[int, Any, Any, Any]:
+    y, weight = (frame[name] if name in names else None for name in ("__y__", "__weight__"))
+    return number, frame.drop(columns=names), y, weight
+
+
+def _block(number: int, X: Any, y: Any, weight: Any) -> tuple[int, Any, Any, Any]:
+    return number, X, y, weight
+
+
+def _delayed(collection: Any) -> list[Any]:
+    return list(np.ravel(np.asarray(collection.to_delayed(), dtype=object)))
+
+
+def _parts_like(column: Any, name: str, parts: Sequence[Any], lengths: Any) -> list[Any]:
+    """The chunks of y or of the weights, beside those of X."""
+    if column is None:
+        return [None] * len(parts)
+    if not is_collection(column):
+        if lengths is None or np.isnan(lengths).any():
+            raise TypeError(
+                f"{name} must be a Dask collection in the chunks of X; got "
+                f"{type(column).__name__}, of which the chunks of X, of unknown lengths, cannot be "
+                "cut."
+            )
+        column = np.asarray(column)
+        if len(column) != sum(lengths):
+            raise ValueError(f"X has {sum(lengths)} rows, but {name} has {len(column)}.")
+        return np.split(column, np.cumsum(lengths)[:-1])
+    if hasattr(column, "rechunk"):
+        if column.ndim == 2 and column.numblocks[1] > 1:
+            column = column.rechunk({1: -1})
+        known = lengths is not None and not np.isnan([*lengths, *column.chunks[0]]).any()
+        if known and column.chunks[0] != lengths:
+            if sum(column.chunks[0]) != sum(lengths):
+                raise ValueError(
+                    f"X has {sum(lengths)} rows, but {name} has {sum(column.chunks[0])}."
+                )
+            column = column.rechunk({0: lengths})
+    found = _delayed(column)
+    if len(found) != len(parts):
+        raise ValueError(
+            f"{name} has {len(found)} chunks of rows, but X has {len(parts)}; they must be cut at "
+            "the same rows."
+        )
+    return found
+
+
+# --- predictions for Dask collections: lazy, chunk by chunk ---------------------------------------
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def by_chunks(method: Method) -> Method:
+    """A method of X that returns a lazy Dask array where X is a Dask collection.
+
+    Each chunk of rows is predicted by itself when it is computed. For other X the method is called
+    as it is.
+    """
+
+    @wraps(method)
+    def predict(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        if hasattr(type(X), "__dask_graph__") and is_collection(X):
+            return _lazily(method, self, X, args, kwargs)
+        return method(self, X, *args, **kwargs)
+
+    # The name in tracebacks, and where scikit-learn looks for the caller of a member.
+    predict.__code__ = predict.__code__.replace(co_name=method.__name__)  # type: ignore[attr-defined]
+    return cast(Method, predict)
+
+
+def _lazily(
+    method: Callable[..., Any], model: Any, X: Any, args: tuple, kwargs: dict[str, Any]
+) -> Any:
+    from dask import delayed
+
+    meta = meta_of(X)
+    is_array = hasattr(X, "numblocks")
+    one = np.ones((1, X.shape[1]), meta.dtype) if is_array else X._meta_nonempty.iloc[:1]
+    like = np.asarray(method(model, one, *args, **kwargs))[:0]  # its dtype, and its columns
+    call = _Prediction(method, args, kwargs, like)
+    if not is_array:
+        return X.map_partitions(call, delayed(model, traverse=False), meta=like)
+    if X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    columns = {"drop_axis": 1} if like.ndim == 1 else {"chunks": (X.chunks[0], like.shape[1:])}
+    return X.map_blocks(
+        call, delayed(model, traverse=False), dtype=like.dtype, meta=like, **columns
+    )
+
+
+class _Prediction:
+    """The method for one chunk, of no rows perhaps."""
+
+    def __init__(
+        self, method: Callable[..., Any], args: tuple, kwargs: dict[str, Any], like: np.ndarray
+    ) -> None:
+        self.__name__ = method.__name__  # which Dask shows
+        self.args, self.kwargs, self.like = args, kwargs, like
+
+    def __call__(self, X: Any, model: Any) -> np.ndarray:
+        if len(X) == 0:
+            return self.like
+        return np.asarray(getattr(model, self.__name__)(X, *self.args, **self.kwargs))

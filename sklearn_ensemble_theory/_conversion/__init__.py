@@ -1,1 +1,0 @@
-"""Fitted models as scikit-learn's own objects."""

@@ -1,1 +1,0 @@
-"""What estimators get: checks of parameters and data, frames, splits."""

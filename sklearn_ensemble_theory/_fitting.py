@@ -1,0 +1,225 @@
+"""What surrounds every public fit.
+
+`fit_context` decorates `fit`, `partial_fit` and their like in every estimator. In this order:
+
+1. the fit runs on a twin of the estimator, which takes over its attributes when everything has
+   succeeded (`twin`): a fit that fails or is interrupted leaves the estimator as it was;
+2. parameters that are scalars of NumPy become numbers of Python;
+3. parameters that scikit-learn's constraints let through are checked (`check_parameters`);
+4. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
+   `fit` itself, with a target that is checked before any work (`checked_target`) and scikit-learn's
+   own check of the parameters.
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from functools import wraps
+from numbers import Integral, Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import RegressorMixin, is_classifier
+from sklearn.utils.validation import validate_data
+
+from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
+from sklearn_ensemble_theory._compat import sklearn_fit_context
+from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks, checked_target
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], Function]:
+    """The decorator of `fit`: scikit-learn's of this name, and what the head of the file lists.
+
+    Until the fit has succeeded nothing of the estimator changes: an exception of any kind,
+    KeyboardInterrupt included, leaves its parameters, the earlier model and `n_features_in_` as
+    they were. The exchange is one assignment, so that of two threads that fit one estimator, the
+    later one's model wins as a whole. Estimator and twin then share one dictionary of attributes:
+    what a callback has kept of the twin remains the estimator's state. Memory: the earlier model
+    exists until the new one is complete.
+    """
+    decorate = sklearn_fit_context(prefer_skip_nested_validation=prefer_skip_nested_validation)
+
+    def decorated(method: Function) -> Function:
+        fit = decorate(method)
+
+        @wraps(fit)
+        def fit_whole(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+            fresh = twin(estimator, continued=fit.__name__ == "partial_fit")
+            # With np.uint8 or np.float16, sums and products of parameters would overflow or be
+            # rounded to their few digits.
+            given = {
+                name: value
+                for name, value in fresh.__dict__.items()
+                if isinstance(value, np.number) and not name.startswith("_") and name[-1] != "_"
+            }
+            for name, value in given.items():
+                fresh.__dict__[name] = value.item()
+            if any_collection(X, y, *args, *kwargs.values()):
+                result = fit_collections(fresh, fit, X, y, *args, **kwargs)
+            else:
+                check_parameters(estimator)
+                y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
+                result = fit(fresh, X, y, *args, **kwargs)
+            fresh.__dict__.update(given)
+            estimator.__dict__ = fresh.__dict__
+            return estimator if result is fresh else result
+
+        return cast(Function, fit_whole)
+
+    return decorated
+
+
+def twin(estimator: Any, *, continued: bool) -> Any:
+    """Another object with the same attributes.
+
+    Lists and dictionaries are copied, and, for `partial_fit`, those that the class names in
+    `_running_state`, which it changes in place.
+    """
+    fresh = object.__new__(type(estimator))
+    running = getattr(estimator, "_running_state", ()) if continued else ()
+    for name, value in estimator.__dict__.items():
+        if name in running:
+            value = deepcopy(value)
+        elif type(value) in (list, dict) and name.endswith("_"):
+            value = value.copy()
+        fresh.__dict__[name] = value
+    return fresh
+
+
+def fit_collections(
+    estimator: Any, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Fit the estimator to Dask collections.
+
+    Parameters
+    ----------
+    estimator : object
+    fit : callable
+        The method that was called, `fit` or another one.
+    X, y, *args, **kwargs
+        Its arguments.
+
+    Raises
+    ------
+    TypeError
+        If the estimator's fit does not read rows in chunks, or X is no Dask collection.
+    """
+    name = type(estimator).__name__
+    fit_chunks = getattr(estimator, "_fit_chunks", None)
+    if fit_chunks is None or fit.__name__ != "fit":
+        raise TypeError(
+            f"{name}.{fit.__name__} needs all rows in memory and was given a Dask collection. "
+            "Call .compute() on it if the rows fit into memory; the user guide, 'Larger than "
+            "memory', lists the estimators that fit Dask collections."
+        )
+    given = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs).arguments
+    weight = given.pop("sample_weight", None)
+    known = ("self", "X", "y")
+    extra = [each for each in given if each not in known and given[each] is not None]
+    if extra:
+        raise TypeError(f"{name}.fit takes no {extra[0]} with Dask collections.")
+    if not is_collection(X):
+        raise TypeError(
+            f"X must be a Dask collection where y or sample_weight is one; got {type(X).__name__}."
+        )
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    check_parameters(estimator)
+    estimator._validate_params()
+    meta = meta_of(X)
+    validate_data(estimator, meta, skip_check_array=True, reset=True)
+    checks = RowChecks(meta.shape[1], is_classifier(estimator))
+    fit_chunks(ChunkedRows(row_blocks(X, y, weight), checks, meta, weight is not None))
+    return estimator
+
+
+LARGEST_COUNT = 2**31 - 1
+LARGEST_INTEGER = 2**63 - 1
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse parameters that scikit-learn's constraints let through.
+
+    Raises
+    ------
+    TypeError
+        If an estimator is given as a class.
+    ValueError
+        If a count is above 2^31 - 1 or another integer above 2^63 - 1 in absolute value, or `cv`
+        is no splitter and has no pairs of rows.
+    """
+    for name, value in estimator.__dict__.items():
+        if value is None or isinstance(value, (bool, float, str)) or name[-1] == "_":
+            continue
+        if isinstance(value, (int, np.integer)):
+            if not -LARGEST_COUNT <= value <= LARGEST_COUNT and name[0] != "_":
+                _check_integer(estimator, name, value)
+        elif name[0] != "_":
+            _check_object(estimator, name, value)
+            if isinstance(value, (dict, set, frozenset)):
+                _check_is_array_like(estimator, name, value)
+
+
+def _check_integer(estimator: Any, name: str, value: Any) -> None:
+    if name == "random_state":  # up to 2^32 - 1, by scikit-learn's own check
+        return
+    constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
+    types = [getattr(one, "type", one) for one in constraints]
+    is_count = Integral in types and Real not in types
+    largest, text = (LARGEST_COUNT, "2**31") if is_count else (LARGEST_INTEGER, "2**63")
+    if abs(int(value)) > largest:
+        remedy = "" if is_count else "; give larger numbers as floats"
+        raise ValueError(
+            f"{name} must be an integer below {text} in absolute value{remedy}. Got one of "
+            f"{int(value).bit_length()} bits."
+        )
+
+
+def _check_is_array_like(estimator: Any, name: str, value: Any) -> None:
+    """Dictionaries and sets have a length, which is enough for scikit-learn's "array-like"."""
+    constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
+    if "array-like" in constraints and type(value) not in constraints:
+        raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
+
+
+def _check_object(estimator: Any, name: str, value: Any) -> None:
+    for item in _items(value):
+        if isinstance(item, type) and hasattr(item, "fit"):
+            estimator._validate_params()  # scikit-learn's message, where it refuses the class too
+            raise TypeError(
+                f"{name} must have an estimator, not a class: got {item.__name__} instead of "
+                f"{item.__name__}()."
+            )
+        if isinstance(item, int) and abs(item) > LARGEST_INTEGER:
+            raise ValueError(
+                f"{name} has an integer of {item.bit_length()} bits; give numbers of 2**63 and "
+                "above as floats."
+            )
+    if name == "cv" and not _may_be_splits(value):
+        raise ValueError(
+            "cv must be an integer, a splitter or an iterable of pairs (train, test) of row "
+            f"indices; got {type(value).__name__}."
+        )
+
+
+def _items(value: Any) -> Iterator[Any]:
+    """The value, its members if it is a list, and the members of pairs there."""
+    yield value
+    if isinstance(value, (list, tuple)) and len(value) < 1000:
+        for item in value:
+            yield item
+            if isinstance(item, (list, tuple)) and len(item) == 2:
+                yield item[1]
+
+
+def _may_be_splits(cv: Any) -> bool:
+    if issparse(cv) or isinstance(cv, (dict, set, frozenset, bytes)):
+        return False
+    if isinstance(cv, np.ndarray):
+        return cv.ndim > 1 or cv.dtype == object
+    if isinstance(cv, (list, tuple)):
+        return all(isinstance(one, Iterable) and len(list(one)) == 2 for one in cv[:1])
+    return True  # scikit-learn judges what is neither a splitter nor an iterable

@@ -1,0 +1,301 @@
+"""Cross-validation splits of the rows that are fitted, from the splits of the rows that were given.
+
+A splitter or a list of splits refers to the rows that the user passed to `fit`; rows of weight 0
+are left out of the fit afterwards. An integer is scikit-learn's default, consecutive folds
+(stratified for a classifier), of the rows that are fitted: a row of weight 0 then changes nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv, train_test_split
+
+from sklearn_ensemble_theory._blocks import added
+from sklearn_ensemble_theory._compat import safe_indexing
+from sklearn_ensemble_theory._rows import Rows
+
+
+def splits_of_rows(
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    kept: slice | range | np.ndarray = slice(None),
+    classifier: bool = False,
+    params: Mapping[str, Any] | None = None,
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The splits of `cv` as positions among the rows that are fitted.
+
+    Parameters
+    ----------
+    cv : int, cross-validation generator, iterable or None
+        As in :func:`sklearn.model_selection.check_cv`; None is 5.
+    X : {array, sparse matrix, data frame, list} of n rows
+        All rows, those that are not fitted included.
+    y : array of shape (n,) or (n, n_targets)
+    kept : slice(None), range or increasing int array, default=slice(None)
+        The rows that are fitted, as `Rows.numbers` has them; a range for all of them.
+    classifier : bool, default=False
+        Whether an integer stratifies by class.
+    params : mapping, default=None
+        Further arguments of the splitter, such as `groups`, for all rows.
+
+    Returns
+    -------
+    list of (train, test), int arrays of positions among the kept rows
+
+    Raises
+    ------
+    ValueError
+        If there is no split, or a split has row indices that are out of bounds for X, or has no
+        fitted row to train or to test on.
+    """
+    n = len(y)
+    by_count = cv is None or isinstance(cv, Integral)
+    if isinstance(kept, range):
+        kept = slice(None)
+    if by_count and not isinstance(kept, slice):
+        X, y, n, kept = safe_indexing(X, kept), y[kept], len(kept), slice(None)
+    # All splits are held at once: four bytes for each row and split.
+    position = np.full(n, -1, dtype=np.int32 if n < 2**31 else np.int64)
+    position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
+    splitter = check_cv(cv, y, classifier=classifier)
+    splits = []
+    for number, split in enumerate(_pairs(splitter.split(X, y, **(params or {})))):
+        train, test = (_positions(rows, position, number) for rows in split)
+        if not (len(train) and len(test)):
+            raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
+        splits.append((train, test))
+    if not splits:
+        raise ValueError("cv must yield at least one split, it yields none.")
+    return splits
+
+
+def _pairs(splits):
+    try:
+        yield from ((train, test) for train, test in splits)
+    except (TypeError, ValueError) as error:
+        if "unpack" not in str(error):
+            raise
+        raise ValueError(f"cv must yield pairs of row indices (train, test): {error}.") from None
+
+
+def _positions(rows, position, number):
+    """The positions of `rows` among the kept rows; `rows` may be a boolean mask."""
+    try:
+        rows = np.asarray(rows)
+        found = position[rows if rows.size else slice(0)]
+    except IndexError:
+        raise ValueError(
+            f"Split {number} of cv has row indices that are out of bounds for X with "
+            f"{len(position)} rows."
+        ) from None
+    return found[found >= 0]
+
+
+def fold_numbers(
+    cv: Any,
+    X: Any,
+    y: np.ndarray,
+    kept: slice | np.ndarray = slice(None),
+    classifier: bool = False,
+) -> tuple[np.ndarray, int]:
+    """The number of the split that tests on each fitted row, where `cv` tests on no row twice.
+
+    Parameters
+    ----------
+    cv, X, y, kept, classifier
+        As for `splits_of_rows`.
+
+    Returns
+    -------
+    folds : unsigned integer ndarray of shape (n_kept,)
+        Rows that no split tests on have the number `n_splits`.
+    n_splits : int
+
+    Raises
+    ------
+    ValueError
+        If a row is in more than one test set, or in neither set of a split.
+    """
+    splits = splits_of_rows(cv, X, y, kept, classifier=classifier)
+    n = X.shape[0] if isinstance(kept, slice) else len(kept)
+    folds = np.full(n, len(splits), dtype=np.min_scalar_type(len(splits)))
+    for number, (train, test) in enumerate(splits):
+        in_test, in_train = np.zeros((2, n), dtype=bool)
+        in_test[test] = True
+        in_train[train] = True
+        if not np.array_equal(in_train, ~in_test):
+            raise ValueError(
+                f"Split {number} of cv must train on exactly the rows that it does not test on."
+            )
+        if (folds[in_test] < len(splits)).any():
+            raise ValueError("cv must not test on a row in more than one split.")
+        folds[in_test] = number
+    return folds, len(splits)
+
+
+def split_off(
+    n: int, validation_fraction: Any, seed: int, stratify: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows to train on and those to hold out, by `train_test_split`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such split; the message names `validation_fraction`.
+    """
+    try:
+        train, held_out = train_test_split(
+            np.arange(n), test_size=validation_fraction, random_state=seed, stratify=stratify
+        )
+    except ValueError as error:
+        raise ValueError(f"validation_fraction={validation_fraction!r}: {error}") from error
+    return train, held_out
+
+
+# --- merged from _chunks.row_folds
+# Folds of cross-validation by a hash of the row's number, whatever the chunks are.
+
+
+# So few that they stay in the processor's cache.
+_BLOCK_ROWS = 2**12
+
+
+def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
+    """The fold that tests on each row, from 0 to `n_splits` - 1; about equally many in each.
+
+    Parameters
+    ----------
+    rows : range or integer array of shape (n,)
+        Numbers of the rows, counted over all chunks from 0.
+    n_splits : int
+
+    Returns
+    -------
+    folds : unsigned integer array of shape (n,)
+    """
+    folds = np.empty(len(rows), np.min_scalar_type(n_splits))
+    for start in range(0, len(rows), _BLOCK_ROWS):
+        part = slice(start, start + _BLOCK_ROWS)
+        folds[part] = _hashes(row_numbers(rows[part]).astype(np.uint64)) % np.uint64(n_splits)
+    return folds
+
+
+def row_numbers(rows: range | np.ndarray) -> np.ndarray:
+    """Numbers of rows as an array; NumPy goes through a range one by one."""
+    return np.arange(rows.start, rows.stop) if isinstance(rows, range) else rows
+
+
+def held_out_by_hash(rows: range | np.ndarray, share: float, seed: int) -> np.ndarray:
+    """Which rows are held out: each with probability `share`.
+
+    Parameters
+    ----------
+    rows : integer array of shape (n,)
+        As of `folds_by_hash`.
+    share : float in (0, 1)
+    seed : int
+        Non-negative.
+
+    Returns
+    -------
+    held : bool array of shape (n,)
+    """
+    hashes = _hashes(_hashes(row_numbers(rows).astype(np.uint64)) ^ np.uint64(seed))
+    return hashes < np.uint64(share * 2.0**64)
+
+
+def _hashes(x: np.ndarray) -> np.ndarray:
+    """The finaliser of splitmix64, in place: neighbouring numbers have unrelated hashes."""
+    with np.errstate(over="ignore"):
+        x += np.uint64(1)
+        x *= np.uint64(0x9E3779B97F4A7C15)
+        x ^= x >> np.uint64(30)
+        x *= np.uint64(0xBF58476D1CE4E5B9)
+        x ^= x >> np.uint64(27)
+        x *= np.uint64(0x94D049BB133111EB)
+        x ^= x >> np.uint64(31)
+    return x
+
+
+def checked_n_splits(cv: Any) -> int:
+    """The number of folds; 5 for None.
+
+    Raises
+    ------
+    ValueError
+        If `cv` is anything but an integer of at least 2.
+    """
+    n_splits = 5 if cv is None else cv
+    if not isinstance(n_splits, Integral) or n_splits < 2:
+        raise ValueError(
+            "cv must be an integer of at least 2 for rows in chunks, whose folds are drawn by a "
+            f"hash of their numbers; got {cv!r}."
+        )
+    return int(n_splits)
+
+
+def first_rows_of(lengths: Mapping[int, int]) -> dict[int, int]:
+    """The number of the first row of each chunk, from the numbers of rows of each."""
+    first, total = {}, 0
+    for number in sorted(lengths):
+        first[number] = total
+        total += lengths[number]
+    return first
+
+
+@dataclass(frozen=True)
+class RowCounts:
+    """The numbers of rows of positive weight of chunks, by the numbers of the chunks."""
+
+    lengths: dict[int, int]
+
+    def __add__(self, other: "RowCounts") -> "RowCounts":
+        return RowCounts(self.lengths | other.lengths)
+
+
+def row_counts(chunk: Rows) -> RowCounts:
+    """That of one chunk."""
+    return RowCounts({chunk.block: len(chunk.X)})
+
+
+@dataclass(frozen=True)
+class FoldSums:
+    """Sums over the rows of each fold; None for a fold without rows."""
+
+    folds: list[Any]
+
+    def __add__(self, other: "FoldSums") -> "FoldSums":
+        return FoldSums([added(pair) for pair in zip(self.folds, other.folds)])
+
+
+def sums_by_fold(
+    chunk: Rows,
+    n_folds: int,
+    fold_of: Callable[[Any], np.ndarray],
+    function: Callable[..., Any],
+    *args: Any,
+) -> FoldSums:
+    """`function(part, *args)` of the rows of each fold of a chunk.
+
+    Parameters
+    ----------
+    chunk : Rows
+    n_folds : int
+    fold_of : callable
+        The folds of rows of these numbers, from 0 to `n_folds` - 1.
+    function : callable
+    """
+    if n_folds == 1:
+        return FoldSums([function(chunk, *args)])
+    fold, found, weight = fold_of(chunk.numbers), [], chunk.weight
+    rows = row_numbers(chunk.numbers)
+    for number in range(n_folds):
+        own = np.flatnonzero(fold == number)
+        some = None if weight is None else weight[own]
+        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, numbers=rows[own])
+        found.append(function(part, *args) if len(own) else None)
+    return FoldSums(found)

@@ -1,0 +1,487 @@
+"""The contract between an ensemble and a weak learner that is faster than a fit in each round.
+
+An ensemble fits its weak learner again and again to the same X. An estimator that can do part of
+that work once (sort the columns, say) offers a *fast path* by one method,
+
+    _prepare_rounds(X, weight, task)
+
+which returns an object with the attributes and the method of `PreparedRounds`, or None where it has
+no fast path for this task. No ensemble refers to a weak learner by name: AdaBoost, gradient
+boosting and Frank-Wolfe call `prepare_rounds`, and fit clones where it returns None.
+
+Adding a weak learner with a fast path
+--------------------------------------
+1. Write the estimator: `fit(X, y, sample_weight=None)` and `predict(X)`.
+2. Write a class with ``is_exact``, ``has_scale`` and ``best(target, weight, scores=None)``.
+3. Give the estimator a `_prepare_rounds` that returns an instance of it for the tasks it has;
+   a `task` is recognised by its string `task.kind`.
+4. Optionally give the members `_predict_validated(X)`, the predictions for an X that the ensemble
+   has validated already (and for classifiers `_predict_codes(X)`, as positions in `classes_`).
+
+A subclass does not inherit a fast path, because it may override `fit` or `predict`; one that
+overrides neither declares it again, ``_prepare_rounds = Parent._prepare_rounds``. An estimator may
+also tell by an attribute `_has_scale` what its outputs are where it has no fast path (see
+`outputs_have_scale`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+
+# Shares of a class below this count as this: log-odds stay within 4.6 of 0 on a pure side.
+SMALLEST_SHARE = 1e-4
+
+
+def half_log_odds(share):
+    """Half the log-odds of a share of the second class, clipped to +-4.6."""
+    share = np.clip(share, SMALLEST_SHARE, 1 - SMALLEST_SHARE)
+    return 0.5 * (np.log(share) - np.log1p(-share))
+
+
+# --- tasks: what a weak learner is fitted to in each round ----------------------------------------
+
+
+class Task(Protocol):
+    """What a weak learner is fitted to; `kind` identifies it."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquaresTask:
+    """Fit real targets under weights, as ``estimator.fit(X, target, weight)`` does.
+
+    The usual criterion is weighted least squares. Gradient boosting sets it, and Frank-Wolfe with
+    regressors.
+
+    Only learners that fit some of the rows recognise the task with `subsample` below 1, and only
+    those whose weights may change the task with `reweighted`; they have other kinds. A learner need
+    not use `risk`; the other fields are for those that need them.
+
+    Parameters
+    ----------
+    risk : EmpiricalRisk, default=None
+        The risk that the scores are to lower, where trees may change the values of their leaves
+        for it, by ``risk.loss.leaf_values``. The outputs may then be `LeafOutputs`.
+    n_scores : int, default=1
+        Number of scores of a row, and of columns of the target.
+    reoptimise_leaves : bool, default=True
+        False leaves the values of leaves as the least squares set them.
+    subsample : float, default=1.0
+        Share of the rows that each round is fitted to, drawn without replacement.
+    reweighted : bool, default=False
+        Whether each round has weights of its own, with a column for each score, in units of the
+        sample weights. Otherwise the learner is fitted under the sample weights.
+    min_weight_leaf : float, default=0.0
+        Least weight of a leaf of a tree, in the same units; for reweighted rounds.
+    random_state : RandomState, default=None
+        Draws rows and the seeds of members.
+    shares_generator : bool, default=False
+        Trees that are fitted one by one draw from `random_state` itself instead of from a seed that
+        it draws, so that they are those of scikit-learn's gradient boosting.
+    n_threads : int, default=1
+        Threads of a round; the result does not depend on it.
+    """
+
+    risk: Any = None
+    n_scores: int = 1
+    reoptimise_leaves: bool = True
+    subsample: float = 1.0
+    reweighted: bool = False
+    min_weight_leaf: float = 0.0
+    random_state: Any = None
+    shares_generator: bool = False
+    n_threads: int = 1
+
+    @property
+    def kind(self) -> str:
+        drawn = "drawn_" if self.subsample < 1 else ""
+        return drawn + ("reweighted_least_squares" if self.reweighted else "least_squares")
+
+    def n_drawn(self, n: int) -> int:
+        """How many of n rows a round is fitted to."""
+        return n if self.subsample == 1 else max(1, int(self.subsample * n))
+
+
+@dataclass(frozen=True)
+class SignTask:
+    """Outputs -1 and +1 with the largest inner product with weight * target.
+
+    Frank-Wolfe with classifiers sets it: the weak learner of [Bach, §10.3.1] for a dictionary of
+    classifiers. `random_state` seeds members that are fitted one by one.
+    """
+
+    random_state: Any = None
+
+    kind: ClassVar[str] = "signs"
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTask:
+    """Predict classes that stay the same in all rounds, under weights that change.
+
+    AdaBoost sets it. The outputs are *margins*: they are positive where the row's own class is
+    predicted, and `best` is called with a target of ones, or None.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        The class of each row, 0 ... K-1.
+    classes : array of shape (K,)
+        The user's labels.
+    criterion : {"error", "log_odds", "least_squares"}, default="error"
+        - "error": the least weighted error. The member is a classifier with `classes_` equal to
+          `classes`, and the margin is `vote_values`.
+        - "log_odds": half the log-odds of the second of two classes (real AdaBoost).
+        - "least_squares": the least-squares fit to -1 and +1 (gentle AdaBoost).
+    random_state : int, RandomState or None, default=None
+        Seeds members that are fitted one by one, and draws their rows.
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+    criterion: str = "error"
+    random_state: Any = None
+
+    @property
+    def kind(self) -> str:
+        return "class_" + self.criterion
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """-1 for the first class and +1 for the second; +1 for a single class."""
+        return 2.0 * self.codes - 1.0 if self.n_classes > 1 else np.ones(len(self.codes))
+
+    @property
+    def vote_values(self) -> tuple[float, float]:
+        """Margin of a right vote, 1/(K-1), and of a wrong one, -1/(K-1)².
+
+        These are the values of SAMME's coding Y'g/K (Zhu et al. 2009); +1 and -1 for two classes.
+        """
+        others = self.n_answers - 1
+        return 1.0 / others, -1.0 / others**2
+
+    @property
+    def n_answers(self) -> int:
+        """Of how many answers a vote is one; at least two."""
+        return max(self.n_classes, 2)
+
+    def initial_weights(self, weight: np.ndarray) -> np.ndarray:
+        """The weights of the first round, from the normalised sample weights."""
+        return weight
+
+
+@dataclass(frozen=True, eq=False)
+class HammingTask:
+    """Tell each class from the others, under a weight for each row and class.
+
+    AdaBoost.MH sets it (Schapire and Singer 1999). The weights that `best` is called with have
+    shape (n, K), and so have the outputs, the margins: Y_ik times what the member returns for row i
+    and class k, with Y_ik = +1 for the row's own class and -1 for the others.
+
+    Parameters
+    ----------
+    codes : int array of shape (n,)
+        The class of each row, 0 ... K-1.
+    classes : array of shape (K,)
+        The user's labels.
+    criterion : {"error", "log_odds", "least_squares"}, default="error"
+        As for `ClassTask`, for each class.
+    """
+
+    codes: np.ndarray
+    classes: np.ndarray
+    criterion: str = "error"
+
+    @property
+    def kind(self) -> str:
+        return "hamming_" + self.criterion
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.classes)
+
+    @property
+    def signs(self) -> np.ndarray:
+        """Y, of shape (n, K)."""
+        return np.where(self.codes[:, None] == np.arange(self.n_classes), 1.0, -1.0)
+
+    n_answers: ClassVar[int] = 2
+    vote_values: ClassVar[tuple[float, float]] = (1.0, -1.0)
+
+    def initial_weights(self, weight: np.ndarray) -> np.ndarray:
+        """The weights of the rows shared out: half to the own class, half to the K-1 others."""
+        others = 0.5 / (self.n_classes - 1)
+        return weight[:, None] * np.where(self.signs > 0, 0.5, others)
+
+
+@dataclass(frozen=True, eq=False)
+class JointTask:
+    """Minimise the risk of ``scores + b * outputs`` over the coefficient b and the member together.
+
+    `best` needs the current `scores`; `weight` holds the normalised sample weights. Outputs are
+    returned with their coefficient multiplied in.
+
+    Parameters
+    ----------
+    loss : Loss
+    y : array of shape (n,)
+    """
+
+    loss: Any
+    y: np.ndarray
+
+    kind: ClassVar[str] = "joint"
+
+
+# --- the fast path -------------------------------------------------------------------------------
+
+
+class PreparedRounds(Protocol):
+    """A weak learner prepared with the rows.
+
+    Attributes
+    ----------
+    is_exact : bool
+        Whether `best` returns the exact optimum over the class of functions; only then is the
+        first-order gain of a round a bound.
+    has_scale : bool
+        Whether the outputs have a meaningful scale of their own, such as -1 and +1. Where they do
+        not (the function times any number is another member of the class), Frank-Wolfe divides
+        them by their root mean square.
+
+    An object with a scale may also have the attribute `outputs_bound`, a number that no root mean
+    square of outputs exceeds: the constant R of [Bach, §10.3.1]. An object with a true attribute
+    `takes_columns` takes targets of shape (n, K) and returns a list of K members and outputs of
+    that shape; for others `best` is called for each column.
+    """
+
+    is_exact: bool
+    has_scale: bool
+
+    def best(
+        self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray] | None:
+        """The best member of the class for this round.
+
+        Parameters
+        ----------
+        target : float array of shape (n,)
+            Changes in each round; ignored by the tasks that have fixed targets.
+        weight : float array of shape (n,)
+            Positive, of sum 1.
+        scores : float array of shape (n,) or (n, K), default=None
+            The current scores u, for learners that minimise the risk itself. Not to be changed.
+
+        Returns
+        -------
+        member : fitted estimator
+            Its `predict` gives the outputs on any rows.
+        outputs : float array of shape (n,)
+            psi, the outputs on the rows that were prepared; a new array.
+
+        None where there is nothing to offer: boosting then ends.
+        """
+        ...
+
+
+def prepare_rounds(
+    estimator: Any, X: Any, weight: np.ndarray | None, task: Task
+) -> PreparedRounds | None:
+    """The estimator's fast path for a task; None where it has none.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : {array, sparse matrix} of shape (n, p)
+        Validated; kept by reference.
+    weight : array of shape (n,) or None
+        The sample weights, for what is chosen once (quantiles of bins, say). Positive.
+    task : Task
+    """
+    prepare = _own_method(estimator, "_prepare_rounds")
+    return None if prepare is None else prepare(X, weight, task)
+
+
+def prepare_sums(estimator: Any, task: Task) -> Any:
+    """What finds the members from sums over rows in chunks; None where there is nothing.
+
+    An estimator offers it by a method `_prepare_sums(task)`, which a subclass does not inherit. See
+    `erm._stumps._summed` for the object: the sums it needs, and how it finds a member from them.
+
+    Parameters
+    ----------
+    estimator : estimator
+    task : ClassTask or HammingTask
+        Without the rows' classes.
+    """
+    prepare = _own_method(estimator, "_prepare_sums")
+    return None if prepare is None else prepare(task)
+
+
+def has_fast_path(estimator: Any) -> bool:
+    """Whether the estimator has a fast path for some task, and so reads X as numbers."""
+    return _own_method(estimator, "_prepare_rounds") is not None
+
+
+def predict_validated(member: Any, X: Any) -> np.ndarray:
+    """The predictions for an X that the ensemble has validated, without a second check."""
+    predict = _own_method(member, "_predict_validated") or member.predict
+    return predict(X)
+
+
+def predict_codes(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    """The predicted classes as positions in `classes`, for an X that the ensemble has validated."""
+    predict = _own_method(member, "_predict_codes")
+    return np.searchsorted(classes, member.predict(X)) if predict is None else predict(X)
+
+
+def outputs_have_scale(estimator: Any) -> bool:
+    """`PreparedRounds.has_scale` for clones of the estimator.
+
+    True for classifiers (-1 and +1) and where the estimator's attribute `_has_scale` is true.
+    """
+    return bool(getattr(estimator, "_has_scale", is_classifier(estimator)))
+
+
+# --- members of a bagged ensemble -----------------------------------------------------------------
+
+
+class PreparedMembers(Protocol):
+    """A base learner prepared with the columns of X, which all members of a bagged ensemble share.
+
+    It must be usable from several threads at once. A member depends on the arguments of `fit` and
+    on its parameters only, not on the members fitted before it.
+    """
+
+    def fit(
+        self,
+        member: Any,
+        rows: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        features: np.ndarray | None,
+    ) -> Any:
+        """Fit one member.
+
+        Parameters
+        ----------
+        member : estimator
+            An unfitted copy of the base learner, its `random_state` set.
+        rows : int array of shape (m,)
+            The distinct rows drawn, in increasing order.
+        y : array of shape (m,)
+            Their targets: float64, or codes of the classes of the ensemble.
+        weights : array of shape (m,) or None
+            Their weights, positive; None where all are 1.
+        features : int array or None
+            The columns of X, in the order in which the member has them; None for all of them.
+
+        Returns
+        -------
+        member : fitted estimator
+        """
+        ...
+
+
+def prepare_members(
+    estimator: Any,
+    X: np.ndarray,
+    sample_weight: np.ndarray | None,
+    n_jobs: int | None = 1,
+) -> PreparedMembers | None:
+    """What fits copies of the estimator to rows and columns of X, sharing what is computed once.
+
+    An estimator offers it by a method `_prepare_members(X, sample_weight, n_jobs)`, which a
+    subclass does not inherit. None where it has none, and where it returns None for this X: the
+    members are then fitted by their own `fit`.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : array of shape (n, p)
+        Dense and numeric; not checked for missing and infinite values. Kept by reference.
+    sample_weight : array of shape (n,) or None
+        Non-negative, for what is chosen once (quantiles of bins, say).
+    n_jobs : int or None, default=1
+        Of the ensemble, for threads that prepare.
+    """
+    prepare = _own_method(estimator, "_prepare_members")
+    return None if prepare is None else prepare(X, sample_weight, n_jobs)
+
+
+def has_prepared_members(estimator: Any) -> bool:
+    """Whether members may share prepared columns, so that X is read as numbers."""
+    return _own_method(estimator, "_prepare_members") is not None
+
+
+def _own_method(estimator: Any, name: str) -> Callable | None:
+    """A method that the class of the estimator defines itself: inherited ones do not count."""
+    return getattr(estimator, name) if name in vars(type(estimator)) else None
+
+
+def aligned_columns(
+    values: np.ndarray, places: np.ndarray, n_classes: int, fill: float = 0.0
+) -> np.ndarray:
+    """Columns for some of the classes as columns for all of them.
+
+    Parameters
+    ----------
+    values : array of shape (n, k)
+    places : int array of shape (k,)
+        The positions of the columns among the classes, increasing.
+    n_classes : int
+    fill : float, default=0.0
+        The value for the other classes.
+    """
+    if len(places) == n_classes:  # both are sorted
+        return values
+    aligned = np.full((len(values), n_classes), fill, dtype=values.dtype)
+    aligned[:, np.asarray(places, dtype=np.intp)] = values
+    return aligned
+
+
+# --- what a base learner reads --------------------------------------------------------------------
+
+REGRESSION_TREES = (DecisionTreeRegressor, ExtraTreeRegressor)
+TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
+
+
+def is_tree(estimator: Any) -> bool:
+    """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
+    return type(estimator) in TREES
+
+
+def reads_single_precision(estimator: Any) -> bool:
+    """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
+
+    A tree of scikit-learn's itself, or of a class whose own `_reads_single_precision` says so.
+    """
+    return is_tree(estimator) or bool(vars(type(estimator)).get("_reads_single_precision"))
+
+
+def reads_numbers(learner: Any, has_fast_path: Callable[[Any], bool]) -> bool:
+    """Whether a base learner gets X as an array of numbers: the default, a tree, a fast path.
+
+    Any other learner gets data frames and missing values as they are, and checks them.
+    """
+    return (
+        learner is None
+        or is_tree(learner)
+        or reads_single_precision(learner)
+        or has_fast_path(learner)
+    )

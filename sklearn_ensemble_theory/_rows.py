@@ -1,0 +1,665 @@
+"""Checked rows: what every fit has of X, y, the weights and the groups, in memory or in blocks.
+
+A fit in memory calls `checked_rows`, which returns one `Rows`. A fit of a Dask collection gets
+`ChunkedRows`, whose blocks become `Rows` by the same checks, each where it is. An algorithm that
+reads the rows through sums only is written once for both, in terms of `BlockedRows`: `MemoryRows`
+is one block, and what is summed over it is the result itself.
+"""
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.validation import validate_data as sklearn_validate_data
+
+from sklearn_ensemble_theory._blocks import Blocks, DaskBlocks, any_collection, by_chunks
+from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of positive weight that a fit in memory, or one block of rows, is left with.
+
+    Attributes
+    ----------
+    X : {array, sparse matrix, data frame} of shape (n, p)
+    y : array of shape (n,) or (n, n_targets)
+    weight : float64 array of shape (n,) or None
+        Their weights, as the user gave them up to a common power of 2, or in the units of
+        `RowChecks.weight_unit`; None for equal ones.
+    numbers : range or int array of shape (n,)
+        Their numbers among the rows that `fit` was given. Of a block: among those of positive
+        weight in all blocks, or in this one where those before are not known.
+    groups : array of shape (n,) or None
+        Which rows belong together.
+    block : int
+        The number of the block; 0 in memory.
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    numbers: range | np.ndarray
+    groups: np.ndarray | None = None
+    block: int = 0
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def weights(self) -> np.ndarray:
+        """The weights, 1 where there are none."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    def shares(self) -> np.ndarray:
+        """The weights divided by their sum."""
+        return normalised_weights(self.weight, len(self))
+
+    def take(self, part: np.ndarray) -> "Rows":
+        """Some of these rows, by their places."""
+        numbers = self.numbers
+        return Rows(
+            rows_of(self.X, part),
+            self.y[part],
+            None if self.weight is None else self.weight[part],
+            numbers.start + part if isinstance(numbers, range) else numbers[part],
+            None if self.groups is None else self.groups[part],
+            self.block,
+        )
+
+    def of(self, values: Any) -> Any:
+        """The rows of another array, which has a row for each that `fit` was given."""
+        return values if isinstance(self.numbers, range) else safe_indexing(values, self.numbers)
+
+
+def checked_rows(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    *,
+    as_given: bool = False,
+    **options: Any,
+) -> Rows:
+    """The rows of positive weight, by `validate_data` and `rows_of_positive_weight`.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X, y, sample_weight
+        As `fit` was given them.
+    as_given : bool, default=False
+        Of `rows_of_positive_weight`.
+    **options
+        Of `validate_data`.
+    """
+    X, y = validate_data(estimator, X, y, **options)
+    return kept_rows(X, y, sample_weight, as_given=as_given)
+
+
+def kept_rows(
+    X: Any, y: np.ndarray, sample_weight: ArrayLike | None, *, as_given: bool = False
+) -> Rows:
+    """The rows of positive weight of X and y that are validated already."""
+    kept = rows_of_positive_weight(sample_weight, X, as_given=as_given)
+    if isinstance(kept.rows, slice):
+        return Rows(X, y, kept.weight, range(kept.n_samples))
+    return Rows(rows_of(X, kept.rows), y[kept.rows], kept.weight, kept.rows)
+
+
+# --- X and y --------------------------------------------------------------------------------------
+
+
+def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
+    """X, or (X, y), by scikit-learn's function of this name.
+
+    Numbers near the largest float pass without the warning that their sum is not finite.
+
+    Raises
+    ------
+    TypeError
+        Also if X has values that are no numbers, such as pandas' NA; the message names X. And if X
+        or y is a Dask collection, of which all rows would be read into memory.
+    ValueError
+        Also if X has an integer that is too large for a float.
+    """
+    if any_collection(*data):
+        raise TypeError(
+            f"X and y must be in memory in this method of {type(estimator).__name__}, which was "
+            "given a Dask collection; call .compute() on it if the rows fit into memory."
+        )
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return sklearn_validate_data(estimator, *data, **options)
+    except OverflowError:
+        raise ValueError("X has an integer that is too large for a float64.") from None
+    except TypeError as error:
+        if "float() argument" not in str(error) and "boolean value of NA" not in str(error):
+            raise
+        raise TypeError(f"X must hold numbers: {error}.") from None
+
+
+def finite_predictions(method: Method) -> Method:
+    """A method of X whose values are finite, or a ValueError; without NumPy's warnings.
+
+    Of Dask collections, chunk by chunk (`by_chunks`).
+    """
+
+    @wraps(method)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = method(*args, **kwargs)
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    "X has rows for which the predictions are beyond the largest float: they are "
+                    "too far outside of the training rows."
+                )
+        return values
+
+    return by_chunks(cast(Method, checked))
+
+
+def checked_target(y: Any, *, is_real: bool) -> Any:
+    """The target, cast to float64 where that may turn values into NaN or infinity.
+
+    What is not cast is left to `validate_data`, which sees what is fitted.
+
+    Parameters
+    ----------
+    y : array-like
+    is_real : bool
+        For a regressor: y must be numbers.
+
+    Returns
+    -------
+    y : array-like
+        The one given, unless it had to be cast.
+
+    Raises
+    ------
+    TypeError
+        If a regressor's y has values that are no numbers, such as pandas' NA.
+    ValueError
+        If y is sparse or has rows of different lengths, a regressor's has strings that are no
+        numbers, or is not finite after the cast, or a classifier's has missing values, both strings
+        and numbers, or numbers of 2^63 and above, which scikit-learn casts to integers.
+    """
+    if not is_real and isinstance(y, np.ndarray) and y.dtype.kind == "f":
+        largest = float(np.fmax.reduce(np.abs(y), axis=None, initial=0.0))
+        if largest >= 2.0**63:
+            raise ValueError("y must have labels below 2**63 in absolute value, and none infinite.")
+    if (
+        type(y) is np.ndarray and y.dtype.kind in "fiub" and 2 < y.dtype.itemsize <= 8
+    ) or y is None:
+        return y
+    if issparse(y):
+        raise ValueError(
+            "y must be a dense array: sparse multilabel-indicator for y is not supported; use "
+            "y.toarray()."
+        )
+    try:
+        array = np.asarray(y)
+    except (TypeError, ValueError):
+        array = np.asarray([None])
+        if isinstance(y, (list, tuple)):
+            raise _ragged() from None
+    if array.dtype == object:
+        values = array.ravel().tolist()
+        kinds = set(map(type, values))
+        if not kinds.isdisjoint((list, tuple, set)):
+            raise _ragged()
+        if not is_real:
+            _check_labels(values, kinds)
+    if not is_real:
+        return y
+    kind = array.dtype.kind
+    if kind in "biu" or (kind == "f" and array.dtype.itemsize in (4, 8)) or kind == "c":
+        return y
+    return _cast_to_float(array)
+
+
+def _ragged() -> ValueError:
+    return ValueError("y must be a rectangular array: its rows have different lengths.")
+
+
+def _cast_to_float(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind in "MmV":
+        raise TypeError(f"y must hold numbers; got values of type {array.dtype}.")
+    try:
+        with np.errstate(all="ignore"):  # what overflows is infinite
+            cast = array.astype(np.float64)
+    except OverflowError:
+        raise ValueError("y has an integer that is too large for a float64.") from None
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"y must hold numbers: {error}.") from None
+    with np.errstate(invalid="ignore"):
+        assert_all_finite(cast, input_name="y")
+    return cast
+
+
+def _check_labels(values: list[Any], kinds: set[type]) -> None:
+    """Refuse None, NaN and pandas' NA among labels, and labels that cannot be compared."""
+    missing = [kind.__name__ for kind in kinds if kind.__name__ in ("NoneType", "NAType")]
+    if float in kinds and any(one != one for one in values if isinstance(one, float)):
+        missing.append("NaN")
+    if missing:
+        raise ValueError(f"y must not have missing values: Input y contains {missing[0]}.")
+    if str in kinds and len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
+        raise ValueError("y must not have both strings and numbers as labels.")
+
+
+# --- sample weights -------------------------------------------------------------------------------
+
+SMALLEST_WEIGHT = np.finfo(np.float64).tiny
+SMALL_TOP, LARGE_TOP = 2.0**-400, 2.0**400
+
+
+class PositiveRows(NamedTuple):
+    """The rows of positive weight.
+
+    Attributes
+    ----------
+    rows : slice or int array of shape (n_kept,)
+        ``slice(None)`` where every row is kept, so that indexing makes no copy.
+    weight : float array of shape (n_kept,)
+        Their weights, as the user gave them up to a common power of 2.
+    n_samples : int
+        The number of rows that `fit` was given.
+    """
+
+    rows: slice | np.ndarray
+    weight: np.ndarray
+    n_samples: int
+
+    @property
+    def normalised(self) -> np.ndarray:
+        """The weights divided by their sum."""
+        return normalised_weights(self.weight, len(self.weight))
+
+    def take(self, *arrays):
+        """The kept rows of each array; a tuple if there is more than one array."""
+        if isinstance(self.rows, slice):
+            return arrays if len(arrays) > 1 else arrays[0]
+        kept = tuple(array[self.rows] for array in arrays)
+        return kept if len(kept) > 1 else kept[0]
+
+
+def rows_of_positive_weight(
+    sample_weight: ArrayLike | None, X: Any, *, as_given: bool = False
+) -> PositiveRows:
+    """Check `sample_weight` and find the rows to fit, those of positive weight.
+
+    A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond
+    2^400 or below 2^-400, so that sums or products of weights would overflow or vanish, all are
+    divided by the power of 2 below it: their ratios are the same.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n,), float or None
+    X : {array, sparse matrix} of shape (n, p)
+    as_given : bool, default=False
+        Whether weights are never divided, for `partial_fit`, which compares those of several calls.
+
+    Returns
+    -------
+    PositiveRows
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or none is positive.
+    """
+    weight = checked_weights(sample_weight, X)
+    weight = weight if as_given else in_usual_units(weight)
+    smallest = weight.max() * SMALLEST_WEIGHT
+    if weight.min() > smallest:
+        return PositiveRows(slice(None), weight, len(weight))
+    rows = np.flatnonzero(weight > smallest)
+    if not len(rows):
+        raise ValueError("sample_weight must be positive for at least one row.")
+    return PositiveRows(rows, weight[rows], len(weight))
+
+
+def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
+    """One non-negative finite number for each row of X.
+
+    Raises
+    ------
+    ValueError
+        If `sample_weight` is anything else.
+    """
+    try:
+        if np.asarray(sample_weight).dtype.kind in "mM":
+            raise TypeError("it has dates")
+        with np.errstate(over="ignore", invalid="ignore"):
+            weight = check_sample_weight(
+                sample_weight, X, dtype=np.float64, ensure_non_negative=True
+            )
+            # Writable, because numba compiles its loops once more for arrays that are not.
+            return np.require(weight, requirements=["C", "W"])
+    except (TypeError, ValueError, OverflowError) as error:
+        if "weight" in str(error):
+            raise
+        raise ValueError(f"sample_weight must have a number for each row: {error}.") from error
+
+
+def in_usual_units(weight: Any) -> Any:
+    """Non-negative weights, by a power of 2 if their sums or products could overflow or vanish."""
+    top = float(np.max(np.asarray(weight), initial=0.0))
+    if SMALL_TOP <= top <= LARGE_TOP or not 0 < top < np.inf:
+        return weight
+    # Not by one factor, which may be beyond the range of floats.
+    return np.ldexp(weight, 1 - int(np.frexp(top)[1]))
+
+
+def check_usual_units(weight: np.ndarray) -> None:
+    """ValueError for weights that `in_usual_units` divides, where those of several calls add up."""
+    if in_usual_units(weight) is not weight:
+        raise ValueError(
+            "The largest sample_weight must be between 2**-400 and 2**400, where weights of "
+            "several calls are added."
+        )
+
+
+def normalised_weights(sample_weight: np.ndarray | None, n: int) -> np.ndarray:
+    """Weights that sum to 1; divided by the largest first, so that 1e300 does not overflow.
+
+    Raises
+    ------
+    ValueError
+        If no weight is positive.
+    """
+    if sample_weight is None:
+        return np.full(n, 1.0 / n)
+    top = np.max(sample_weight)
+    if not top > 0:
+        raise ValueError("sample_weight must be positive for at least one row.")
+    weight = sample_weight / top
+    return weight / weight.sum()
+
+
+def positive_rows(weight: np.ndarray) -> slice | np.ndarray:
+    """The rows of positive weight: ``slice(None)`` for all of them, or an index array."""
+    positive = weight > 0
+    return slice(None) if positive.all() else np.flatnonzero(positive)
+
+
+# --- data frames, which base learners may get as they are -----------------------------------------
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars data frame."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def validated(estimator: Any, X: Any, *y: Any, as_frame: bool, **options: Any) -> Any:
+    """X, and y where it is given, by `validate_data`.
+
+    With `as_frame` X is a data frame and is returned as it is; only its shape and its names are
+    checked, here and once.
+    """
+    if as_frame:
+        options.update(dtype=None, ensure_all_finite=False)
+    found = validate_data(estimator, X, *y, **options)
+    if not as_frame:
+        return found
+    return (X, *found[1:]) if y else X
+
+
+def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
+    """Rows of an array, a sparse matrix or a data frame."""
+    if not is_frame(X):
+        return X[rows]
+    if isinstance(rows, slice):
+        rows = np.arange(X.shape[0])[rows]
+    return safe_indexing(X, rows)
+
+
+def columns_of(X: Any, columns: np.ndarray) -> Any:
+    """Columns of an array, a sparse matrix or a data frame, whose names are kept."""
+    return safe_indexing(X, columns, axis=1) if is_frame(X) else X[:, columns]
+
+
+@contextmanager
+def names_checked(fitted_to_frames: bool, X: Any) -> Iterator[None]:
+    """No warning of each member that X has no names, where the ensemble has given it."""
+    if not fitted_to_frames or is_frame(X):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        yield
+
+
+# --- rows in blocks -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowChecks:
+    """What the rows must be, and how they become arrays.
+
+    Parameters
+    ----------
+    n_features : int
+    is_classifier : bool
+    allow_nan : bool, default=False
+        Whether X may have missing values.
+    multi_output : bool, default=False
+        Whether y may have several columns.
+    encode : callable, default=None
+        Makes numbers of X before the checks.
+    classes : array, default=None
+        The labels, in increasing order: y becomes their numbers.
+    weight_unit : float, default=1
+        What weights are divided by.
+    equal_weights : bool, default=False
+        Whether all positive weights are the same: chunks then have none.
+    first_rows : mapping, default={}
+        The number of the first row of each chunk.
+    """
+
+    n_features: int
+    is_classifier: bool
+    allow_nan: bool = False
+    multi_output: bool = False
+    encode: Callable[[Any], Any] | None = None
+    classes: np.ndarray | None = None
+    weight_unit: float = 1.0
+    equal_weights: bool = False
+    first_rows: Mapping[int, int] = field(default_factory=dict)
+
+    def knowing(self, **facts: Any) -> "RowChecks":
+        """The same checks, with what an earlier pass over the rows has found."""
+        return replace(self, **facts)
+
+    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> Rows | None:
+        """The rows of positive weight; None if there are none.
+
+        Raises
+        ------
+        TypeError or ValueError
+            As `fit` in memory does; the message ends with the number of the chunk.
+        """
+        try:
+            return self._checked(number, X, y, weight)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{error} (in chunk {number} of the rows)") from error
+
+    def _checked(self, number, X, y, weight):
+        check_consistent_length(X, y, weight)
+        if len(X) == 0:
+            return None
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, but {self.n_features} in its metadata.")
+        X = self._numbers(X)
+        y = self._target(y)
+        if weight is not None:
+            if not np.any(np.asarray(weight)):
+                return None
+            weight = checked_weights(weight, X)
+            check_usual_units(weight)
+            positive = positive_rows(weight)
+            X, y, weight = X[positive], y[positive], weight[positive] / self.weight_unit
+        if self.classes is not None:
+            y = self._class_numbers(y)
+        first = self.first_rows.get(number, 0)
+        numbers = range(first, first + len(X))
+        return Rows(X, y, None if self.equal_weights else weight, numbers, block=number)
+
+    def _numbers(self, X):
+        if self.encode is not None:
+            X = self.encode(X)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return check_array(
+                    X,
+                    dtype=(np.float64, np.float32),
+                    ensure_all_finite="allow-nan" if self.allow_nan else True,
+                    input_name="X",
+                )
+        except OverflowError:
+            raise ValueError("X has an integer that is too large for a float64.") from None
+
+    def _target(self, y):
+        y = checked_target(np.asarray(y), is_real=not self.is_classifier)
+        y = check_array(
+            y,
+            ensure_2d=False,
+            dtype=None if self.is_classifier else np.float64,
+            input_name="y",
+        )
+        if not (self.multi_output and y.ndim == 2):
+            y = column_or_1d(y)
+        return y
+
+    def _class_numbers(self, y):
+        number = np.searchsorted(self.classes, y)
+        known = self.classes.take(np.minimum(number, len(self.classes) - 1))
+        if not np.array_equal(known, y):
+            raise ValueError(f"y has labels that are not in classes: {np.unique(y[known != y])!r}.")
+        return number
+
+
+class MemoryRows:
+    """Rows that `fit` has checked, as one block.
+
+    A sum is the function's result itself: nothing is copied or added, and the bits are those of the
+    algorithm without blocks.
+
+    Parameters
+    ----------
+    block : Rows
+        Or what a view has made of them.
+    n_features : int
+    """
+
+    is_in_memory = True
+
+    def __init__(self, block: Any, n_features: int) -> None:
+        self.block, self.n_features = block, n_features
+
+    def knowing(self, **facts: Any) -> "MemoryRows":
+        """The same rows: whatever an algorithm tells the checks, `fit` knew."""
+        return self
+
+    def view(self, function: Callable[..., Any], *args: Any) -> "MemoryRows":
+        """`function(block, *args)` as the block, made now and kept."""
+        return MemoryRows(function(self.block, *args), self.n_features)
+
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        return [function(self.block, *args)]
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        return function(self.block, *args)
+
+
+class ChunkedRows:
+    """Rows of a Dask collection, a block for each chunk, which are checked where they are.
+
+    Parameters
+    ----------
+    given : DaskBlocks
+        Of (number, X, y, weight).
+    checks : RowChecks
+    meta : array or data frame
+        Like X, without rows.
+    has_weights : bool, default=False
+        Whether weights were given.
+    views : tuple of (function, arguments), default=()
+        What a block goes through between its checks and the functions that read it.
+    """
+
+    is_in_memory = False
+
+    def __init__(
+        self,
+        given: DaskBlocks,
+        checks: RowChecks,
+        meta: Any,
+        has_weights: bool = False,
+        views: tuple = (),
+    ) -> None:
+        self.given, self.checks, self.meta, self.has_weights = given, checks, meta, has_weights
+        self.n_features, self.views = checks.n_features, views
+
+    def knowing(self, **facts: Any) -> "ChunkedRows":
+        """The same rows, with what an earlier pass over them has found."""
+        checks = self.checks.knowing(**facts)
+        return ChunkedRows(self.given, checks, self.meta, self.has_weights, self.views)
+
+    def view(self, function: Callable[..., Any], *args: Any) -> "ChunkedRows":
+        """Rows of which every reader gets `function(block, *args)` instead of the block.
+
+        It is made at every read, where the chunk is, because all rows may be more than memory
+        holds; `map` is for what is small enough to keep.
+        """
+        views = (*self.views, (function, args))
+        return ChunkedRows(self.given, self.checks, self.meta, self.has_weights, views)
+
+    def map(self, function: Callable[..., Any], *args: Any) -> Blocks:
+        """`function(block, *args)` of each block, kept where it is computed."""
+        return self.given.map(of_checked, self.checks, self.views, function, *args)
+
+    def each(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """`function(block, *args)`, which should be small; None for chunks without rows."""
+        return self.given.each(of_checked, self.checks, self.views, function, *args)
+
+    def sum(self, function: Callable[..., Any], *args: Any) -> Any:
+        """The sum of `function(block, *args)` over the blocks, by ``+`` in a fixed order.
+
+        Raises
+        ------
+        ValueError
+            If no chunk has a row of positive weight.
+        """
+        total = self.given.sum(of_checked, self.checks, self.views, function, *args)
+        if total is None:
+            raise ValueError("X has no rows of positive weight.")
+        return total
+
+
+BlockedRows = MemoryRows | ChunkedRows
+
+
+def of_checked(
+    given: tuple[int, Any, Any, Any],
+    checks: RowChecks,
+    views: tuple,
+    function: Callable[..., Any],
+    *args: Any,
+) -> Any:
+    """`function(block, *args)` of a chunk as it was given; None if it has no rows."""
+    block = checks(*given)
+    if block is None:
+        return None
+    for view, known in views:
+        block = view(block, *known)
+    return function(block, *args)

@@ -1,0 +1,150 @@
+"""Targets in units in which squares and sums of squares neither overflow nor vanish."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+# Squares of numbers between 2**-200 and 2**200, and sums of them, are safe.
+SAFE_EXPONENT = 200
+# Deviations from the mean below this share of it are rounding: the target is constant.
+CONSTANT_TO_ROUNDING = 1e-14
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass
+class TargetScale:
+    """The affine map to units of the target's size: ``scaled = (y - mean) / scale``.
+
+    Attributes
+    ----------
+    mean : float or array of shape (n_targets,)
+    scale : float or array of shape (n_targets,)
+        Positive; 1 for a target that is constant to rounding, whose scaled values are all 0.
+    """
+
+    mean: float | np.ndarray
+    scale: float | np.ndarray
+    is_constant: bool | np.ndarray = False
+
+    @classmethod
+    def in_powers_of_two(
+        cls, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> "TargetScale":
+        """About the mean, in units of a power of 2 near the largest deviation.
+
+        The division is exact, so that whole numbers stay whole numbers.
+        """
+        size = power_of_two(np.abs(y).max())
+        mean = np.average(y / size, weights=sample_weight)
+        with np.errstate(over="ignore"):
+            mean = float(within_range(np.asarray(mean * size)))
+        return cls.of_range(mean, y.min(), y.max())
+
+    @classmethod
+    def of_range(cls, mean: float, low: float, high: float) -> "TargetScale":
+        """That of `in_powers_of_two` for targets of this mean and this range."""
+        size = power_of_two(max(abs(low), abs(high)))
+        mean = mean / size
+        deviation = max(high / size - mean, mean - low / size)
+        if deviation * (size / 2) > LARGEST / 2:
+            raise ValueError("y has differences beyond the largest float; scale y.")
+        return cls(mean * size, size * power_of_two(deviation))
+
+    @classmethod
+    def about(cls, y: np.ndarray, mean: float | np.ndarray) -> "TargetScale":
+        """About a given mean, in units of the largest deviation.
+
+        Parameters
+        ----------
+        y : float array of shape (n,) or (n, n_targets)
+        mean : float or array of shape (n_targets,)
+        """
+        with np.errstate(over="ignore"):
+            size = np.abs(y - mean).max(axis=0)
+        if not np.isfinite(size).all():
+            raise ValueError("y has differences beyond the largest float; scale y.")
+        constant = size <= CONSTANT_TO_ROUNDING * np.abs(mean)
+        scale = np.where(constant, 1.0, size)
+        return (
+            cls(mean, scale, constant)
+            if y.ndim > 1
+            else cls(float(mean), float(scale), bool(constant))
+        )
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        return np.where(self.is_constant, 0.0, (y - self.mean) / self.scale)
+
+    def squares_in_units(self, squares: np.ndarray) -> np.ndarray:
+        """Squares in units of y; inf or 0 beyond the range of floats, without a warning."""
+        with np.errstate(over="ignore", under="ignore"):
+            return squares * self.scale * self.scale
+
+
+def largest_magnitude(y: np.ndarray) -> float:
+    """The largest absolute value; 1 where all values are 0 (or there are none)."""
+    return float(np.max(np.abs(y), initial=0.0)) or 1.0
+
+
+def largest_entry(X: Any) -> float:
+    """The largest absolute value of a dense or sparse matrix, without a copy of it."""
+    return float(max(X.max(), -X.min()))
+
+
+def power_of_two(x: float) -> float:
+    """The largest power of two not above x > 0; 1 for x = 0."""
+    return float(np.ldexp(1.0, np.frexp(x)[1] - 1)) if x > 0 else 1.0
+
+
+def within_range(mean: np.ndarray) -> np.ndarray:
+    """Means of floats; those that rounding has taken beyond the largest float are the largest."""
+    return np.clip(mean, -LARGEST, LARGEST)
+
+
+def shifted_by(values: np.ndarray, exponent: int) -> np.ndarray:
+    """Means times 2**exponent, the units that they were taken in; see `within_range`."""
+    with np.errstate(over="ignore"):
+        return within_range(np.ldexp(values, exponent))
+
+
+def range_exponent(values: np.ndarray) -> int:
+    """0 for numbers of ordinary size; otherwise the exponent of two of the largest of them."""
+    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    exponent = int(np.frexp(largest)[1])
+    return exponent if abs(exponent) > SAFE_EXPONENT else 0
+
+
+def mean_from_first(y: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """The weighted mean, from differences to the first row.
+
+    The mean of a constant target is exactly its value. Where differences overflow, the mean is
+    taken in units of the largest target.
+
+    Parameters
+    ----------
+    y : float array of shape (n,) or (n, n_targets)
+    weight : float array of shape (n,) or None
+
+    Returns
+    -------
+    float array of shape () or (n_targets,)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = y[0] + np.average(y - y[0], axis=0, weights=weight)
+        if not np.isfinite(mean).all():
+            unit = power_of_two(largest_magnitude(y))
+            mean = within_range(np.average(y / unit, axis=0, weights=weight) * unit)
+    return np.asarray(mean)
+
+
+def feature_ranges(X: np.ndarray) -> np.ndarray:
+    """The range of each feature; ValueError where one is not finite."""
+    with np.errstate(over="ignore"):
+        return finite_ranges(X.max(axis=0) - X.min(axis=0))
+
+
+def finite_ranges(ranges: np.ndarray) -> np.ndarray:
+    """These ranges of features; ValueError where one is not finite."""
+    if not np.isfinite(ranges).all():
+        raise ValueError("The range of a feature of X overflows; scale X.")
+    return ranges

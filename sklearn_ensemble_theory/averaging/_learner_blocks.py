@@ -1,0 +1,219 @@
+"""The rows of one chunk for base learners, checked as `fit` of their ensemble does in memory."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_consistent_length
+
+from sklearn_ensemble_theory._rows import (
+    check_usual_units,
+    checked_target,
+    checked_weights,
+    validated,
+)
+
+
+@dataclass(frozen=True)
+class LearnerChunk:
+    """All rows of one chunk.
+
+    Attributes
+    ----------
+    X : {array, sparse matrix, data frame} of shape (n, p)
+    y : array of shape (n,) or (n, n_outputs)
+        Codes of the classes of this chunk for a classifier.
+    weight : float64 array of shape (n,) or None
+    number : int
+        That of the chunk.
+    target : dict
+        What the ensemble's `_encode_y` says of y.
+    """
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None
+    number: int
+    target: dict[str, Any]
+
+    @property
+    def has_weight(self) -> bool:
+        return self.weight is None or bool(self.weight.any())
+
+
+@dataclass(frozen=True)
+class LearnerRows:
+    """The checks of the rows.
+
+    Parameters
+    ----------
+    model : estimator
+        The ensemble, not fitted.
+    options : mapping
+        Of `validate_data`.
+    n_features : int
+    as_frame : bool, default=False
+        Whether base learners get data frames as they are.
+    """
+
+    model: Any
+    options: Mapping[str, Any]
+    n_features: int
+    as_frame: bool = False
+
+    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> LearnerChunk | None:
+        """The rows; None if there are none."""
+        with naming_chunk(number):
+            check_consistent_length(X, y, weight)
+            if X.shape[0] == 0:
+                return None
+            if X.shape[1] != self.n_features:
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but {self.n_features} in its metadata."
+                )
+            model = copy(self.model)  # which validation gives the names of the features
+            y = checked_target(y, is_real=isinstance(model, RegressorMixin))
+            X, y = validated(model, X, y, as_frame=self.as_frame, multi_output=True, **self.options)
+            X = X.tocsr() if hasattr(X, "tocsr") else X
+            y, target = model._encode_y(y)
+            if weight is not None:
+                weight = np.asarray(weight)
+                if weight.any():
+                    weight = checked_weights(weight, X)
+                    check_usual_units(weight)
+            return LearnerChunk(X, y, weight, number, target)
+
+
+@contextmanager
+def naming_chunk(number: int) -> Iterator[None]:
+    """Errors of the rows end with the number of their chunk."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{error} (in chunk {number} of the rows)") from error
+
+
+def of_learner_rows(
+    given: tuple[int, Any, Any, Any], read: LearnerRows, function: Callable[..., Any], *args: Any
+) -> Any:
+    """`function(chunk, *args)` of a chunk as it was given; None if it has no rows."""
+    chunk = read(*given)
+    return None if chunk is None else function(chunk, *args)
+
+
+@dataclass(frozen=True)
+class RowFacts:
+    """What a first pass over the chunks finds.
+
+    Attributes
+    ----------
+    lengths : dict
+        The number of rows of each chunk with rows of positive weight, by its number.
+    weights : dict
+        The sum of their weights; the number of rows where there are none.
+    weighted : bool
+        Whether there are weights.
+    top_weight : float
+        The largest weight; 1 without weights.
+    top_target : float
+        The largest absolute value of a regressor's targets, of all rows.
+    target : dict
+        What `_encode_y` would say of y of all rows.
+    """
+
+    lengths: dict[int, int]
+    weights: dict[int, float]
+    weighted: bool
+    top_weight: float
+    top_target: float
+    target: dict[str, Any]
+
+    def __add__(self, other: "RowFacts") -> "RowFacts":
+        return RowFacts(
+            self.lengths | other.lengths,
+            self.weights | other.weights,
+            self.weighted,
+            max(self.top_weight, other.top_weight),
+            max(self.top_target, other.top_target),
+            _joined_targets(self.target, other.target),
+        )
+
+    @property
+    def chunks(self) -> list[int]:
+        """The numbers of the chunks with rows of positive weight.
+
+        Raises
+        ------
+        ValueError
+            If there is none.
+        """
+        if not self.lengths:
+            raise ValueError("sample_weight must be positive for at least one row.")
+        return sorted(self.lengths)
+
+
+def facts_of_chunk(chunk: LearnerChunk) -> RowFacts:
+    """The facts of one chunk."""
+    weight, number, n = chunk.weight, chunk.number, len(chunk.y)
+    lengths, weights = {}, {}
+    if chunk.has_weight:
+        lengths[number] = n
+        weights[number] = float(n if weight is None else weight.sum())
+    top_weight = 1.0 if weight is None else float(weight.max())
+    top_target = 0.0 if "classes_" in chunk.target else float(np.abs(chunk.y).max())
+    return RowFacts(lengths, weights, weight is not None, top_weight, top_target, chunk.target)
+
+
+def recoded(codes: np.ndarray, own: dict[str, Any], known: dict[str, Any]) -> np.ndarray:
+    """Codes among the classes of all rows, from codes among those of a chunk.
+
+    Of several outputs, the codes of each follow those of the one before. Targets of a regressor
+    remain as they are.
+    """
+    if "classes_" not in own:
+        return codes
+    if isinstance(own["classes_"], np.ndarray):
+        return np.searchsorted(known["classes_"], own["classes_"])[codes]
+    places, start = [], 0
+    for labels, all_labels in zip(own["classes_"], known["classes_"]):
+        places.append(start + np.searchsorted(all_labels, labels))
+        start += len(all_labels)
+    return np.concatenate(places)[codes]
+
+
+def _joined_targets(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    if "classes_" not in first:
+        return first
+    one, other = first["classes_"], second["classes_"]
+    if isinstance(one, np.ndarray):
+        classes = _all_labels(one, other)
+        return {**first, "classes_": classes, "n_classes_": len(classes)}
+    outputs = [_all_labels(*pair) for pair in zip(one, other)]
+    return {**first, "classes_": outputs, "n_classes_": [len(labels) for labels in outputs]}
+
+
+def _all_labels(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    if (one.dtype.kind in "biuf") != (other.dtype.kind in "biuf"):
+        raise ValueError("y must not have both strings and numbers as labels.")
+    return np.unique(np.concatenate([one, other]))
+
+
+class RowsNotKeptError(ValueError, AttributeError):
+    """The rows are needed; an AttributeError too, so that properties of them count as absent."""
+
+
+class RowsInChunks:
+    """In place of a `SamplingScheme` or of `TrainingRows`: every use is an error."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):  # such as those that copies and pickles ask for
+            raise AttributeError(name)
+        raise RowsNotKeptError(
+            "This requires the training rows and the draws of the members, which a fit of Dask "
+            "collections does not keep: there are no out-of-bag predictions, standard errors, "
+            "intervals or importances of training rows. Fit arrays in memory for them."
+        )

@@ -1,1 +1,0 @@
-"""Sampling schemes: the laws of the weights that bagging draws for the rows."""

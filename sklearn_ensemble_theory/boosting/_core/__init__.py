@@ -1,1 +1,0 @@
-"""What all boosting algorithms share: the loop, risks, step rules and weak learners."""

@@ -1,0 +1,384 @@
+"""The empirical risk F(u) of a vector of scores, as the boosting loop needs it.
+
+`EmpiricalRisk` serves every loss. AdaBoost uses `ExponentialRisk` and `MarginRisk`, which hold the
+exponential loss as a logarithm. With a `SecondOrderRisk` weak learners are fitted to the Newton
+steps of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from sklearn_ensemble_theory._hot_loops.array_loops import inner
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
+from sklearn_ensemble_theory._rows import normalised_weights
+
+from .losses import ExponentialLoss, Loss, as_loss
+from .losses._base import group_totals, leaf_codes, newton_leaves
+from .losses._compiled import compiled_loss
+
+Array = NDArray[np.float64]
+
+
+class RiskState(NamedTuple):
+    """The risk at the current scores, as a round needs it.
+
+    weight * target is -F'(u), up to the positive factor `scale`; a weak learner fits target by
+    weighted least squares, or maximises the inner product with weight * target.
+
+    Attributes
+    ----------
+    value : float
+        F(u).
+    target : ndarray of shape (n,) or (n, K)
+    weight : ndarray of shape (n,)
+        Of sum 1; in rounds of the second order positive, of the shape of the target.
+    scale : float
+    """
+
+    value: float
+    target: Array
+    weight: Array
+    scale: float = 1.0
+
+    def first_order_gain(self, psi: Array) -> float:
+        """-F'(u)' psi / scale: the first-order gain of a step along psi."""
+        if psi.ndim == 1:
+            return inner(self.weight * self.target, psi)
+        if self.weight.ndim == 2:
+            return float(np.einsum("ik,ik,ik->", self.weight, self.target, psi))
+        return float(np.einsum("i,ik,ik->", self.weight, self.target, psi))
+
+
+class EmpiricalRisk:
+    """F(u) = sum_i w_i l(y_i, u_i), with weights that sum to 1 [Bach, §10.3.1].
+
+    Parameters
+    ----------
+    loss : Loss or object with `value` and `gradient`
+    y : array of shape (n,)
+    sample_weight : array of shape (n,), default=None
+    n_threads : int, default=1
+        Of the loops over the rows, for a loss that has compiled ones.
+    """
+
+    largest_score = 1e151  # squares of larger residuals, summed, may be no floats
+
+    def __init__(
+        self,
+        loss: Any,
+        y: NDArray[Any],
+        sample_weight: Array | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.loss = as_loss(loss)
+        self.y = y
+        self.weight = normalised_weights(sample_weight, len(y))
+        # The default needs the gradient, which is known.
+        own = (
+            "leaf_values" in vars(self.loss) or type(self.loss).leaf_values is not Loss.leaf_values
+        )
+        self._takes_newton_steps = not own
+        self.team = ThreadTeam(n_threads)
+        self.same_weights = sample_weight is None
+        self._compiled = compiled_loss(self.loss)
+        if self._compiled is not None:
+            known = self._compiled.known_targets(np.asarray(y))
+            if known is None:
+                self._compiled = None
+            else:
+                self._known = known
+                self._loop_weight = self.weight[:1].copy() if self.same_weights else self.weight
+        # Whether the loss may change with the scores, and the one whose risk was reported last.
+        self.adapts = False
+        self.scored_loss = self.loss
+
+    def at(self, u: Array) -> RiskState:
+        """The `RiskState` at the scores u."""
+        return self._adapted_at(u) if self.adapts else self._at(u)
+
+    def _adapted_at(self, u: Array) -> RiskState:
+        """The value by the loss of the round that ends, the target by that of the next one."""
+        loss = self.loss.adapted(self.y, u, None if self.same_weights else self.weight)
+        self.scored_loss = self.loss
+        if loss is self.loss:
+            return self._at(u)
+        value = self.value(u)
+        self.loss = loss
+        if self._compiled is not None:
+            self._compiled = compiled_loss(self.loss)
+        return self._at(u)._replace(value=value)
+
+    def _at(self, u: Array) -> RiskState:
+        found = self._in_one_pass(u)
+        if found is not None:
+            return RiskState(*found, self.weight)
+        value = inner(self.weight, self.loss.value(self.y, u))
+        return RiskState(value, -self.loss.gradient(self.y, u), self.weight)
+
+    def value(self, u: Array) -> float:
+        """F(u)."""
+        found = self._in_one_pass(u)
+        return inner(self.weight, self.loss.value(self.y, u)) if found is None else found[0]
+
+    def _in_one_pass(self, u: Array) -> tuple[float, Array] | None:
+        """F(u) and the negative gradient by the loss's compiled loop, where it has one."""
+        loops = self._compiled
+        if loops is None or not loops.takes(u, len(self.y)):
+            return None
+        target = np.empty(u.shape)
+        scores = np.ascontiguousarray(u)
+        return loops.value((self._known, scores, self._loop_weight, target), self.team), target
+
+    def leaf_values(
+        self,
+        u: Array,
+        target: Array,
+        leaf: NDArray[Any],
+        n_leaves: int,
+        rows: NDArray[Any] | None = None,
+        score: int | None = None,
+    ) -> Array:
+        """The steps of the leaves of a tree, as `Loss.leaf_values` computes them.
+
+        Parameters
+        ----------
+        u : array of shape (n,) or (n, K)
+            Scores.
+        target : array of shape (n,)
+            The negative gradient there, in the score that the tree belongs to.
+        leaf : int array of shape (n,)
+            The leaf of each row.
+        n_leaves : int
+        rows : int array, default=None
+            The rows that the tree was fitted to; all by default.
+        score : int, default=None
+            The score that the tree belongs to, where there are several.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_leaves,)
+        """
+        loops = self._compiled
+        if loops is None or not loops.takes(u, len(self.y)):
+            seen: Any = slice(None) if rows is None else rows
+            if self._takes_newton_steps:
+                second = self.loss.hessian(self.y[seen], u[seen])
+                if second is not None:
+                    second = second if score is None else second[:, score]
+                    first = -target[seen]
+                    return newton_leaves(first, second, self.weight[seen], leaf[seen], n_leaves)
+            # A loss with one score need not know of the argument `score`.
+            which = {} if score is None else {"score": score}
+            return self.loss.leaf_values(
+                self.y[seen], u[seen], self.weight[seen], leaf[seen], n_leaves, **which
+            )
+        weight = self._loop_weight
+        arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
+        if rows is not None:
+            arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
+            leaf = leaf.take(rows)
+        return loops.leaf_values(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
+
+    def leaf_sums(
+        self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None = None
+    ) -> Array:
+        """The weighted sums of `Loss.leaf_terms`, and the weights, in each leaf: (n_leaves, 3).
+
+        Parameters
+        ----------
+        u, target, leaf, n_leaves, score
+            As for `leaf_values`.
+        """
+        loops = self._compiled
+        if loops is None or not loops.takes(u, len(self.y)):
+            totals = group_totals(self.weight, leaf, n_leaves)
+            terms = self.loss.leaf_terms(self.y, u, score)
+            assert terms is not None
+            return np.column_stack([totals(np.asarray(t)) for t in (*terms, np.ones(len(leaf)))])
+        weight = self._loop_weight
+        arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
+        return loops.leaf_sums(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
+
+    def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
+        """The b that minimises F(u + b psi)."""
+        return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
+
+    def mean_square(self, psi: Array) -> float:
+        """The weighted mean of psi_i², or of |psi_i|² for several scores; |psi|²/n unweighted."""
+        weight = self.weight if psi.ndim == 1 else self.weight[:, None]
+        return float(np.sum(weight * psi**2))
+
+    def curvature(self, psi: Array) -> float:
+        """L |psi|²: F(u + b psi) <= F(u) + b F'(u)'psi + b² (L |psi|²) / 2 for every u and b.
+
+        In [Bach, eq. (10.8)] L = G2/n; with weights L |psi|² is G2 sum w_i psi_i².
+        """
+        return self.loss.smoothness * self.mean_square(psi)
+
+
+class ExponentialRisk(EmpiricalRisk):
+    """The exponential loss, with everything that could overflow kept as a logarithm.
+
+    pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is the weight of the weak learner, F(u)
+    the normaliser [Bach, §10.3.4].
+    """
+
+    largest_score = float(np.finfo(np.float64).max)
+
+    def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
+        super().__init__(ExponentialLoss(), y, sample_weight)
+        with np.errstate(divide="ignore"):
+            self._log_start = np.log(self.weight)
+
+    def log_weight(self, u: Array) -> Array:
+        """log w_i - y_i u_i: the logarithms of the weights before they are normalised."""
+        return self._log_start - self.y * u
+
+    def log_value(self, u: Array) -> float:
+        """log F(u), finite however far the risk has fallen."""
+        return float(logsumexp(self.log_weight(u)))
+
+    def value(self, u: Array) -> float:
+        return _exp(self.log_value(u))
+
+    def at(self, u: Array) -> RiskState:
+        logs = self.log_weight(u)
+        top = logs.max()
+        logs -= top
+        pi = np.exp(logs, out=logs)
+        total = pi.sum()
+        pi *= 1.0 / total
+        value = _exp(top + math.log(total))
+        return RiskState(value, self.y, pi, scale=value)
+
+
+class MarginRisk(ExponentialRisk):
+    """The exponential risk of margins: u_i is y_i times the score, every target is +1.
+
+    Weights and margins have shape (n,), or (n, K) for a margin for each row and class.
+    """
+
+    def __init__(self, sample_weight: Array) -> None:
+        super().__init__(np.ones(len(sample_weight)), sample_weight)
+
+    def log_weight(self, u: Array) -> Array:
+        return self._log_start - u
+
+    def at(self, u: Array) -> RiskState:
+        return _MarginState(*super().at(u))
+
+
+class _MarginState(RiskState):
+    def first_order_gain(self, psi: Array) -> float:
+        return inner(self.weight.ravel(), psi.ravel())
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 709 else math.inf
+
+
+# --- rounds of the second order -------------------------------------------------------------------
+
+# No leaf of a tree has less curvature, in units of the user's weights. The bound of
+# HistGradientBoosting and LightGBM.
+LEAST_CURVATURE = 1e-3
+# No target is larger than so many times the mean of their sizes; and no weight is below this share
+# of the mean, so that weights are positive where the curvature of a row underflows.
+LARGEST_TARGET, SMALLEST_WEIGHT = 1e4, 1e-10
+
+
+class SecondOrderRisk(EmpiricalRisk):
+    """The empirical risk, with the second derivatives h of the losses in the weights.
+
+    The target of a row is its Newton step -g/h, and its weight w h, so that the weighted mean in a
+    leaf is the Newton step of the leaf, -sum w g / sum w h (Friedman, Hastie and Tibshirani 2000).
+    Weights of rows are those of the user, 1 by default; for several scores they have a column for
+    each. The product of weight and target is -F'(u) up to `scale`, as in the first order.
+
+    Where h is close to 0 it is replaced by a larger number in both places, which leaves the product
+    as it is. A row with a step far beyond those of the others would otherwise determine how
+    targets are rounded in the search for splits. LogitBoost bounds the target alone, by 4, which
+    changes the gradient that the learner sees, and is no bound for scores in other units.
+
+    Raises
+    ------
+    ValueError
+        If the loss has no second derivative; from `at`, if that is negative, or 0 in all rows while
+        the first one is not.
+    """
+
+    def __init__(
+        self, loss: Any, y: NDArray[Any], sample_weight: Array | None = None, n_threads: int = 1
+    ) -> None:
+        super().__init__(loss, y, sample_weight, n_threads)
+        self.user_weight = sample_weight
+        self.total = float(len(y) if sample_weight is None else np.sum(sample_weight))
+
+    @classmethod
+    def check(cls, loss: Any, y: NDArray[Any], n_scores: int) -> None:
+        """Raise the ValueError for a loss without second derivative."""
+        shape = (1,) if n_scores == 1 else (1, n_scores)
+        if loss.hessian(y[:1], np.zeros(shape)) is None:
+            raise ValueError(
+                f"second_order=True requires a loss with a second derivative; {_name(loss)} has "
+                "none."
+            )
+
+    def at(self, u: Array) -> RiskState:
+        """The `RiskState` at the scores u."""
+        value, first, _, _ = super().at(u)
+        second = self._curvatures(u, first)
+        target = first / second
+        if self.user_weight is not None:
+            second *= self.user_weight if u.ndim == 1 else self.user_weight[:, None]
+        return RiskState(value, target, second, 1.0 / self.total)
+
+    def _curvatures(self, u: Array, first: Array) -> Array:
+        """The second derivatives, a new array; see the class for the smallest ones."""
+        second = self._known_curvatures(u, first)
+        if second is None:
+            second = np.array(self.loss.hessian(self.y, u), dtype=np.float64)
+        if not second.min() >= 0:
+            raise ValueError(
+                f"second_order=True requires a convex loss; the second derivative of "
+                f"{_name(self.loss)} is negative or NaN in some rows."
+            )
+        size = np.abs(first)
+        mean, mean_size = self._mean(second), self._mean(size)
+        if mean == 0:
+            if mean_size > 0:
+                raise ValueError(
+                    f"second_order=True requires a loss with a second derivative; that of "
+                    f"{_name(self.loss)} is 0 in all rows."
+                )
+            return np.ones_like(second)
+        if mean_size > 0:
+            with np.errstate(over="ignore"):
+                ratio = mean / (LARGEST_TARGET * mean_size)
+            if np.isfinite(ratio):
+                size *= ratio
+            else:  # derivatives that are nearly 0
+                size = size / mean_size * (mean / LARGEST_TARGET)
+            np.maximum(second, size, out=second)
+        return np.maximum(second, SMALLEST_WEIGHT * mean, out=second)
+
+    def _known_curvatures(self, u: Array, first: Array) -> Array | None:
+        # They are only inexact where they are far below the first derivative, and replaced.
+        loops = self._compiled
+        return loops.hessian(first) if loops is not None and loops.takes(u, len(self.y)) else None
+
+    def _mean(self, values: Array) -> float:
+        """The mean over rows and scores under the sample weights."""
+        if values.ndim == 1:
+            return inner(self.weight, values)
+        return inner(self.weight, values.mean(axis=1))
+
+
+def _name(loss: Any) -> str:
+    return type(getattr(loss, "loss", loss)).__name__

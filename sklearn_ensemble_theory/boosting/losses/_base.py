@@ -1,0 +1,540 @@
+"""The base class of the losses, with numerical defaults; losses of the user completed to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._roots import group_sums, root_of_increasing
+from sklearn_ensemble_theory._typing import LossLike
+
+Array = NDArray[Any]
+
+# exp(700) = 1e304: a weighted mean of such numbers is still finite.
+MAX_EXPONENT = 700.0
+# Below so many rows NumPy sums groups as fast as a compiled loop.
+MANY_ROWS = 2000
+# Probabilities are kept this far from 0 and 1, where links are infinite.
+SMALLEST_PROBABILITY = float(np.finfo(float).eps)
+
+# Fewer expected events than this are none: near the end of the range exp(u) has lost its digits.
+SMALLEST_RATE = 1e-290
+
+
+def bounded_exp(z: Array) -> Array:
+    """exp(z), kept finite."""
+    return np.exp(np.minimum(z, MAX_EXPONENT))
+
+
+class Loss(BaseEstimator):
+    """Base class of the losses, with numerical defaults except for `value` and `gradient`.
+
+    Subclassing `BaseEstimator` gives parameters by name (``loss__delta`` in a grid search),
+    `clone` and a readable representation.
+
+    Attributes
+    ----------
+    smoothness : float
+        G2, the largest second derivative in u; inf where there is none.
+    lipschitz : float
+        G1, the largest absolute (Euclidean, for several scores) derivative in u; inf where there
+        is none.
+    margin : bool
+        Whether the targets are -1 and +1, and the sign of the score is the decision.
+    probability : bool
+        Whether `inverse_link` returns probabilities: P(y = +1), or those of all classes.
+    differentiable : bool
+        Whether the gradient exists everywhere, as required by Frank-Wolfe.
+    is_quadratic : bool
+        Whether the loss is (y - u)²/2, so that the inner products of the columns determine the
+        risk.
+    link_domain : tuple of two floats
+        Predictions are clipped to this interval before `link` is applied to them.
+    """
+
+    smoothness: float = np.inf
+    lipschitz: float = np.inf
+    margin: bool = False
+    probability: bool = False
+    differentiable: bool = True
+    is_quadratic: bool = False
+    link_domain: tuple[float, float] = (-np.inf, np.inf)
+    # Whether the mean of the targets determines the optimal constant.
+    _constant_of_mean: bool = False
+    # scikit-learn's gradient boosting reports this multiple of the risk.
+    _deviance_factor: float = 1.0
+
+    def value(self, y: Array, u: Array) -> Array:
+        """Return the loss of each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        loss : ndarray of shape (n,)
+            The losses.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define the method value(y, u).")
+
+    def gradient(self, y: Array, u: Array) -> Array:
+        """Return the derivative in u of the loss of each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        gradient : ndarray of the shape of u
+            The derivatives.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must define the method gradient(y, u).")
+
+    def hessian(self, y: Array, u: Array) -> Array | None:
+        """Return the second derivative in u of the loss of each row.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of the shape of u, or None
+            For several scores the diagonal; None if the loss has no second derivative.
+        """
+        return None
+
+    def check_target(self, y: Array) -> None:
+        """Raise a ValueError if a target or a parameter is outside the loss's domain.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        """
+        return
+
+    def n_scores(self, n_classes: int) -> int:
+        """Return the number of scores for each row.
+
+        Parameters
+        ----------
+        n_classes : int
+            The number of classes; 0 for a real target.
+
+        Returns
+        -------
+        n_scores : int
+            The number of scores.
+        """
+        return 1
+
+    def inverse_link(self, u: Array) -> Array:
+        """Return the prediction for a score: a mean, or P(y = +1).
+
+        Parameters
+        ----------
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        prediction : ndarray of the shape of u
+            The predictions.
+        """
+        return u
+
+    def link(self, mean: Array) -> Array:
+        """Return the score for a prediction; the inverse of `inverse_link`.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (n,) or (n, K)
+            Predictions: means or probabilities.
+
+        Returns
+        -------
+        u : ndarray of the shape of `mean`
+            The scores.
+        """
+        return mean
+
+    def scores_from(self, prediction: ArrayLike) -> Array:
+        """Return the scores for the predictions of another estimator.
+
+        Parameters
+        ----------
+        prediction : array-like of shape (n,) or (n, K)
+            Means or probabilities, as returned by `inverse_link`. They are clipped to
+            `link_domain`, because for instance a mean of 0 has no logarithm.
+
+        Returns
+        -------
+        u : ndarray of the shape of `prediction`
+            The scores.
+        """
+        low, high = self.link_domain
+        prediction = np.asarray(prediction, dtype=float)
+        if low > -np.inf or high < np.inf:
+            prediction = np.clip(prediction, low, high)
+        return np.array(self.link(prediction), dtype=float)
+
+    def class_probabilities(self, u: Array) -> Array:
+        """Return the probabilities of all classes, for a loss with `probability=True`.
+
+        Parameters
+        ----------
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        proba : ndarray of shape (n, 2) or (n, K)
+            Class probabilities, one column for each class.
+        """
+        p = self.inverse_link(u)
+        return np.column_stack([1 - p, p]) if p.ndim == 1 else p
+
+    def risk(self, y: Array, u: Array, sample_weight: Array | None = None) -> float:
+        """Return the risk F(u), the weighted mean of the losses.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        risk : float
+            The risk.
+        """
+        return float(np.average(self.value(y, u), weights=sample_weight))
+
+    def adapted(self, y: Array, u: Array, sample_weight: Array | None = None) -> Loss:
+        """Return the loss for a round that starts from the scores u.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        loss : Loss
+            The loss itself, except where a parameter follows the scores, as in `HuberLoss`.
+        """
+        return self
+
+    def line_search(
+        self,
+        y: Array,
+        u: Array,
+        psi: Array,
+        weight: Array,
+        group: Array | None = None,
+        n_groups: int = 1,
+    ) -> Array:
+        """Minimise the sum of weight * l(y, u + b psi) over b, in each group of rows.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u, psi : ndarrays of shape (n,) or (n, K)
+            Scores, and the outputs along which to search.
+        weight : ndarray of shape (n,)
+            Weights of the rows.
+        group : int ndarray of shape (n,), default=None
+            The group of each row. If None, all rows are one group.
+        n_groups : int, default=1
+            Number of groups.
+
+        Returns
+        -------
+        b : ndarray of shape (n_groups,)
+            The minimiser in each group. If the infimum is at infinity, the point at which the slope
+            is 1e-8 of its value at 0.
+        """
+        direction = psi if psi.ndim == 1 else None
+        totals = group_totals(weight, group, n_groups)
+
+        def slope(b: Array) -> Array:
+            at = b[0] if group is None else b[group]
+            if direction is None:
+                at = np.asarray(at).reshape(-1, 1)
+            each = self.gradient(y, u + at * psi) * psi
+            each = each if direction is not None else each.sum(axis=1)
+            return totals(each)
+
+        size = np.max(np.abs(psi), initial=0.0)
+        if size == 0:
+            return np.zeros(n_groups)
+        # The first length that is tried moves the largest score by 1 or by the largest gradient,
+        # whichever is smaller: for y of the order of 1e-150 a start at 1 would be too large.
+        reach = np.max(np.abs(self.gradient(y, u)), initial=0.0)
+        first = min(1.0, reach) / size if reach > 0 else 1.0 / size
+        return root_of_increasing(slope, n_groups, first=first)
+
+    def optimal_constant(self, y: Array, sample_weight: Array | None = None) -> Any:
+        """Return the constant score with the smallest risk.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        u : float, or ndarray of shape (K,) for several scores
+            The scores.
+        """
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        return float(self.line_search(y, np.zeros(len(y)), np.ones(len(y)), weight)[0])
+
+    def initial_scores(self, y: Array, sample_weight: Array | None, n_classes: int) -> Any:
+        """Return `optimal_constant`, also if some classes are absent from y.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        sample_weight : ndarray of shape (n,) or None
+            Weights of the rows; equal weights by default.
+        n_classes : int
+            0 for a real target.
+
+        Returns
+        -------
+        u : float, or ndarray of shape (K,) for several scores
+            The scores.
+        """
+        return self.optimal_constant(y, sample_weight)
+
+    def leaf_values(
+        self,
+        y: Array,
+        u: Array,
+        weight: Array,
+        leaf: Array,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> Array:
+        """Compute the step for the scores of each leaf: a Newton step, or the exact minimum.
+
+        If the loss has a second derivative, it is one Newton step (Friedman 2001, TreeBoost),
+        because the exact minimum in a pure leaf is infinite for the logistic loss. Otherwise it is
+        the exact minimum in the leaf.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Targets.
+        u : ndarray of shape (n,) or (n, K)
+            Scores.
+        weight : ndarray of shape (n,)
+            Weights of the rows.
+        leaf : int ndarray of shape (n,)
+            The leaf of each row.
+        n_leaves : int
+            Number of leaves.
+        score : int, default=None
+            Index of the score to which the leaves belong, for a loss with several scores.
+
+        Returns
+        -------
+        steps : ndarray of shape (n_leaves,)
+            The steps.
+        """
+        column = ... if score is None else np.s_[:, score]
+        second = self.hessian(y, u)
+        if second is None:
+            psi = np.zeros(np.shape(u))
+            psi[column] = 1.0
+            return self.line_search(y, u, psi, weight, leaf, n_leaves)
+        return newton_leaves(self.gradient(y, u)[column], second[column], weight, leaf, n_leaves)
+
+    def leaf_terms(self, y: Array, u: Array, score: int | None = None) -> tuple | None:
+        """Compute two terms of each row whose weighted sums determine the steps of leaves.
+
+        The arguments are those of `leaf_values`; None if that is no function of such sums.
+        """
+        second = self.hessian(y[:1], u[:1])
+        own = "leaf_values" in vars(self) or type(self).leaf_values is not Loss.leaf_values
+        if own or second is None:
+            return None
+        column = ... if score is None else np.s_[:, score]
+        return -self.gradient(y, u)[column], np.asarray(self.hessian(y, u))[column]
+
+    def leaf_steps(self, first: Array, second: Array, total: Array) -> Array:
+        """Compute the steps of leaves from the sums of `leaf_terms` and of the weights."""
+        return newton_steps(first, second, total)
+
+
+def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[[Array], Array]:
+    """The function ``totals(values)``: the sum of weight * values in each group."""
+    if group is None or len(group) < MANY_ROWS or not uses_numba():
+        return lambda values: group_sums(weight * values, group, n_groups)
+    from sklearn_ensemble_theory._hot_loops.leaf_loops import add_group_sums
+
+    codes = leaf_codes(group, n_groups)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
+
+    def totals(values: Array) -> Array:
+        sums = np.zeros(n_groups)
+        add_group_sums(np.ascontiguousarray(values, dtype=np.float64), weight, codes, sums)
+        return sums
+
+    return totals
+
+
+def leaf_codes(leaf: Array, n_leaves: int) -> Array:
+    """Leaves in one of two types, so that there are at most two compilations."""
+    return np.ascontiguousarray(leaf, dtype=np.uint16 if n_leaves <= 2**16 else np.int64)
+
+
+def newton_leaves(
+    gradient: Array, hessian: Array, weight: Array, leaf: Array, n_leaves: int
+) -> Array:
+    """-sum(w g) / sum(w h) in each leaf, 0 where the curvature has vanished."""
+    totals = group_totals(weight, leaf, n_leaves)
+    return newton_steps(-totals(gradient), totals(hessian), totals(np.ones(len(leaf))))
+
+
+def newton_steps(first: Array, second: Array, total: Array) -> Array:
+    """first / second for sums of negative gradients, second derivatives and weights."""
+    flat = second <= 1e-150 * total
+    return np.where(flat, 0.0, first / np.where(flat, 1.0, second))
+
+
+def poisson_steps(events: Array, expected: Array) -> Array:
+    """log(sum w y / sum w exp(u)): exact; a leaf without events takes one Newton step, -1."""
+    present = expected > SMALLEST_RATE
+    known = (events > 0) & present
+    ratio = np.where(known, events, 1.0) / np.where(known, expected, 1.0)
+    return np.where(known, np.log(ratio), np.where(present, -1.0, 0.0))
+
+
+# --- losses of the user ---------------------------------------------------------------------------
+
+# What a `UserLoss` takes from the object as it is.
+FROM_THE_OBJECT = (
+    "check_target",
+    "class_probabilities",
+    "differentiable",
+    "initial_scores",
+    "is_quadratic",
+    "leaf_values",
+    "line_search",
+    "lipschitz",
+    "margin",
+    "n_scores",
+    "probability",
+    "risk",
+    "scores_from",
+    "smoothness",
+)
+
+
+class UserLoss(Loss):
+    """Any object with `value` and `gradient`, completed by the numerical defaults.
+
+    Other attributes and methods of the object with a name of `Loss` replace the defaults.
+
+    Parameters
+    ----------
+    loss : object with ``value(y, u)`` and ``gradient(y, u)``
+    """
+
+    def __init__(self, loss: LossLike) -> None:
+        self.loss = loss
+        for name in FROM_THE_OBJECT:
+            own = getattr(loss, name, None)
+            if own is not None:
+                setattr(self, name, own)
+
+    def _checked(self, name: str, y: Array, u: Array, shape: tuple[int, ...]) -> Array:
+        result = np.asarray(getattr(self.loss, name)(y, u), dtype=float)
+        if result.shape != shape:
+            raise ValueError(
+                f"loss: {type(self.loss).__name__}.{name}(y, u) must have shape "
+                f"{shape}, got {result.shape}."
+            )
+        return result
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return self._checked("value", y, u, (len(y),))
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return self._checked("gradient", y, u, np.shape(u))
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray | None:
+        if getattr(self.loss, "hessian", None) is None:
+            return None
+        return self._checked("hessian", y, u, np.shape(u))
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        own = getattr(self.loss, "optimal_constant", None) or super().optimal_constant
+        constant = own(y, sample_weight)
+        return float(constant) if np.ndim(constant) == 0 else np.asarray(constant, dtype=float)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        own = getattr(self.loss, "inverse_link", None)
+        return u if own is None else np.asarray(own(u))
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        own = getattr(self.loss, "link", None)
+        if own is None and getattr(self.loss, "inverse_link", None) is not None:
+            raise ValueError(
+                f"loss: {type(self.loss).__name__} needs a method link(mean), the inverse of its "
+                "inverse_link(u), to start from the predictions of an estimator."
+            )
+        return mean if own is None else own(mean)
+
+    @property
+    def link_domain(self) -> tuple[float, float]:  # type: ignore[override]
+        inside = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+        own = getattr(self.loss, "link_domain", None)
+        return own or (inside if self.probability else Loss.link_domain)
+
+
+def as_loss(loss: Any) -> Loss:
+    """A `Loss`: itself, or any object with `value` and `gradient` completed to one."""
+    if not all(callable(getattr(loss, method, None)) for method in ("value", "gradient")):
+        raise TypeError(f"loss must have the methods value(y, u) and gradient(y, u), got {loss!r}.")
+    own_link = getattr(type(loss), "inverse_link", None) is not Loss.inverse_link
+    if getattr(loss, "probability", False) and not (
+        own_link and callable(getattr(loss, "inverse_link", None))
+    ):
+        raise TypeError(
+            f"loss: {type(loss).__name__} has probability=True, so it needs a method "
+            "inverse_link(u), which returns the probability of the second class."
+        )
+    return loss if isinstance(loss, Loss) else UserLoss(loss)

@@ -1,0 +1,300 @@
+"""The compiled loops of a loss: its value and gradient in one pass, and its leaf values.
+
+A loss that has them defines a method ``_compiled()``, which returns an instance of `CompiledLoss`.
+A subclass does not inherit it, because it may override what the loops compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
+
+from ._base import Array, newton_steps, poisson_steps
+
+# Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
+HUBER_TOLERANCE = 1e-14
+MAX_HUBER_STEPS = 200
+# Rows whose distance from delta is less than this share of it count as rows at delta.
+FLAT_TOLERANCE = 1e-9
+# With more leaves their sums are taken over all rows at once: a table a chunk would be too large.
+MAX_CHUNKED_LEAVES = 1024
+
+# y, u, weight and target, as the loops take them: C-contiguous, `y` of doubles or of 64-bit codes.
+# `weight` has one entry where all rows weigh the same.
+Arrays = tuple[Array, Array, Array, Array]
+
+
+class CompiledLoss:
+    """The loops of a loss.
+
+    Parameters
+    ----------
+    rows : function
+        ``rows(*arrays, chunk, options)`` fills in the target, the negative gradient, and returns
+        the weighted sum of the losses of a chunk.
+    options : tuple of floats, default=()
+        The parameters of the loss, as the loop takes them.
+    """
+
+    # Whether the targets are the codes of classes, and a row has a score for each class.
+    takes_codes = False
+
+    def __init__(self, rows: Callable[..., float], options: tuple[float, ...] = ()) -> None:
+        self.rows, self.options = rows, options
+
+    def known_targets(self, y: Array) -> Array | None:
+        """Targets in the type of the loops; None where they do not take them."""
+        kinds, dtype = ("iu", np.int64) if self.takes_codes else ("fiu", np.float64)
+        if y.ndim != 1 or not len(y) or y.dtype.kind not in kinds:
+            return None
+        return np.ascontiguousarray(y, dtype=dtype)
+
+    def takes(self, u: Array, n: int) -> bool:
+        """Whether the scores are those of n rows."""
+        return u.shape == (n,) and u.dtype == np.float64
+
+    def value(self, arrays: Arrays, team: ThreadTeam) -> float:
+        """F(u) for weights of sum 1; fills in the target."""
+        parts = row_chunks(len(arrays[0]))
+        return float(sum(team.run(self.rows, [(*arrays, part, self.options) for part in parts])))
+
+    def leaf_values(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        """What `Loss.leaf_values` returns."""
+        raise NotImplementedError
+
+    def leaf_sums(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        """The sums of `Loss.leaf_terms` and of the weights in each leaf, of shape (n_leaves, 3)."""
+        raise NotImplementedError
+
+    def hessian(self, target: Array) -> Array | None:
+        """The second derivatives from the negative gradient, a new array; None if they need more.
+
+        They have an absolute error of the order of the rounding of 1.
+        """
+        return None
+
+
+class _NewtonLoss(CompiledLoss):
+    """A loss whose leaves take a Newton step; `curvatures` is the loop over the leaves' rows."""
+
+    def __init__(self, rows: Callable[..., float], curvatures: Callable[..., None]) -> None:
+        super().__init__(rows)
+        self.curvatures = curvatures
+
+    def leaf_values(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        return self.steps(*self.leaf_sums(arrays, leaf, n_leaves, score, team).T)
+
+    def leaf_sums(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        options = () if score is None else (score,)
+        return leaf_sums(self.curvatures, arrays, leaf, options, np.zeros((n_leaves, 3)), team)
+
+    def steps(self, first: Array, second: Array, total: Array) -> Array:
+        return newton_steps(first, second, total)
+
+
+def compiled_loss(loss: Any) -> CompiledLoss | None:
+    """The compiled loops that the class of a loss defines itself, or None."""
+    if "_compiled" not in vars(type(loss)) or not uses_numba():
+        return None
+    return loss._compiled()
+
+
+def leaf_sums(
+    loop: Callable[..., None],
+    arrays: tuple,
+    leaf: Array,
+    options: tuple,
+    zeros: Array,
+    team: ThreadTeam,
+) -> Array:
+    """The sums in every leaf by a loop over chunks, added in the order of the chunks."""
+    n, n_leaves = len(leaf), len(zeros)
+    parts = row_chunks(n) if n_leaves <= MAX_CHUNKED_LEAVES else [(0, n)]
+    tables = [zeros, *(np.zeros_like(zeros) for _ in parts[1:])]
+    team.run(loop, [(*arrays, leaf, part, options, table) for part, table in zip(parts, tables)])
+    for table in tables[1:]:
+        zeros += table
+    return zeros
+
+
+# The losses with a name ---------------------------------------------------------------------------
+
+
+def squared_loops() -> CompiledLoss:
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _NewtonLoss(loss_loops.squared_rows, loss_loops.unit_curvatures)
+
+
+class _LogLoss(_NewtonLoss):
+    def hessian(self, target: Array) -> Array | None:
+        # p (1 - p), where the negative gradient is 1 - p or -p.
+        size = np.abs(target)
+        second = 1.0 - size
+        second *= size
+        return np.maximum(second, 0.0, out=second)
+
+
+def logistic_loops() -> CompiledLoss:
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _LogLoss(loss_loops.logistic_rows, loss_loops.logistic_curvatures)
+
+
+def exponential_loops() -> CompiledLoss:
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _NewtonLoss(loss_loops.exponential_rows, loss_loops.exponential_curvatures)
+
+
+def poisson_loops() -> CompiledLoss:
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _PoissonLoops(loss_loops.poisson_rows, loss_loops.poisson_rates)
+
+
+class _PoissonLoops(_NewtonLoss):
+    def steps(self, first: Array, second: Array, total: Array) -> Array:
+        return poisson_steps(first, second)
+
+
+def multinomial_loops() -> CompiledLoss:
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _MultinomialLoops(loss_loops.multinomial_rows, loss_loops.multinomial_curvatures)
+
+
+class _MultinomialLoops(_LogLoss):
+    takes_codes = True
+    largest_code = -1
+
+    def known_targets(self, y: Array) -> Array | None:
+        codes = super().known_targets(y)
+        if codes is None or codes.min() < 0:
+            return None
+        self.largest_code = int(codes.max())
+        return codes
+
+    def takes(self, u: Array, n: int) -> bool:
+        # The loops look the scores up by the codes, without a check of their own.
+        fits = u.ndim == 2 and u.shape[0] == n and u.shape[1] > self.largest_code
+        return fits and u.dtype == np.float64
+
+    def leaf_sums(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        sums = super().leaf_sums(arrays, leaf, n_leaves, score, team)
+        sums[:, 0] *= _share_of_free_scores(arrays)
+        return sums
+
+    def leaf_values(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        sums = super().leaf_sums(arrays, leaf, n_leaves, score, team)
+        return _share_of_free_scores(arrays) * self.steps(*sums.T)
+
+
+def _share_of_free_scores(arrays: Arrays) -> float:
+    n_classes: int = arrays[1].shape[1]
+    return (n_classes - 1) / n_classes
+
+
+def kink_loops(*slopes: float) -> CompiledLoss:
+    """Slopes on the left and right of the kink where y > 0, then where y <= 0."""
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _KinkLoops(loss_loops.kink_rows, slopes)
+
+
+class _KinkLoops(CompiledLoss):
+    def leaf_values(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        from sklearn_ensemble_theory._hot_loops.leaf_loops import kink_leaves
+
+        y, u, weight, _ = arrays
+        steps = np.empty(n_leaves)
+        kink_leaves(y, u, weight, leaf, self.options, steps)
+        return steps
+
+
+def huber_loops(delta: float) -> CompiledLoss:
+    from sklearn_ensemble_theory._hot_loops import loss_loops
+
+    return _HuberLoops(loss_loops.huber_rows, (delta,))
+
+
+class _HuberLoops(CompiledLoss):
+    def leaf_values(
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+    ) -> Array:
+        """Newton's method on the derivative, which is piecewise linear, inside brackets."""
+        from sklearn_ensemble_theory._hot_loops.leaf_loops import huber_slopes, residual_ranges
+
+        y, u, _weight, _ = arrays
+        low, high = np.empty(n_leaves), np.empty(n_leaves)
+        residual_ranges(y, u, leaf, low, high)
+        low, high = np.where(low <= high, (low, high), 0.0)
+        steps = np.clip(0.0, low, high)
+        settled = np.zeros(n_leaves, dtype=bool)
+        for _ in range(MAX_HUBER_STEPS):
+            options = (*self.options, steps)
+            sums = leaf_sums(huber_slopes, arrays, leaf, options, np.zeros((n_leaves, 2)), team)
+            slope, curvature = sums.T
+            low, high = np.where(slope < 0, steps, low), np.where(slope > 0, steps, high)
+            safe = np.where(curvature > 0, curvature, 1.0)
+            change = np.where(curvature > 0, -slope / safe, np.inf)
+            settled |= (slope == 0) | (np.abs(change) <= HUBER_TOLERANCE * np.abs(steps))
+            trial = steps + change
+            inside = (trial > low) & (trial < high)
+            trial = np.where(inside, trial, low + (high - low) / 2)
+            settled |= (trial == low) | (trial == high)
+            if settled.all():
+                break
+            steps = np.where(settled, steps, trial)
+        delta = self.options[0]
+        options = (delta * (1 - FLAT_TOLERANCE), steps)
+        sums = leaf_sums(huber_slopes, arrays, leaf, options, np.zeros((n_leaves, 2)), team)
+        return middle_of_flat(delta, y - u, leaf, steps, sums[:, 1] == 0)
+
+
+def middle_of_flat(delta: float, residual: Array, leaf: Array, steps: Array, flat: Array) -> Array:
+    """Steps that minimise Huber's risk, moved to the middle of the interval that does.
+
+    Parameters
+    ----------
+    delta : float
+    residual : array of shape (n,)
+        y - u.
+    leaf : int array of shape (n,)
+    steps : array of shape (n_leaves,)
+        A minimiser in each leaf.
+    flat : bool array of shape (n_leaves,)
+        Where no residual is within delta of the step.
+    """
+    rows = np.flatnonzero(flat[leaf])
+    if not len(rows):
+        return steps
+    leaf, residual = leaf[rows], residual[rows]
+    slack = FLAT_TOLERANCE * (delta + np.abs(steps))[leaf]
+    start, stop = residual + delta, residual - delta
+    low, high = np.full(len(steps), -np.inf), np.full(len(steps), np.inf)
+    before, after = start <= steps[leaf] + slack, stop >= steps[leaf] - slack
+    np.maximum.at(low, leaf[before], start[before])
+    np.minimum.at(high, leaf[after], stop[after])
+    known = flat & np.isfinite(low) & np.isfinite(high)
+    low, high = np.where(known, (low, high), steps)
+    return 0.5 * low + 0.5 * high

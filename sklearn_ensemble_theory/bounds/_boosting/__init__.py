@@ -1,1 +1,0 @@
-"""Bounds on greedy methods and boosting."""

@@ -1,1 +1,0 @@
-"""Complexity of classes of predictors, and what it bounds."""

@@ -1,1 +1,0 @@
-"""Tails of random variables, sums, maxima and functions of independent variables."""

@@ -1,0 +1,570 @@
+"""Empirical risk minimisation over finitely many functions, or finitely many behaviours of them.
+
+What counts is the logarithm of their number [Shah, §2.2]. An infinite class of VC dimension d has
+at most Phi_d(n) = sum_{i <= d} (n choose i) behaviours on n rows, by the lemma of Sauer and Shelah,
+instead of up to 2^n [Shah, §2.5].
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln, logsumexp
+
+from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+
+
+@in_floats
+def finite_class_bound(
+    n_samples: float, log_n_hypotheses: float, delta: float = 0.05, *, loss_bound: float = 1.0
+) -> float:
+    """Bound on the excess risk of empirical risk minimisation over a finite class.
+
+    With probability at least 1 - delta, the risk of the function of H with the least empirical
+    risk exceeds the least risk in H by at most
+
+        M sqrt(2 (log |H| + log(1/delta)) / n)
+
+    for losses in [0, M], by Hoeffding's inequality and a union bound.
+
+    Parameters
+    ----------
+    n_samples : float
+        Number n of independent rows. For weighted empirical risks, the square of the sum of the
+        weights divided by the sum of their squares.
+
+    log_n_hypotheses : float
+        Natural logarithm of the number |H| of functions.
+
+    delta : float, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    loss_bound : float, default=1.0
+        Bound M on the loss; 1 for the misclassification loss.
+
+    Returns
+    -------
+    bound : float
+        The bound, in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    [Shah, theorem 6]. The class H must not depend on the rows. The constant cannot be improved: for
+    two constant classifiers and small delta, the probability that the worse one is chosen is almost
+    as large as the bound allows.
+
+    Examples
+    --------
+    The histogram classifier with 10 x 10 cells:
+
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import finite_class_bound
+    >>> round(finite_class_bound(10_000, 100 * np.log(2)), 4)
+    0.1203
+    """
+    check_number("n_samples", n_samples, 0, open_low=True)
+    check_number("log_n_hypotheses", log_n_hypotheses, 0)
+    check_number("delta", delta, 0, 1, open_low=True)
+    check_number("loss_bound", loss_bound, 0)
+    return loss_bound * math.sqrt(2 * (log_n_hypotheses + math.log(1 / delta)) / n_samples)
+
+
+@in_floats
+def histogram_class_bound(
+    n_samples: float,
+    n_intervals: int,
+    n_features: int = 2,
+    delta: float = 0.05,
+    *,
+    n_classes: int = 2,
+) -> float:
+    """Bound on the excess error of the histogram classifier.
+
+    A box is divided into m^p cells, m intervals of each of p features, and each cell predicts its
+    most frequent class. This is empirical risk minimisation over K^(m^p) classifiers, so that with
+    probability at least 1 - delta its error exceeds that of the best labels of the cells by at most
+
+        sqrt(2 (m^p log K + log(1/delta)) / n)
+
+    by [Shah, theorem 6], whose example has p = 2 and K = 2 [Shah, §2.2].
+
+    Parameters
+    ----------
+    n_samples : float
+        Number n of independent rows, above 0.
+
+    n_intervals : int
+        Number m of intervals of each feature, at least 1.
+
+    n_features : int, default=2
+        Number p of features, at least 1.
+
+    delta : float, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    n_classes : int, default=2
+        Number K of classes, at least 2.
+
+    Returns
+    -------
+    bound : float
+        The bound; it says nothing where it is 1 or more.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    sklearn_ensemble_theory.HistogramClassifier : The classifier.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import histogram_class_bound
+    >>> round(histogram_class_bound(10_000, 10), 4)
+    0.1203
+    """
+    check_integer("n_intervals", n_intervals, 1)
+    check_integer("n_features", n_features, 1)
+    check_integer("n_classes", n_classes, 2)
+    n_cells = float(n_intervals) ** n_features
+    return finite_class_bound(n_samples, n_cells * math.log(n_classes), delta)
+
+
+@in_floats
+def cross_validation_oracle_bound(
+    n_candidates: int, fold_sizes: ArrayLike, delta: float = 0.05, loss_bound: float = 1.0
+) -> float:
+    """Bound on the excess risk of the candidate that cross-validation chooses.
+
+    Candidates are fitted to the training rows of each of v splits, and that with the smallest mean
+    loss on the n held-out rows is chosen. With R_j the mean over the held-out rows of the risks of
+    the fitted functions of candidate j, with probability at least 1 - delta
+
+        R_chosen <= min_j R_j + sum_k (n_k/n) M sqrt(2 ln(c/delta) / n_k),
+
+    where c is the number m of candidates for one split and 2 m v for several. For one split this is
+    the bound for finite classes of functions of [Shah, theorem 6].
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number m of candidates.
+
+    fold_sizes : float or array-like of float
+        Numbers n_k of the held-out rows of the v splits, at least 1. With weights, the effective
+        numbers (sum w)^2 / sum w^2.
+
+    delta : float, default=0.05
+        Probability of failure, in (0, 1).
+
+    loss_bound : float, default=1.0
+        M: the loss of every candidate is in [0, M].
+
+    Returns
+    -------
+    bound : float
+        The bound on R_chosen - min_j R_j, in units of the loss; 0 for one candidate.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    Given its training rows, the losses of a split are independent, and Hoeffding's inequality holds
+    for each candidate. With several splits the best candidate depends on the rows of all of them,
+    so that both deviations are bounded for all candidates, by a union over 2 m v events. The
+    bound is on the functions that were fitted to the splits; it assumes independent rows, and a
+    held-out row in one split only. The cost is O(v).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
+    >>> round(cross_validation_oracle_bound(10, 2_000), 3)
+    0.073
+    >>> round(cross_validation_oracle_bound(10, [2_000] * 5), 3)
+    0.087
+    """
+    check_integer("n_candidates", n_candidates, 1)
+    check_number("delta", delta, 0, 1, open_low=True)
+    check_number("loss_bound", loss_bound, 0)
+    sizes = np.atleast_1d(checked_numbers("fold_sizes", fold_sizes, 1))
+    if sizes.ndim > 1 or not sizes.size:
+        raise ValueError(f"fold_sizes must be at least one number, got {fold_sizes!r}.")
+    if n_candidates == 1:
+        return 0.0
+    n_events = n_candidates if len(sizes) == 1 else 2 * n_candidates * len(sizes)
+    log_events = math.log(n_events) - math.log(delta)
+    deviations = loss_bound * np.sqrt(2 * log_events / sizes)
+    return float(np.average(deviations, weights=sizes))
+
+
+def sauer_shelah_bound(
+    n_samples: int, vc_dimension: int, *, polynomial: bool = False, log: bool = False
+) -> float:
+    """Bound on the number of behaviours of a class of VC dimension d on n points.
+
+    It is sum_{i <= d} (n choose i), which is at most (n + 1)^d, the bound of the Sauer-Shelah lemma
+    [Shah, lemma 13]. For n <= d the sum is 2^n.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of points, at least 0.
+
+    vc_dimension : int
+        VC dimension d, at least 0.
+
+    polynomial : bool, default=False
+        Whether (n + 1)^d is returned instead of the sum.
+
+    log : bool, default=False
+        Whether the natural logarithm of the bound is returned.
+
+    Returns
+    -------
+    bound : float
+        The bound, a whole number, or its logarithm; inf where it is no float.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    finite_behaviours_rademacher_bound : What the number of behaviours bounds.
+
+    Notes
+    -----
+    The sum is [Shah, lemma 13] as its proof has it, and attained by the class of all sets of at
+    most d points. The cost is O(d).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import sauer_shelah_bound
+    >>> sauer_shelah_bound(10, 2), sauer_shelah_bound(10, 2, polynomial=True)
+    (56.0, 121.0)
+    """
+    check_integer("n_samples", n_samples, 0)
+    check_integer("vc_dimension", vc_dimension, 0)
+    if log:
+        if polynomial:
+            return vc_dimension * math.log1p(n_samples)
+        return _log_binomial_sum(n_samples, vc_dimension)
+    if polynomial:
+        return _as_float((n_samples + 1) ** vc_dimension)
+    if _log_binomial_sum(n_samples, vc_dimension) > 710.0:
+        return math.inf
+    # In integers, so that the number is exact where a float can hold it.
+    term = total = 1
+    for i in range(min(n_samples, vc_dimension)):
+        term = term * (n_samples - i) // (i + 1)
+        total += term
+    return _as_float(total)
+
+
+def _log_binomial_sum(n: int, d: int) -> float:
+    """The logarithm of Phi_d(n) = sum_{i <= d} (n choose i)."""
+    if d >= n:
+        return n * math.log(2)
+    # (n choose i) = 1 / ((n + 1) B(n - i + 1, i + 1)), in logarithms.
+    # Terms that are further from the largest one are less than 1e-40 of it.
+    near = 7 * math.isqrt(n) + 1
+    i = np.arange(max(0, min(d, n // 2) - near), min(d, n // 2 + near) + 1.0)
+    return float(logsumexp(-betaln(n - i + 1, i + 1))) - math.log(n + 1)
+
+
+def _as_float(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
+
+
+def halfspace_shattering_coefficient(
+    n_samples: int, n_features: int, *, fit_intercept: bool = True
+) -> float:
+    """Number of behaviours of half-spaces on n points in general position.
+
+    With d = p + 1 for an intercept and d = p without one it is 2 sum_{i < d} (n - 1 choose i)
+    [Cover, 1965], and the largest number on any n points. The points are in general position if any
+    d of the vectors (x_i, 1), or x_i without an intercept, are linearly independent.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of points, at least 1.
+
+    n_features : int
+        Number p of features, at least 1.
+
+    fit_intercept : bool, default=True
+        Whether the half-spaces have an intercept.
+
+    Returns
+    -------
+    coefficient : float
+        The number, a whole one; inf where it is no float.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    halfspace_behaviours : The behaviours on given points.
+
+    Notes
+    -----
+    It is 2^n for n <= d and less for n > d: the VC dimension is d, as large as
+    [Shah, proposition 14] allows.
+
+    References
+    ----------
+    T. M. Cover (1965). "Geometrical and statistical properties of systems of linear inequalities
+    with applications in pattern recognition". *IEEE Transactions on Electronic Computers*.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import halfspace_shattering_coefficient
+    >>> [halfspace_shattering_coefficient(n, 2) for n in (3, 4, 5)]
+    [8.0, 14.0, 22.0]
+    """
+    check_integer("n_samples", n_samples, 1)
+    check_integer("n_features", n_features, 1)
+    dimension = n_features + bool(fit_intercept)
+    return 2 * sauer_shelah_bound(n_samples - 1, dimension - 1)
+
+
+@in_floats
+def vc_rademacher_bound(n_samples: ArrayLike, vc_dimension: ArrayLike) -> float | np.ndarray:
+    """Bound on the Rademacher complexity by the VC dimension.
+
+    For classifiers with values -1 and 1, and for their misclassification losses, it is
+    sqrt(2 d log(n + 1) / n), by [Shah, lemma 12] and [Shah, lemma 13]. Parameters broadcast.
+
+    Parameters
+    ----------
+    n_samples : int or array-like
+        Number n of points, at least 1.
+
+    vc_dimension : int or array-like
+        VC dimension d of the class, at least 0.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    finite_behaviours_rademacher_bound : With the number of behaviours, which is smaller.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import vc_rademacher_bound
+    >>> round(vc_rademacher_bound(10_000, 3), 4)
+    0.0743
+    """
+    n = checked_numbers("n_samples", n_samples, 1)
+    d = checked_numbers("vc_dimension", vc_dimension, 0)
+    return as_result(np.sqrt(2 * d * np.log1p(n) / n))
+
+
+@in_floats
+def vc_excess_risk_bound(
+    n_samples: ArrayLike, vc_dimension: ArrayLike, delta: ArrayLike = 0.05
+) -> float | np.ndarray:
+    """Bound on the excess error of empirical risk minimisation over a class of VC dimension d.
+
+    With probability at least 1 - delta over n independent rows, the error of the classifier with
+    the fewest training errors exceeds the least error in the class by at most
+
+        2 sqrt(2 d log(n + 1) / n) + sqrt(2 log(2/delta) / n)
+
+    by [Shah, theorem 11] with `vc_rademacher_bound`. It is an explicit form of the rate
+    O(sqrt(d log(n) / n)) of [Ghoshdastidar]. Parameters broadcast.
+
+    Parameters
+    ----------
+    n_samples : int or array-like
+        Number n of rows, at least 1.
+
+    vc_dimension : int or array-like
+        VC dimension d of the class, at least 0.
+
+    delta : float or array-like, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound. It says nothing where it is 1 or more.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    voting_generalization_bound : A bound for votes, over the training error.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import vc_excess_risk_bound
+    >>> round(vc_excess_risk_bound(10_000, 3), 4)
+    0.1758
+    """
+    n = checked_numbers("n_samples", n_samples, 1)
+    delta = checked_numbers("delta", delta, 0, 1, open_low=True)
+    complexity = vc_rademacher_bound(n, vc_dimension)
+    return as_result(2 * np.asarray(complexity) + np.sqrt(2 * (np.log(2) - np.log(delta)) / n))
+
+
+def pac_n_samples_upper_bound(vc_dimension: int, eps: float, delta: float = 0.05) -> int:
+    """Number of rows with which any classifier without training errors is accurate.
+
+    If a classifier of a class of VC dimension d makes no error, then with
+
+        n >= max((4 / eps) log2(2 / delta), (8 d / eps) log2(13 / eps))
+
+    rows, with probability at least 1 - delta all classifiers of the class without training errors
+    have an error of at most eps [Blumer et al., 1989]. It is the upper bound
+    C_2 (d log(1/eps) + log(1/delta)) / eps of [Ghoshdastidar] on the sample size of empirical risk
+    minimisation, with explicit constants.
+
+    Parameters
+    ----------
+    vc_dimension : int
+        VC dimension d, at least 1.
+
+    eps : float
+        Error, above 0 and at most 1.
+
+    delta : float, default=0.05
+        Probability of a larger error, above 0 and at most 1.
+
+    Returns
+    -------
+    n_samples : int
+        The number of rows, rounded up.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    pac_n_samples_lower_bound : What no learner can go below.
+    bagging_pac_n_estimators : Bagging, which needs fewer rows up to a constant.
+
+    Notes
+    -----
+    Logarithms have base 2. The proof bounds the probability by 2 Phi_d(2n) 2^(-eps n / 2), where
+    Phi_d is `sauer_shelah_bound`.
+
+    References
+    ----------
+    A. Blumer, A. Ehrenfeucht, D. Haussler and M. K. Warmuth (1989). "Learnability and the
+    Vapnik-Chervonenkis dimension". *Journal of the ACM*.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import pac_n_samples_upper_bound
+    >>> pac_n_samples_upper_bound(2, eps=0.1)
+    1124
+    """
+    _check_pac(vc_dimension, 1, eps, 1.0, delta, 1.0)
+    by_delta = 4 / eps * (1 - math.log2(delta))
+    by_dimension = 8 * vc_dimension / eps * math.log2(13 / eps)
+    return _rounded_up(max(by_delta, by_dimension))
+
+
+def pac_n_samples_lower_bound(vc_dimension: int, eps: float, delta: float = 0.01) -> int:
+    """Number of rows that any learner of a class of VC dimension d needs.
+
+    For a number of rows below
+
+        max(((1 - eps) / eps) log(1/delta), (d - 1) / (32 eps))
+
+    and any deterministic learner there are a distribution of the points and a classifier of the
+    class, which makes no error, such that the learner's error exceeds eps with a probability above
+    delta [Ehrenfeucht et al., 1989]. It is the lower bound C_1 (d + log(1/delta)) / eps of
+    [Ghoshdastidar] with explicit constants.
+
+    Parameters
+    ----------
+    vc_dimension : int
+        VC dimension d, at least 2.
+
+    eps : float
+        Error, above 0 and at most 1/8.
+
+    delta : float, default=0.01
+        Probability of a larger error, above 0 and at most 1/100.
+
+    Returns
+    -------
+    n_samples : int
+        The number of rows, rounded up: fewer do not suffice.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    pac_n_samples_upper_bound : What empirical risk minimisation needs at most.
+
+    Notes
+    -----
+    The first term is that of a single rare point, whose label is unknown unless it is drawn; the
+    second one of d - 1 rare points with random labels, of which too few are drawn. Logarithms are
+    natural.
+
+    References
+    ----------
+    A. Ehrenfeucht, D. Haussler, M. Kearns and L. Valiant (1989). "A general lower bound on the
+    number of examples needed for learning". *Information and Computation*.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import pac_n_samples_lower_bound
+    >>> pac_n_samples_lower_bound(2, eps=0.1), pac_n_samples_lower_bound(1_000, eps=0.1)
+    (42, 313)
+    """
+    _check_pac(vc_dimension, 2, eps, 0.125, delta, 0.01)
+    by_delta = -(1 - eps) / eps * math.log(delta)
+    return _rounded_up(max(by_delta, (vc_dimension - 1) / (32 * eps)))
+
+
+def _check_pac(
+    vc_dimension: int, least: int, eps: float, eps_max: float, delta: float, delta_max: float
+) -> None:
+    check_integer("vc_dimension", vc_dimension, least)
+    check_number("eps", eps, 0, eps_max, open_low=True)
+    check_number("delta", delta, 0, delta_max, open_low=True)
+
+
+def _rounded_up(n: float) -> int:
+    if not math.isfinite(n):
+        raise ValueError("eps is too small: the number of rows is no float.")
+    return math.ceil(n)

@@ -1,0 +1,568 @@
+"""Rates of greedy methods over a dictionary, and of those they are compared with.
+
+Matching pursuit [Bach, §10.3.3], greedy boosting of smooth risks [Bach, §10.3.5 and §10.3.6], and
+beside them gradient descent and Frank-Wolfe. gamma is the gauge of the dictionary: gamma(u) is the
+least l1 norm of coefficients that give u. Rates are evaluated at the number of rounds `t`, a number
+or an array; at t = 0 a rate that has no value there is inf.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+
+
+@in_floats
+def matching_pursuit_bound(
+    t: ArrayLike, gauge: float, learning_rate: float = 1.0, weakness: float = 1.0
+) -> Any:
+    """Bound on the mean squared residual after t rounds of matching pursuit.
+
+    It is at most
+
+        gamma(y)² (1 + nu (2 - nu) theta² t)^(-q / (2 + q)),   q = (2 - nu) theta.
+
+    With learning rate nu = 1 and weakness theta = 1 this is gamma(y)² (1 + t)^(-1/3), which is
+    below the gamma(y)² t^(-1/3) of [Bach, §10.3.3]; with nu = 1 alone it is Temlyakov's bound for
+    weak greedy algorithms. Shrinkage improves the exponent, up to 1/2, and worsens the constant.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds.
+    gauge : float
+        gamma(y), for columns of mean square 1.
+    learning_rate : float in (0, 1], default=1.0
+        nu, the factor of each step.
+    weakness : float in (0, 1], default=1.0
+        theta: each round's column has at least this share of the largest correlation.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    With a_t the mean squared residual and g_t >= gamma of it, a round with |c| >= theta a/g gives
+    a' = a - nu (2 - nu) c² and g' = g + nu |c|. So a g^q never increases, because (1 + x)^q (1 - q
+    x) <= 1, and z = a/g² decreases at least as z' <= z - nu (2 - nu) theta² z². The bound is a^(2 +
+    q) = (a g^q)² z^q.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import matching_pursuit_bound
+    >>> matching_pursuit_bound([0, 7, 26], gauge=2.0).round(3)
+    array([4.   , 2.   , 1.333])
+    """
+    nu, theta, t = learning_rate, weakness, checked_numbers("t", t, 0.0)
+    check_number("gauge", gauge, 0)
+    check_number("learning_rate", nu, 0, 1, open_low=True)
+    check_number("weakness", theta, 0, 1, open_low=True)
+    q = (2 - nu) * theta
+    return as_result(gauge**2 * (1 + nu * (2 - nu) * theta**2 * t) ** (-q / (2 + q)))
+
+
+@in_floats
+def orthogonal_matching_pursuit_bound(t: ArrayLike, gauge: float) -> Any:
+    """Bound on the mean squared residual after t rounds of orthogonal matching pursuit.
+
+    It is at most gamma(y)² / (1 + t); [Bach, exercise 10.5] states gamma(y)² / t. Least squares
+    over the chosen columns makes y'r = r'r, so the largest correlation is at least r'r/gamma(y),
+    whichever columns were chosen.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds.
+    gauge : float
+        gamma(y), for columns of mean square 1.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import orthogonal_matching_pursuit_bound
+    >>> orthogonal_matching_pursuit_bound([0, 1, 3], gauge=2.0)
+    array([4., 2., 1.])
+    """
+    check_number("gauge", gauge, 0)
+    return as_result(gauge**2 / (1 + checked_numbers("t", t, 0.0)))
+
+
+@in_floats
+def greedy_boosting_bound(t: ArrayLike, curvature: float, gauge: float, excess: float) -> Any:
+    """Bound on F(u_t) - F(v) after t rounds of greedy boosting [Bach, eq. (10.9)].
+
+    It is at most [Bach, proposition 10.1]
+
+        (2 L C² gamma(u_0 - v)² (F(u_0) - F(v))^4 / t)^(1/5).
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds.
+    curvature : float
+        L C²: F is L-smooth and every |psi| <= C. It is G2 R² for the mean of G2-smooth losses and
+        outputs bounded by R.
+    gauge : float
+        gamma(u_0 - v).
+    excess : float
+        F(u_0) - F(v), or an upper bound on it.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import greedy_boosting_bound
+    >>> round(float(greedy_boosting_bound(32, curvature=0.25, gauge=2.0, excess=1.0)), 4)
+    0.5743
+    """
+    t = checked_numbers("t", t, 0.0)
+    check_number("curvature", curvature, 0)
+    check_number("gauge", gauge, 0)
+    check_number("excess", excess, -np.inf)
+    return _over_rounds(2 * curvature * gauge**2 * max(excess, 0.0) ** 4, t) ** 0.2
+
+
+@in_floats
+def greedy_boosting_gauge_bound(
+    t: ArrayLike, curvature: float, risk_fall: ArrayLike, start: float = 0.0
+) -> Any:
+    """Bound on the gauge gamma(u_t) after t rounds of greedy boosting [Bach, eq. (10.9)].
+
+    It is at most [Bach, proposition 10.1]
+
+        gamma(u_0) + sqrt(t) / (L C²) * sqrt(2 L C² (F(u_0) - F(u_t))).
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds.
+    curvature : float
+        L C²; see `greedy_boosting_bound`.
+    risk_fall : array-like
+        F(u_0) - F(u_t), or F(u_0) for a risk that is never negative.
+    start : float, default=0.0
+        gamma(u_0).
+
+    Returns
+    -------
+    bound : ndarray
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import greedy_boosting_gauge_bound
+    >>> round(float(greedy_boosting_gauge_bound(8, curvature=0.25, risk_fall=0.5)), 4)
+    5.6569
+    """
+    t = checked_numbers("t", t, 0.0)
+    check_number("curvature", curvature, 0, open_low=True)
+    fall = np.maximum(checked_numbers("risk_fall", risk_fall), 0.0)
+    check_number("start", start, 0)
+    return as_result(start + np.sqrt(2 * t * fall / curvature))
+
+
+@in_floats
+def quadratic_boosting_bound(t: ArrayLike, curvature: float, gauge: float) -> Any:
+    """Bound on F(u_t) - min F after t rounds of greedy boosting, for a quadratic F.
+
+    It is at most L C² gamma(u_0 - u*)² / (2 t^(1/3)) [Bach, exercise 10.6].
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds.
+    curvature : float
+        L C²; see `greedy_boosting_bound`.
+    gauge : float
+        gamma(u_0 - u*), with u* the minimiser of F.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import quadratic_boosting_bound
+    >>> quadratic_boosting_bound([1, 8], curvature=1.0, gauge=2.0)
+    array([2., 1.])
+    """
+    t = checked_numbers("t", t, 0.0)
+    check_number("curvature", curvature, 0)
+    check_number("gauge", gauge, 0)
+    return _over_rounds(0.5 * curvature * gauge**2, np.cbrt(t))
+
+
+@in_floats
+def greedy_boosting_risk_bound(
+    t: ArrayLike,
+    n_samples: int,
+    gauge: float,
+    smoothness: float = 0.25,
+    lipschitz: float = 1.0,
+    loss_at_zero: float | None = None,
+    rademacher: float = 1.0,
+) -> Any:
+    """Bound on the expected risk of greedy boosting after t rounds, beyond that of f.
+
+    It is at most the second and third terms of [Bach, eq. (10.16)], by [Bach, proposition 10.2]:
+
+        [sqrt(2 t G0/G2) + R gamma_1(f)] 2 G1 rho / sqrt(n) + ((R gamma_1(f))² 2 G2 G0^4 / t)^(1/5)
+
+    The defaults are those of the logistic loss.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds of [Bach, eq. (10.9)].
+    n_samples : int
+        Number of rows.
+    gauge : float
+        R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
+    smoothness, lipschitz : float
+        The constants G2 and G1 of the loss.
+    loss_at_zero : float, default=None
+        G0, the largest loss at score 0; None is log 2 (natural logarithm).
+    rademacher : float, default=1.0
+        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import greedy_boosting_risk_bound
+    >>> round(float(greedy_boosting_risk_bound(1000, 10**8, gauge=1.0)), 4)
+    0.1782
+    """
+    t = checked_numbers("t", t, 0.0)
+    G0 = _checked_loss(n_samples, gauge, smoothness, lipschitz, loss_at_zero, rademacher)
+    estimation = (np.sqrt(2 * t * G0 / smoothness) + gauge) * 2 * lipschitz * rademacher
+    optimisation = _over_rounds(2 * smoothness * gauge**2 * G0**4, t) ** 0.2
+    return as_result(estimation / np.sqrt(n_samples) + optimisation)
+
+
+@in_floats
+def greedy_boosting_best_n_rounds(
+    n_samples: int,
+    gauge: float,
+    smoothness: float = 0.25,
+    lipschitz: float = 1.0,
+    loss_at_zero: float | None = None,
+    rademacher: float = 1.0,
+) -> float:
+    """Return the t that minimises `greedy_boosting_risk_bound`, of order n^(5/7) gauge^(4/7).
+
+    The bound [Bach, eq. (10.16)] is A sqrt(t) + B t^(-1/5) plus a constant, which is least at
+    t = (2 B / (5 A))^(10/7).
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows.
+    gauge : float
+        R gamma_1(f): the competitor's variation norm times the bound R on the weak learners.
+    smoothness, lipschitz : float
+        The constants G2 and G1 of the loss.
+    loss_at_zero : float, default=None
+        G0, the largest loss at score 0; None is log 2 (natural logarithm).
+    rademacher : float, default=1.0
+        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+
+    Returns
+    -------
+    t : float
+        The optimal number of rounds, a real number.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import greedy_boosting_best_n_rounds
+    >>> round(greedy_boosting_best_n_rounds(10**8, gauge=1.0))
+    8250
+    """
+    G0 = _checked_loss(n_samples, gauge, smoothness, lipschitz, loss_at_zero, rademacher)
+    for name, value in (("lipschitz", lipschitz), ("rademacher", rademacher), ("loss_at_zero", G0)):
+        check_number(name, value, 0, open_low=True)
+    # The bound is A t^(1/2) + B t^(-1/5) and a constant.
+    A = np.sqrt(2 * G0 / smoothness) * 2 * lipschitz * rademacher / np.sqrt(n_samples)
+    B = (2 * smoothness * gauge**2 * G0**4) ** 0.2
+    return float((2 * B / (5 * A)) ** (10 / 7))
+
+
+def _checked_loss(
+    n_samples: int,
+    gauge: float,
+    smoothness: float,
+    lipschitz: float,
+    loss_at_zero: float | None,
+    rademacher: float,
+) -> float:
+    """The loss at score 0, after a check of all constants."""
+    check_integer("n_samples", n_samples, 1)
+    check_number("gauge", gauge, 0)
+    check_number("smoothness", smoothness, 0, open_low=True)
+    check_number("lipschitz", lipschitz, 0)
+    check_number("rademacher", rademacher, 0)
+    if loss_at_zero is None:
+        return float(np.log(2.0))
+    check_number("loss_at_zero", loss_at_zero, 0)
+    return loss_at_zero
+
+
+@in_floats
+def gradient_descent_bound(t: ArrayLike, smoothness: ArrayLike, distance: ArrayLike) -> Any:
+    """Bound on F(u_t) - min F after t steps of gradient descent of length 1/L.
+
+    It is L |u_0 - u*|² / (2 t), for a convex and L-smooth F. [Bach, §10.3.5] compares it with
+    greedy boosting: |u_0 - u*| is at most C gamma(u_0 - u*), so that it is at most
+    L C² gamma(u_0 - u*)² / (2 t), where greedy boosting has `greedy_boosting_bound`, of order
+    t^(-1/5). But the iterates are not combinations of t atoms.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of steps, not negative; at 0 the bound is inf.
+    smoothness : array-like
+        L, or L C² if `distance` is in units of the gauge.
+    distance : array-like
+        The Euclidean distance |u_0 - u*|, or gamma(u_0 - u*).
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of F.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is negative or not finite.
+
+    Notes
+    -----
+    The source prints L C² gamma(u_0 - u*) / (2 t) for the second form; the gauge is squared.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import gradient_descent_bound
+    >>> gradient_descent_bound([1, 10], smoothness=1.0, distance=2.0)
+    array([2. , 0.2])
+    """
+    t = checked_numbers("t", t, 0.0)
+    smoothness = checked_numbers("smoothness", smoothness, 0.0)
+    distance = checked_numbers("distance", distance, 0.0)
+    return _over_rounds(0.5 * smoothness * distance**2, t)
+
+
+@in_floats
+def frank_wolfe_bound(t: ArrayLike, curvature: float, radius: float) -> Any:
+    """Bound on F(u_t) - min F over the ball of radius D after t rounds of Frank-Wolfe.
+
+    It is at most 8 L C² D² / (t + 2). The bound of conditional gradients is
+    2 L diameter² / (t + 2), for open-loop steps, line searches and short steps alike, and the
+    diameter of the ball is at most 2 D C. [Bach, §10.3.6] states "an optimization error
+    proportional to R² D²/t".
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds, at least 1.
+    curvature : float
+        L C²; see `greedy_boosting_bound`.
+    radius : float
+        D, the radius of the ball.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound after each number of rounds.
+
+    Raises
+    ------
+    ValueError
+        If a number of rounds is below 1, or if another parameter is negative or not finite.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import frank_wolfe_bound
+    >>> frank_wolfe_bound([2, 6], curvature=1.0, radius=1.0)
+    array([2., 1.])
+    """
+    t = checked_numbers("t", t, 1.0)
+    check_number("curvature", curvature, 0)
+    check_number("radius", radius, 0)
+    return as_result(8.0 * curvature * radius**2 / (t + 2.0))
+
+
+@in_floats
+def frank_wolfe_risk_bound(
+    t: ArrayLike,
+    n_samples: int,
+    radius: float,
+    smoothness: float = 0.25,
+    lipschitz: float = 1.0,
+    rademacher: float = 1.0,
+) -> Any:
+    """Bound on the expected risk after t rounds of Frank-Wolfe, beyond the best in the ball.
+
+    For every f with gamma_1(f) <= D, the expected risk exceeds that of f by at most
+
+        2 G1 rho R D / sqrt(n) + 8 G2 R² D² / (t + 2).
+
+    [Bach, §10.3.6] states both terms up to constants. The defaults are those of the logistic loss.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds, at least 1.
+    n_samples : int
+        Number n of rows.
+    radius : float
+        R D: the radius of the ball of the variation norm times the bound R on the weak learners.
+    smoothness, lipschitz : float
+        The constants G2 and G1 of the loss.
+    rademacher : float, default=1.0
+        The constant rho of the Rademacher complexity in [Bach, eq. (10.15)].
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound, in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    greedy_boosting_risk_bound : Boosting with early stopping, for which D need not be known.
+    frank_wolfe_n_rounds : The number of rounds from which the first term is the larger one.
+
+    Notes
+    -----
+    The first term bounds the expected largest difference between risk and empirical risk over the
+    ball, by symmetrisation and contraction. The empirical risk of a fixed f has no bias.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import frank_wolfe_risk_bound
+    >>> round(frank_wolfe_risk_bound(9998, 10**8, radius=1.0), 6)
+    0.0004
+    """
+    t = checked_numbers("t", t, 1.0)
+    check_integer("n_samples", n_samples, 1)
+    _check_constants(radius, smoothness, lipschitz, rademacher)
+    estimation = 2.0 * lipschitz * rademacher * radius / np.sqrt(n_samples)
+    return as_result(estimation + 8.0 * smoothness * radius**2 / (t + 2.0))
+
+
+@in_floats
+def frank_wolfe_n_rounds(
+    n_samples: int,
+    radius: float,
+    smoothness: float = 0.25,
+    lipschitz: float = 1.0,
+    rademacher: float = 1.0,
+) -> float:
+    """The number of rounds of Frank-Wolfe after which its two errors are equal.
+
+    It is 4 G2 R D sqrt(n) / (G1 rho) - 2, at least 1: there the two terms of
+    `frank_wolfe_risk_bound` are the same, and more rounds lower the bound to no less than half. For
+    the logistic loss with rho = 1 it is R D sqrt(n) - 2, as [Bach, §10.3.6] takes it.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of rows.
+    radius : float
+        R D, positive; see `frank_wolfe_risk_bound`.
+    smoothness, lipschitz : float
+        The constants G2 and G1 of the loss, the latter positive.
+    rademacher : float, default=1.0
+        The constant rho of the Rademacher complexity, positive.
+
+    Returns
+    -------
+    n_rounds : float
+        A real number.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import frank_wolfe_n_rounds
+    >>> frank_wolfe_n_rounds(10_000, radius=5.0)
+    498.0
+    """
+    check_integer("n_samples", n_samples, 1)
+    _check_constants(radius, smoothness, lipschitz, rademacher)
+    for name, value in (("lipschitz", lipschitz), ("rademacher", rademacher)):
+        check_number(name, value, 0, open_low=True)
+    equal = 4.0 * smoothness * radius * np.sqrt(n_samples) / (lipschitz * rademacher)
+    return max(1.0, float(equal) - 2.0)
+
+
+def _over_rounds(top: float | np.ndarray, t: np.ndarray) -> Any:
+    """top / t, inf at t = 0."""
+    return as_result(np.where(t > 0, top / np.where(t > 0, t, 1.0), np.inf))
+
+
+def _check_constants(radius: float, smoothness: float, lipschitz: float, rademacher: float) -> None:
+    for name, value in (
+        ("radius", radius),
+        ("smoothness", smoothness),
+        ("lipschitz", lipschitz),
+        ("rademacher", rademacher),
+    ):
+        check_number(name, value, 0)

@@ -1,0 +1,610 @@
+"""L2-boosting of a linear learner with matrix S, in closed form [Dombry and Esstafa, §2].
+
+First what it does to the eigenvectors of S, then its expected errors [Dombry and Esstafa, §2.3],
+then how close boosting with a small learning rate is to the limit [Dombry and Esstafa, §2.2].
+
+In the expected errors the targets are f(x_i) plus independent noise of standard deviation sigma.
+E_t = exp(-t S) is the operator of the residuals, or (I - lambda S)^m; J = I - 11'/n if boosting
+starts from the mean of y, and J = I if it starts from 0.
+"""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+
+from ._arguments import as_result, check_number, checked_numbers, in_floats
+from ._spectral_filters import boosting_operators, n_rounds, residual_filter, weight_filter
+
+Init = Literal["mean", "zero"]
+
+
+def l2_boosting_residual_filter(
+    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0
+) -> Any:
+    """The share of an eigenvector's component of y that boosting has not fitted.
+
+    It is (1 - lambda mu)^m with m = floor(t / lambda) rounds [Dombry and Esstafa, proposition 2.2],
+    and exp(-t mu) in the limit of small learning rates [Dombry and Esstafa, proposition 2.5].
+
+    Parameters
+    ----------
+    eigenvalues : array-like
+        Eigenvalues mu of the matrix S of the learner, real.
+    times : array-like
+        Times t of boosting, not negative.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit.
+
+    Returns
+    -------
+    share : float or ndarray of shape eigenvalues.shape + times.shape
+        The factor of the component in the residuals. 1 minus it is the coefficient of the smoothed
+        projection [Dombry and Esstafa, eq. (27)].
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    l2_boosting_weight_filter : The same for the weights of the learner's outputs.
+
+    Notes
+    -----
+    S need not be symmetric, but diagonalisable. The cost is O(n_eigenvalues * n_times).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_residual_filter
+    >>> l2_boosting_residual_filter([1.0, 0.1], [0, 1, 10], learning_rate=0.5).round(4)
+    array([[1.    , 0.25  , 0.    ],
+           [1.    , 0.9025, 0.3585]])
+    >>> l2_boosting_residual_filter([1.0, 0.1], 10).round(4)
+    array([0.    , 0.3679])
+    """
+    mu, t = _checked_spectrum(eigenvalues, times, learning_rate)
+    values = residual_filter(mu.ravel(), t.ravel(), learning_rate)
+    return as_result(values.reshape(mu.shape + t.shape))
+
+
+def l2_boosting_weight_filter(
+    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0
+) -> Any:
+    """The factor by which boosting maps an eigenvector's component of y to the weights.
+
+    The boosted function is the mean plus sum_i w_i g_i, with g_i the learner's fit to the unit
+    vector i. Along an eigenvector w is (1 - e)/mu times the component of y, where e is
+    `l2_boosting_residual_filter` [Dombry and Esstafa, corollary 2.6].
+
+    Parameters
+    ----------
+    eigenvalues : array-like
+        Eigenvalues mu of the matrix S of the learner, real.
+    times : array-like
+        Times t of boosting, not negative.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit.
+
+    Returns
+    -------
+    factor : float or ndarray of shape eigenvalues.shape + times.shape
+        The factor; at mu = 0 the limit, t or lambda floor(t / lambda).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    Computed without cancellation for small mu. The cost is O(n_eigenvalues * n_times).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_weight_filter
+    >>> l2_boosting_weight_filter([1.0, 0.0], [1, 10]).round(4)
+    array([[ 0.6321,  1.    ],
+           [ 1.    , 10.    ]])
+    """
+    mu, t = _checked_spectrum(eigenvalues, times, learning_rate)
+    values = weight_filter(mu.ravel(), t.ravel(), learning_rate)
+    return as_result(values.reshape(mu.shape + t.shape))
+
+
+def l2_boosting_decay_rate(matrix: ArrayLike) -> float:
+    """The exponential rate at which the training error of boosting decreases for the worst y.
+
+    It is r = 2 min Re(mu) over the eigenvalues mu of S: the largest training error over y of a
+    given length is exp(-r t), up to powers of t. The training error tends to 0 for every y if and
+    only if r is positive [Dombry and Esstafa, proposition 2.12 i)].
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        S, which maps y to the fitted values of the learner.
+
+    Returns
+    -------
+    rate : float
+        r, per unit of time. Negative for an unstable learner, whose training error grows.
+
+    Raises
+    ------
+    ValueError
+        If `matrix` is not square, or not finite.
+
+    Notes
+    -----
+    Powers of t up to 2 (s - 1) come with a Jordan block of size s. The eigenvalues of smoothers
+    decrease fast, so that r is often so small that the limit is never seen. The cost is O(n³).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_decay_rate
+    >>> l2_boosting_decay_rate([[0.75, 0.25], [0.25, 0.75]])  # eigenvalues 1 and 1/2
+    1.0
+    """
+    S = _square_matrix("matrix", matrix)
+    return 2.0 * float(scipy.linalg.eigvals(S, check_finite=False).real.min())
+
+
+@in_floats
+def l2_boosting_training_error_bound(
+    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float = 0.0
+) -> Any:
+    """Bound on the share of the training error that is left, for a symmetric S.
+
+    It is max_j exp(-2 t mu_j), or max_j (1 - lambda mu_j)^(2 m), for the training error as for its
+    expectation [Dombry and Esstafa, proposition 2.12 iii)].
+
+    Parameters
+    ----------
+    eigenvalues : array-like of shape (n,)
+        All eigenvalues of S, real.
+    times : array-like
+        Times t of boosting, not negative.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of times
+        Of the training error divided by that at time 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    It is attained where y is its mean plus an eigenvector of the least eigenvalue.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_training_error_bound
+    >>> l2_boosting_training_error_bound([1.0, 0.5, 6e-6], [1, 50]).round(4)
+    array([1.    , 0.9994])
+    """
+    mu = checked_numbers("eigenvalues", eigenvalues)
+    if mu.ndim != 1 or not mu.size:
+        raise ValueError("eigenvalues must be one-dimensional, and at least one.")
+    filters = np.asarray(l2_boosting_residual_filter(mu, times, learning_rate))
+    return as_result(np.max(filters**2, axis=0))
+
+
+def _checked_spectrum(
+    eigenvalues: ArrayLike, times: ArrayLike, learning_rate: float
+) -> tuple[np.ndarray, np.ndarray]:
+    check_number("learning_rate", learning_rate, 0, 1)
+    return checked_numbers("eigenvalues", eigenvalues), checked_numbers("times", times, 0.0)
+
+
+@in_floats
+def l2_boosting_squared_bias(
+    matrix: ArrayLike,
+    f: ArrayLike,
+    times: ArrayLike,
+    *,
+    learning_rate: float = 0.0,
+    init: Init = "mean",
+) -> np.ndarray:
+    """The mean squared bias of boosting on the training rows, |E_t J f|² / n.
+
+    [Dombry and Esstafa, proposition 2.12 ii)]; it is part of the training error and of the test
+    error at the same points alike.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        S, which maps y to the fitted values of the learner.
+    f : array-like of shape (n,)
+        Values of the regression function at the training rows.
+    times : array-like of shape (n_times,)
+        Times of boosting.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit of small learning rates.
+    init : {"mean", "zero"}, default="mean"
+        Where boosting starts.
+
+    Returns
+    -------
+    bias2 : ndarray of shape (n_times,)
+        The squared bias.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, or if the matrix is unstable and overflows.
+
+    See Also
+    --------
+    LinearL2BoostingRegressor : `bias_variance` computes the errors for a fitted learner.
+
+    Notes
+    -----
+    The cost is O(n³) once for symmetric matrices, and for each time otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_squared_bias
+    >>> S = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> l2_boosting_squared_bias(S, [0.0, 2.0], [0, 1]).round(4)  # exp(-t)
+    array([1.    , 0.3679])
+    """
+    S = _square_matrix("matrix", matrix)
+    values = _checked_values("f", f, len(S))
+    start = values - values.mean() if _from_mean(init) else values
+    return _over_times(S, times, learning_rate, lambda E: np.mean((E @ start) ** 2))
+
+
+@in_floats
+def l2_boosting_training_variance(
+    matrix: ArrayLike,
+    times: ArrayLike,
+    *,
+    sigma: float = 1.0,
+    learning_rate: float = 0.0,
+    init: Init = "mean",
+) -> np.ndarray:
+    """The part of the expected training error that is due to the noise.
+
+    It is sigma² tr(E_t J E_t') / n [Dombry and Esstafa, proposition 2.12 ii)]. The expected
+    training error is its sum with `l2_boosting_squared_bias`.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        S, which maps y to the fitted values of the learner.
+    times : array-like of shape (n_times,)
+        Times of boosting.
+    sigma : float, default=1.0
+        Standard deviation of the noise.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit of small learning rates.
+    init : {"mean", "zero"}, default="mean"
+        Where boosting starts.
+
+    Returns
+    -------
+    variance : ndarray of shape (n_times,)
+        In units of y squared; sigma² (1 - 1/n) at time 0 with `init="mean"`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, or if the matrix is unstable and overflows.
+
+    Notes
+    -----
+    The cost is O(n³) for each time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_training_variance
+    >>> S = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> l2_boosting_training_variance(S, [0, 1]).round(4)  # exp(-t) / 2
+    array([0.5   , 0.1839])
+    """
+    S = _square_matrix("matrix", matrix)
+    check_number("sigma", sigma, 0)
+    J = _centring(len(S), init)
+    return _over_times(S, times, learning_rate, lambda E: sigma**2 * np.sum((E @ J) ** 2) / len(S))
+
+
+@in_floats
+def l2_boosting_test_variance(
+    matrix: ArrayLike,
+    times: ArrayLike,
+    *,
+    sigma: float = 1.0,
+    learning_rate: float = 0.0,
+    init: Init = "mean",
+) -> np.ndarray:
+    """The part of the expected test error at the training points that is due to the noise.
+
+    With new targets at the same points it is
+
+        sigma² + sigma²/n + sigma² tr((I - E_t) J (I - E_t)') / n,
+
+    without sigma²/n if boosting starts from 0 [Dombry and Esstafa, proposition 2.13, remark 2.14].
+    The expected test error is its sum with `l2_boosting_squared_bias`.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        S, which maps y to the fitted values of the learner.
+    times : array-like of shape (n_times,)
+        Times of boosting.
+    sigma : float, default=1.0
+        Standard deviation of the noise.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit of small learning rates.
+    init : {"mean", "zero"}, default="mean"
+        Where boosting starts.
+
+    Returns
+    -------
+    variance : ndarray of shape (n_times,)
+        In units of y squared. It increases to 2 sigma² if S is symmetric and positive definite.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, or if the matrix is unstable and overflows.
+
+    Notes
+    -----
+    Part i) of the proposition is printed without the first sigma², the noise of the new targets,
+    and remark 2.14 with another sum; see the errata. The cost is O(n³) for each time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_test_variance
+    >>> S = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> l2_boosting_test_variance(S, [0, 1, 100]).round(4)
+    array([1.5   , 1.5774, 2.    ])
+    """
+    S = _square_matrix("matrix", matrix)
+    check_number("sigma", sigma, 0)
+    J, n = _centring(len(S), init), len(S)
+    of_the_mean = 1.0 / n if _from_mean(init) else 0.0
+
+    def variance(E: np.ndarray) -> float:
+        return sigma**2 * (1.0 + of_the_mean + np.sum((J - E @ J) ** 2) / n)
+
+    return _over_times(S, times, learning_rate, variance)
+
+
+@in_floats
+def l2_boosting_new_point_error(
+    matrix: ArrayLike,
+    outputs: ArrayLike,
+    f: ArrayLike,
+    f_new: ArrayLike,
+    times: ArrayLike,
+    *,
+    sigma: float = 1.0,
+    learning_rate: float = 0.0,
+    init: Init = "mean",
+) -> np.ndarray:
+    """The expected squared error at new points, averaged over them.
+
+    With g(x) the outputs of the learner at x for each unit vector, and the weights w = P_t J y,
+
+        (1 + 1/n) sigma² + mean over x of (f(x) - f-bar - g(x)' P_t J f)² + sigma² |J P_t' g(x)|²
+
+    [Dombry and Esstafa, proposition 2.15], where P_t = (I - E_t) S^-1; without f-bar and sigma²/n
+    if boosting starts from 0.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, n)
+        S, which maps y to the fitted values of the learner.
+    outputs : array-like of shape (n_new, n)
+        g_j(x) at each new point x and for each training row j.
+    f, f_new : array-like of shapes (n,) and (n_new,)
+        Values of the regression function at the training rows and at the new points.
+    times : array-like of shape (n_times,)
+        Times of boosting.
+    sigma : float, default=1.0
+        Standard deviation of the noise.
+    learning_rate : float in [0, 1], default=0.0
+        lambda; 0 is the limit of small learning rates.
+    init : {"mean", "zero"}, default="mean"
+        Where boosting starts.
+
+    Returns
+    -------
+    error : ndarray of shape (n_times,)
+        In units of y squared, with the noise of the new targets.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range, or if the matrix is unstable and overflows.
+
+    Notes
+    -----
+    S need not be invertible: P_t is the integral of E_s from 0 to t, or lambda times the sum of the
+    powers of I - lambda S. The cost is O(n³ + n² n_new) for each time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import l2_boosting_new_point_error
+    >>> S = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> middle = [[0.5, 0.5]]  # a new point where the learner is the mean
+    >>> l2_boosting_new_point_error(S, middle, [0.0, 2.0], [1.0], [0, 5])
+    array([1.5, 1.5])
+    """
+    S = _square_matrix("matrix", matrix)
+    n = len(S)
+    G = checked_numbers("outputs", outputs)
+    if G.ndim != 2 or G.shape[1] != n:
+        raise ValueError(f"outputs must have shape (n_new, {n}), got {G.shape}.")
+    values, new = _checked_values("f", f, n), _checked_values("f_new", f_new, len(G))
+    check_number("sigma", sigma, 0)
+    mean = values.mean() if _from_mean(init) else 0.0
+    of_the_mean = 1.0 / n if _from_mean(init) else 0.0
+    J = _centring(n, init)
+
+    def error(P: np.ndarray) -> float:
+        rows = G @ P @ J
+        bias2 = np.mean((new - mean - rows @ values) ** 2)
+        return bias2 + sigma**2 * (1.0 + of_the_mean + np.sum(rows**2) / len(G))
+
+    return _over_times(S, times, learning_rate, error, weights=True)
+
+
+def _over_times(
+    S: np.ndarray,
+    times: ArrayLike,
+    learning_rate: float,
+    quantity: Callable[[np.ndarray], float],
+    *,
+    weights: bool = False,
+) -> np.ndarray:
+    """A quantity of E_t, or of P_t, at each time."""
+    t = np.atleast_1d(checked_numbers("times", times, 0.0))
+    check_number("learning_rate", learning_rate, 0, 1)
+    if t.ndim != 1:
+        raise ValueError(f"times must be one-dimensional, got shape {t.shape}.")
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        values = np.array([quantity(M) for M in boosting_operators(S, t, learning_rate, weights)])
+    if not np.isfinite(values).all():
+        raise ValueError("matrix is unstable, and its powers overflow at these times.")
+    return values
+
+
+def _from_mean(init: str) -> bool:
+    if init not in ("mean", "zero"):
+        raise ValueError(f"init must be 'mean' or 'zero', got {init!r}.")
+    return init == "mean"
+
+
+def _centring(n: int, init: str) -> np.ndarray:
+    """J, which maps y to what boosting starts with."""
+    return np.eye(n) - (1.0 / n if _from_mean(init) else 0.0)
+
+
+def _square_matrix(name: str, value: ArrayLike) -> np.ndarray:
+    """A square matrix of finite numbers; a ValueError otherwise."""
+    matrix = checked_numbers(name, value)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"{name} must be a square matrix, got shape {matrix.shape}.")
+    return matrix
+
+
+def _checked_values(name: str, value: ArrayLike, n: int) -> np.ndarray:
+    values = checked_numbers(name, value)
+    if values.shape != (n,):
+        raise ValueError(f"{name} must have shape ({n},), got {values.shape}.")
+    return values
+
+
+@in_floats
+def vanishing_learning_rate_weight_bound(
+    t: ArrayLike, learning_rate: ArrayLike, matrix_norm: ArrayLike
+) -> Any:
+    """Bound on the distance of the weights of boosting from their limit of small learning rates.
+
+    For any norm of vectors and the norm s of S that it induces,
+
+        |w - w_t| <= lambda (1 + t s / 2) exp(t s) |Y~|,
+
+    where w are the weights after floor(t / lambda) rounds with the learning rate lambda and w_t
+    their limit: the convergence of [Dombry and Esstafa, proposition 2.5] is of order lambda.
+
+    Parameters
+    ----------
+    t : array-like
+        Times, not negative.
+    learning_rate : array-like of numbers in (0, 1]
+        lambda.
+    matrix_norm : array-like
+        s, for instance the largest absolute sum of a row of S for the maximum norm.
+
+    Returns
+    -------
+    bound : float or ndarray
+        Of |w - w_t| / |Y~|, with Y~ the targets less their mean.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    vanishing_learning_rate_residual_bound : For symmetric S, without a factor that grows with t.
+
+    Notes
+    -----
+    Up to the last whole round the difference of the power series is at most lambda (t s / 2)
+    exp(t s), since 1 - prod_{k<j} (1 - k lambda / t) <= j (j - 1) lambda / (2 t). The proof in the
+    source has a larger factor there, lambda (1 + t s) exp(t s). The rest of the time, less than
+    lambda, changes the weights by at most lambda exp(t s).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import vanishing_learning_rate_weight_bound
+    >>> vanishing_learning_rate_weight_bound(1.0, [0.1, 0.01], matrix_norm=1.0).round(4)
+    array([0.4077, 0.0408])
+    """
+    t = checked_numbers("t", t, 0.0)
+    rate = checked_numbers("learning_rate", learning_rate, 0.0, 1.0, open_low=True)
+    norm = checked_numbers("matrix_norm", matrix_norm, 0.0)
+    return as_result(rate * (1.0 + t * norm / 2.0) * np.exp(t * norm))
+
+
+def vanishing_learning_rate_residual_bound(t: ArrayLike, learning_rate: float) -> Any:
+    """Bound on the distance of the fitted values from their limit, for a symmetric S.
+
+    It is 1/(e m) for m = floor(t / lambda) rounds, about lambda/(e t), if all eigenvalues of S are
+    in [0, 1/lambda]: the convergence of [Dombry and Esstafa, proposition 2.5] is slow for small
+    times only, and is the same for all such smoothers.
+
+    Parameters
+    ----------
+    t : array-like
+        Times, not negative.
+    learning_rate : float in (0, 1]
+        lambda.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        Of |F - F_t| / |Y~| in the Euclidean norm over the training rows, with Y~ the targets less
+        their mean. It is 1 before the first round.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    The distance is max_mu |exp(-t mu) - (1 - lambda mu)^m|. At t = lambda m, with x = lambda mu,
+    the difference exp(-m x) - (1 - x)^m is not negative. Where its derivative is zero it is x
+    exp(-m x) <= 1/(e m), and at x = 1 it is exp(-m), which is no larger. A time beyond the last
+    whole round lowers exp(-t mu) by at most 1/(e m). The bound is attained for m = 1 and mu =
+    1/lambda. The source observes this in its figure 2 and gives no rate.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import vanishing_learning_rate_residual_bound
+    >>> vanishing_learning_rate_residual_bound([1, 10, 100], learning_rate=0.1).round(4)
+    array([0.0368, 0.0037, 0.0004])
+    """
+    t = checked_numbers("t", t, 0.0)
+    check_number("learning_rate", learning_rate, 0, 1, open_low=True)
+    m = n_rounds(t, learning_rate)
+    return as_result(np.where(m > 0, np.exp(-1.0) / np.maximum(m, 1), 1.0))

@@ -1,0 +1,770 @@
+"""Rademacher complexities: those of given points, bounds on them, and what they bound.
+
+The empirical complexity of a class on n points is the expectation over independent signs of the
+supremum over the class of sum_i sign_i f(x_i) / n, and the complexity its mean over the points
+[Shah, §2.4].
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from sklearn_ensemble_theory._typing import RandomStateLike
+
+from ._arguments import (
+    as_result,
+    check_integer,
+    check_number,
+    checked_numbers,
+    checked_rows,
+    in_floats,
+    power_near_largest,
+)
+
+# All 2^n vectors of signs are enumerated up to this number of points.
+MOST_ENUMERATED = 16
+# Numbers in the largest array of a chunk of sign vectors.
+CHUNK = 1 << 22
+
+
+def empirical_rademacher_complexity(
+    behaviours: ArrayLike,
+    *,
+    n_draws: int = 10_000,
+    random_state: RandomStateLike = None,
+    return_std: bool = False,
+) -> Any:
+    """Empirical Rademacher complexity of finitely many behaviours on given points.
+
+    It is the expectation of max_f (1/n) sum_i e_i f(z_i) over independent signs e_i
+    [Shah, eq. (2.8)]: how well some function of the class agrees with random labels. Up to 16
+    points it is computed exactly, over all signs, and otherwise as the mean over random signs.
+
+    Parameters
+    ----------
+    behaviours : array-like of shape (n_functions, n_points)
+        The values (f(z_1), ..., f(z_n)), a row for each function. The values of an infinite class
+        may be replaced by those whose convex hull they are in [Shah, lemma 21].
+
+    n_draws : int, default=10_000
+        Number of draws of the signs for more than 16 points, at least 2.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+
+    return_std : bool, default=False
+        Whether the standard error of the mean over the draws is returned too; 0 for the exact
+        value.
+
+    Returns
+    -------
+    complexity : float
+        The complexity, in units of the functions; a simulated mean below 0 is replaced by 0.
+
+    std : float
+        The standard error, if `return_std` is True.
+
+    Raises
+    ------
+    ValueError
+        If `behaviours` is not a finite array of two dimensions, or `n_draws` is below 2.
+
+    See Also
+    --------
+    finite_behaviours_rademacher_bound : A bound by the number of behaviours.
+    stump_rademacher_complexity : Of decision stumps, without a list of their behaviours.
+
+    Notes
+    -----
+    The misclassification losses of classifiers with values -1 and 1 have half their complexity. The
+    cost is O(n k) for each draw or vector of signs, with k functions; the memory is bounded.
+
+    Examples
+    --------
+    Two points that are shattered, and then only two of the four behaviours:
+
+    >>> from sklearn_ensemble_theory.bounds import empirical_rademacher_complexity
+    >>> empirical_rademacher_complexity([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+    1.0
+    >>> empirical_rademacher_complexity([[-1, -1], [1, 1]])
+    0.5
+    """
+    rows = checked_rows("behaviours", behaviours)
+    n, scale = rows.shape[1], power_near_largest(rows)
+
+    def supremum(signs: np.ndarray) -> np.ndarray:
+        return np.asarray((signs @ (rows / scale).T).max(axis=1) / n * scale)
+
+    return _expected_supremum(supremum, n, len(rows), n_draws, random_state, return_std)
+
+
+def stump_rademacher_complexity(
+    X: ArrayLike,
+    *,
+    n_draws: int = 10_000,
+    random_state: RandomStateLike = None,
+    return_std: bool = False,
+) -> Any:
+    """Empirical Rademacher complexity of decision stumps on given points.
+
+    The stumps are sgn(x_j - a) and sgn(a - x_j), for all features j and thresholds a
+    [Shah, §4.2]. For each vector of signs the supremum over them is exact: it is the largest
+    absolute value of S - 2 C over all cumulative sums C of the signs sorted by a feature, where S
+    is their sum, divided by n.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_points, n_features)
+        The points.
+
+    n_draws : int, default=10_000
+        Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
+        signs are enumerated.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+
+    return_std : bool, default=False
+        Whether the standard error of the mean over the draws is returned too; 0 for the exact
+        value.
+
+    Returns
+    -------
+    complexity : float
+        The complexity, from 0 to 1.
+
+    std : float
+        The standard error, if `return_std` is True.
+
+    Raises
+    ------
+    ValueError
+        If `X` is not a finite array of two dimensions, or `n_draws` is below 2.
+
+    See Also
+    --------
+    stump_behaviours : The list of the behaviours.
+
+    Notes
+    -----
+    It is also the complexity of the convex hull, the votes of stumps with weights of sum at most 1
+    [Shah, lemma 21], and times D of boosted stumps of variation norm at most D
+    [Bach, eq. (10.14)]. The cost is O(n p) for each draw, after a sort of each feature.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import stump_rademacher_complexity
+    >>> round(stump_rademacher_complexity([[1.0], [2.0], [3.0], [4.0]]), 4)
+    0.75
+    """
+    X = checked_rows("X", X)
+    n = len(X)
+    order = np.argsort(X, axis=0, kind="stable")
+    columns = []
+    for j, rows in enumerate(order.T):
+        x = X[rows, j]
+        columns.append((rows, np.flatnonzero(np.append(x[1:] > x[:-1], True))))
+
+    def supremum(signs: np.ndarray) -> np.ndarray:
+        # A stump is +1 on one side of a cut and -1 on the other: from the sum of the signs at its
+        # left, for all cuts of a feature at once. `best` begins with the constant functions.
+        total = signs.sum(axis=1)
+        best = np.abs(total)
+        for rows, ends in columns:
+            sums = np.cumsum(signs[:, rows], axis=1)[:, ends]
+            best = np.maximum(best, np.abs(total[:, None] - 2 * sums).max(axis=1))
+        return np.asarray(best / n)
+
+    return _expected_supremum(supremum, n, n, n_draws, random_state, return_std)
+
+
+def l1_ball_rademacher_complexity(
+    X: ArrayLike,
+    radius: float = 1.0,
+    *,
+    n_draws: int = 10_000,
+    random_state: RandomStateLike = None,
+    return_std: bool = False,
+) -> Any:
+    """Empirical Rademacher complexity of linear functions of bounded l1 norm on given points.
+
+    The functions are x'beta with an l1 norm of beta of at most lambda. The complexity is
+    (lambda/n) E max_j |sum_i e_i x_ij|, that of the 2p vertices of the ball [Shah, §3.6]. With the
+    outputs of weak learners as columns it is that of boosted functions whose variation norm is at
+    most lambda [Bach, eq. (10.14)].
+
+    Parameters
+    ----------
+    X : array-like of shape (n_points, n_features)
+        The points.
+
+    radius : float, default=1.0
+        The largest norm lambda, at least 0.
+
+    n_draws : int, default=10_000
+        Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
+        signs are enumerated.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+
+    return_std : bool, default=False
+        Whether the standard error of the mean over the draws is returned too; 0 for the exact
+        value.
+
+    Returns
+    -------
+    complexity : float
+        The complexity, in units of x'beta.
+
+    std : float
+        The standard error, if `return_std` is True.
+
+    Raises
+    ------
+    ValueError
+        If `X` is not a finite array of two dimensions, or another parameter is outside its range.
+
+    See Also
+    --------
+    l1_ball_rademacher_bound : A bound that needs no points.
+
+    Notes
+    -----
+    The cost is O(n p) for each draw.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l1_ball_rademacher_complexity
+    >>> l1_ball_rademacher_complexity([[1.0, 2.0], [1.0, 0.0]], radius=3.0)
+    3.0
+    """
+    return _ball_complexity(X, radius, np.inf, n_draws, random_state, return_std)
+
+
+def l2_ball_rademacher_complexity(
+    X: ArrayLike,
+    radius: float = 1.0,
+    *,
+    n_draws: int = 10_000,
+    random_state: RandomStateLike = None,
+    return_std: bool = False,
+) -> Any:
+    """Empirical Rademacher complexity of linear functions of bounded l2 norm on given points.
+
+    The functions are x'beta with a Euclidean norm of beta of at most lambda. The complexity is
+    (lambda/n) E ||sum_i e_i x_i|| [Shah, §3.5].
+
+    Parameters
+    ----------
+    X : array-like of shape (n_points, n_features)
+        The points.
+
+    radius : float, default=1.0
+        The largest norm lambda, at least 0.
+
+    n_draws : int, default=10_000
+        Number of draws of the signs for more than 16 points, at least 2; up to 16 points all
+        signs are enumerated.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws.
+
+    return_std : bool, default=False
+        Whether the standard error of the mean over the draws is returned too; 0 for the exact
+        value.
+
+    Returns
+    -------
+    complexity : float
+        The complexity, in units of x'beta.
+
+    std : float
+        The standard error, if `return_std` is True.
+
+    Raises
+    ------
+    ValueError
+        If `X` is not a finite array of two dimensions, or another parameter is outside its range.
+
+    See Also
+    --------
+    l2_ball_rademacher_bound : A bound that needs no points.
+
+    Notes
+    -----
+    It is at most lambda sqrt(sum_i ||x_i||²) / n, and at least 1 / sqrt(2) of that, by the
+    inequality of Khintchine and Kahane. The cost is O(n p) for each draw.
+
+    Examples
+    --------
+    Orthogonal points, for which the bound lambda C / sqrt(n) is attained:
+
+    >>> from sklearn_ensemble_theory.bounds import l2_ball_rademacher_complexity
+    >>> l2_ball_rademacher_complexity([[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2]])
+    1.0
+    """
+    return _ball_complexity(X, radius, 2, n_draws, random_state, return_std)
+
+
+def _ball_complexity(
+    X: ArrayLike,
+    radius: float,
+    dual_norm: float,
+    n_draws: int,
+    random_state: RandomStateLike,
+    return_std: bool,
+) -> Any:
+    X = checked_rows("X", X)
+    check_number("radius", radius, 0)
+    (n, p), scale = X.shape, power_near_largest(X)
+
+    def supremum(signs: np.ndarray) -> np.ndarray:
+        norms = np.linalg.norm(signs @ (X / scale), dual_norm, axis=1)
+        with np.errstate(over="ignore"):
+            return np.asarray(norms / n * scale * radius)
+
+    return _expected_supremum(supremum, n, p, n_draws, random_state, return_std)
+
+
+def _expected_supremum(
+    supremum: Callable[[np.ndarray], np.ndarray],
+    n: int,
+    width: int,
+    n_draws: int,
+    random_state: RandomStateLike,
+    return_std: bool,
+) -> Any:
+    """The mean of a function of n independent signs, for rows of signs; with its standard error.
+
+    `width` is the number of columns of the largest array that the function makes.
+    """
+    check_integer("n_draws", n_draws, 2)
+    rng = check_random_state(random_state)
+    exact = n <= MOST_ENUMERATED
+    n_rows = 2**n if exact else n_draws
+    size = max(1, CHUNK // max(n, width))
+    values = []
+    for start in range(0, n_rows, size):
+        stop = min(start + size, n_rows)
+        if exact:  # the binary digits of 0, 1, ..., 2^n - 1
+            bits = np.arange(start, stop)[:, None] >> np.arange(n) & 1
+        else:
+            bits = rng.randint(0, 2, (stop - start, n))
+        values.append(supremum(2.0 * bits - 1.0))
+    found = np.concatenate(values)
+    if np.isinf(found).any():
+        return (np.inf, np.inf) if return_std else np.inf
+    scale = power_near_largest(found)
+    # Rounding, or the draws, may leave a mean below 0.
+    mean = max(0.0, float((found / scale).mean() * scale))
+    std = 0.0 if exact else float((found / scale).std(ddof=1) * scale / np.sqrt(n_rows))
+    return (mean, std) if return_std else mean
+
+
+@in_floats
+def finite_behaviours_rademacher_bound(
+    n_samples: ArrayLike, log_n_behaviours: ArrayLike, value_bound: ArrayLike = 1.0
+) -> float | np.ndarray:
+    """Bound on the empirical Rademacher complexity by the number of behaviours.
+
+    It is B sqrt(2 log(N) / n) for N behaviours on n points with values of at most B in absolute
+    value [Shah, lemma 12]. All parameters broadcast.
+
+    Parameters
+    ----------
+    n_samples : int or array-like
+        Number n of points, at least 1.
+
+    log_n_behaviours : float or array-like
+        Natural logarithm of the number N, at least 0.
+
+    value_bound : float or array-like, default=1.0
+        Bound B on the absolute values, or on the root mean squares of all behaviours, at least 0.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the values.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    n_behaviours : The number.
+    sauer_shelah_bound : A bound on the number.
+
+    Notes
+    -----
+    For misclassification losses, 0 and 1, the bound holds with B = 1/2: subtracting 1/2 from all of
+    them does not change the complexity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import finite_behaviours_rademacher_bound
+    >>> round(finite_behaviours_rademacher_bound(1_000, np.log(2_000)), 4)
+    0.1233
+    """
+    n = checked_numbers("n_samples", n_samples, 1)
+    log_n_behaviours = checked_numbers("log_n_behaviours", log_n_behaviours, 0)
+    B = checked_numbers("value_bound", value_bound, 0)
+    return as_result(B * np.sqrt(2 * log_n_behaviours / n))
+
+
+@in_floats
+def rademacher_contraction_bound(complexity: ArrayLike, lipschitz: ArrayLike) -> float | np.ndarray:
+    """Bound on the Rademacher complexity of losses by that of the functions.
+
+    For losses phi(y h(x)), labels -1 and 1, |h| <= r and a Lipschitz constant L of phi on [-r, r],
+    the complexity of the losses is at most L times that of the functions, on any points
+    [Shah, lemma 19]. Parameters broadcast.
+
+    Parameters
+    ----------
+    complexity : float or array-like
+        Rademacher complexity of the functions, empirical or expected, at least 0.
+
+    lipschitz : float or array-like
+        Lipschitz constant L, at least 0.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the loss. It is attained by a linear phi.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    rademacher_excess_risk_bound : What follows for the excess risk.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import rademacher_contraction_bound
+    >>> rademacher_contraction_bound(0.1, lipschitz=2.0)
+    0.2
+    """
+    complexity = checked_numbers("complexity", complexity, 0)
+    return as_result(complexity * checked_numbers("lipschitz", lipschitz, 0))
+
+
+@in_floats
+def rademacher_union_bound(
+    complexities: ArrayLike, n_samples: ArrayLike, value_bound: ArrayLike = 1.0
+) -> float | np.ndarray:
+    """Bound on the Rademacher complexity of a union of classes.
+
+    For m classes of functions with values in [0, M], or in [-M, M], it is
+    max_j R_n(F_j) + M sqrt(2 log(m) / n) [Shah, §2.4], for empirical and for expected complexities.
+
+    Parameters
+    ----------
+    complexities : array-like of shape (..., m)
+        Rademacher complexities R_n(F_j) of the classes, at least 0; the maximum is over the last
+        axis.
+
+    n_samples : int or array-like
+        Number n of points, at least 1. It broadcasts against the maxima.
+
+    value_bound : float or array-like, default=1.0
+        Bound M on the absolute values of the functions, at least 0.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the functions.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    Each supremum changes by at most 2 M / n with one point and its sign, so that it is sub-Gaussian
+    with parameter M / sqrt(n), and `sub_gaussian_maximum_bound` bounds the largest deviation.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import rademacher_union_bound
+    >>> round(rademacher_union_bound([0.05, 0.07], 10_000), 4)
+    0.0818
+    """
+    complexities = checked_numbers("complexities", complexities, 0)
+    if not complexities.ndim or not complexities.size:
+        raise ValueError("complexities must have a last axis with at least one number.")
+    n = checked_numbers("n_samples", n_samples, 1)
+    M = checked_numbers("value_bound", value_bound, 0)
+    m = complexities.shape[-1]
+    return as_result(complexities.max(axis=-1) + M * np.sqrt(2 * np.log(m) / n))
+
+
+@in_floats
+def distance_features_rademacher_bound(
+    n_samples: ArrayLike,
+    diameter: ArrayLike,
+    cover_radius: ArrayLike,
+    log_covering_number: ArrayLike,
+    *,
+    lipschitz: ArrayLike = 1.0,
+    value_bound: ArrayLike | None = None,
+) -> float | np.ndarray:
+    """Bound on the Rademacher complexity of functions of the distance to a point.
+
+    In a metric space of diameter D the functions are sigma(d(x, w)) for all points w of the space
+    and one sigma with Lipschitz constant L on [0, D]. If N of them, the centres, are such that
+    every point of the space is within r of a centre, the complexity is at most
+
+        L r + (L D / 2) sqrt(2 log(N) / n),
+
+    a solution of [Bach, exercise 10.7]. For the functions sigma(d(x, w)) and -sigma(d(x, w)), if
+    |sigma| <= B, it is at most L r + B sqrt(2 log(2N) / n). All parameters broadcast; each r gives
+    a bound, and the smallest one can be taken.
+
+    Parameters
+    ----------
+    n_samples : int or array-like
+        Number n of points, at least 1.
+
+    diameter : float or array-like
+        Diameter D, at least 0.
+
+    cover_radius : float or array-like
+        Radius r of the balls, at least 0.
+
+    log_covering_number : float or array-like
+        Natural logarithm of the number N of balls of radius r that cover the space, at least 0. A
+        set of diameter D in Euclidean space of dimension d has N <= (1 + 2 D / r)^d; a finite space
+        of m points has N = m for r = 0.
+
+    lipschitz : float or array-like, default=1.0
+        Lipschitz constant L, at least 0.
+
+    value_bound : float or array-like, default=None
+        Bound B on the absolute values of sigma, at least 0. If it is given, the bound is that for
+        the functions of both signs, as for weak learners.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of sigma.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    greedy_boosting_risk_bound : What the complexity bounds.
+
+    Notes
+    -----
+    With the centre nearest to w in the place of w the functions change by at most L r. The values
+    of the N functions are in an interval of length L D, and its middle can be subtracted from all
+    of them, as signs have mean 0; the rest is [Shah, lemma 12]. Of functions of both signs the
+    middle cannot be subtracted.
+
+    Examples
+    --------
+    The unit square:
+
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import distance_features_rademacher_bound
+    >>> r, D = np.geomspace(1e-3, 1, 100), np.sqrt(2)
+    >>> bound = distance_features_rademacher_bound(10_000, D, r, 2 * np.log1p(2 * D / r))
+    >>> round(float(bound.min()), 3)
+    0.04
+    """
+    n = checked_numbers("n_samples", n_samples, 1)
+    D = checked_numbers("diameter", diameter, 0)
+    r = checked_numbers("cover_radius", cover_radius, 0)
+    log_number = checked_numbers("log_covering_number", log_covering_number, 0)
+    L = checked_numbers("lipschitz", lipschitz, 0)
+    if value_bound is None:
+        return as_result(L * (r + D / 2 * np.sqrt(2 * log_number / n)))
+    B = checked_numbers("value_bound", value_bound, 0)
+    return as_result(L * r + B * np.sqrt(2 * (log_number + np.log(2)) / n))
+
+
+@in_floats
+def symmetrization_bound(complexity: ArrayLike) -> float | np.ndarray:
+    """Bound on the expected largest deviation of means from expectations over a class.
+
+    The expectation of sup_f (1/n) sum_i (f(Z_i) - E f(Z_i)) is at most 2 R_n(F), twice the
+    Rademacher complexity, for independent Z_i of one distribution [Shah, theorem 10].
+
+    Parameters
+    ----------
+    complexity : float or array-like
+        Rademacher complexity R_n(F), at least 0: the expectation over the Z_i of
+        `empirical_rademacher_complexity`.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the functions.
+
+    Raises
+    ------
+    ValueError
+        If `complexity` is negative or not finite.
+
+    See Also
+    --------
+    uniform_deviation_bound : A bound that holds with a given probability.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import symmetrization_bound
+    >>> symmetrization_bound(0.1)
+    0.2
+    """
+    return as_result(2 * checked_numbers("complexity", complexity, 0))
+
+
+@in_floats
+def uniform_deviation_bound(
+    complexity: ArrayLike,
+    n_samples: ArrayLike,
+    delta: ArrayLike = 0.05,
+    *,
+    loss_bound: ArrayLike = 1.0,
+    empirical: bool = False,
+) -> float | np.ndarray:
+    """Bound on risk minus empirical risk, for all functions of a class at once.
+
+    For losses in [0, M] and n independent rows, with probability at least 1 - delta,
+
+        sup_h {R(h) - empirical R(h)} <= 2 R_n(F) + M sqrt(log(1/delta) / (2n)),
+
+    by [Shah, theorem 10] and the bounded differences inequality [Shah, theorem 7]. With the
+    empirical complexity, which the rows themselves give, the second term is
+    3 M sqrt(log(2/delta) / (2n)). All parameters broadcast.
+
+    Parameters
+    ----------
+    complexity : float or array-like
+        Rademacher complexity of the losses, at least 0.
+
+    n_samples : int or array-like
+        Number n of rows, at least 1.
+
+    delta : float or array-like, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    loss_bound : float or array-like, default=1.0
+        Bound M on the loss, at least 0.
+
+    empirical : bool, default=False
+        Whether `complexity` is the empirical one, of the losses on the same rows.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    rademacher_excess_risk_bound : The same for the excess risk of the minimiser.
+
+    Notes
+    -----
+    The empirical complexity has itself bounded differences M/n, so that it is above
+    R_n(F) - M sqrt(log(2/delta) / (2n)) with probability 1 - delta/2.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import uniform_deviation_bound
+    >>> round(uniform_deviation_bound(0.02, 10_000), 4)
+    0.0522
+    """
+    complexity = checked_numbers("complexity", complexity, 0)
+    n = checked_numbers("n_samples", n_samples, 1)
+    delta = checked_numbers("delta", delta, 0, 1, open_low=True)
+    M = checked_numbers("loss_bound", loss_bound, 0)
+    times, events = (3, 2) if empirical else (1, 1)
+    return as_result(
+        2 * complexity + times * M * np.sqrt((np.log(events) - np.log(delta)) / (2 * n))
+    )
+
+
+@in_floats
+def rademacher_excess_risk_bound(
+    complexity: ArrayLike,
+    n_samples: ArrayLike,
+    delta: ArrayLike = 0.05,
+    *,
+    loss_bound: ArrayLike = 1.0,
+    lipschitz: ArrayLike = 1.0,
+) -> float | np.ndarray:
+    """Bound on the excess risk of empirical risk minimisation by the Rademacher complexity.
+
+    For losses in [0, M] and n independent rows, with probability at least 1 - delta, the risk of
+    the function with the least empirical risk exceeds the least risk of the class by at most
+
+        2 L R_n + M sqrt(2 log(2/delta) / n)
+
+    where R_n is the Rademacher complexity of the losses and L = 1 [Shah, theorem 11], or that of
+    the functions h and L a Lipschitz constant of phi, for losses phi(y h(x))
+    [Shah, corollary 20]. All parameters broadcast.
+
+    Parameters
+    ----------
+    complexity : float or array-like
+        Rademacher complexity, at least 0.
+
+    n_samples : int or array-like
+        Number n of rows, at least 1.
+
+    delta : float or array-like, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    loss_bound : float or array-like, default=1.0
+        Bound M on the loss, at least 0: phi(-r) for a phi that does not increase and |h| <= r.
+
+    lipschitz : float or array-like, default=1.0
+        Lipschitz constant L of phi on [-r, r], at least 0.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    finite_class_bound : For finitely many functions.
+    l1_ball_excess_risk_bound : For linear functions.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import rademacher_excess_risk_bound
+    >>> round(rademacher_excess_risk_bound(0.02, 10_000), 4)
+    0.0672
+    """
+    complexity = checked_numbers("complexity", complexity, 0)
+    n = checked_numbers("n_samples", n_samples, 1)
+    delta = checked_numbers("delta", delta, 0, 1, open_low=True)
+    M = checked_numbers("loss_bound", loss_bound, 0)
+    L = checked_numbers("lipschitz", lipschitz, 0)
+    return as_result(2 * L * complexity + M * np.sqrt(2 * (np.log(2) - np.log(delta)) / n))

@@ -1,1 +1,0 @@
-"""Formulas of linear L2-boosting, from the matrix of the learner."""

@@ -1,0 +1,422 @@
+"""Surrogate losses, and the linear functions in a ball that minimise them.
+
+A convex phi of the margin takes the place of the 0-1 loss [Shah, §3.3]. The excess phi-risk of the
+empirical minimiser in a ball follows from the ball's Rademacher complexity and from the slope and
+the size of phi over the margins that occur there [Shah, §3.4 to §3.6].
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._rows import normalised_weights
+
+from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+from ._rademacher import rademacher_excess_risk_bound
+
+# Points at which a phi of the user's is checked for convexity.
+CHECKED = np.linspace(-4, 4, 81)
+# One-sided difference quotients at 0 are compared over these steps.
+LARGE_STEP, SMALL_STEP = 2.0**-10, 2.0**-20
+
+
+def is_classification_calibrated(phi: str | Callable[[np.ndarray], ArrayLike]) -> bool:
+    """Return whether a convex surrogate loss is classification calibrated.
+
+    That is: for every probability eta of the class +1 but 1/2, scores alpha with the wrong sign
+    have a larger smallest conditional risk eta phi(alpha) + (1 - eta) phi(-alpha) than all scores
+    [Shah, definition 7]. For convex phi this is so if and only if phi is differentiable at 0 and
+    phi'(0) < 0, which is checked by difference quotients.
+
+    Parameters
+    ----------
+    phi : {"hinge", "logistic", "exponential"} or callable
+        The loss as a function of the margin y h(x), for arrays; convex and not negative.
+
+    Returns
+    -------
+    calibrated : bool
+        Whether it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or if phi is negative, not finite or not convex at points of
+        [-4, 4].
+
+    Notes
+    -----
+    [Shah, theorem 18] states the "if". Conversely, with the derivatives phi'(0-) <= phi'(0+) from
+    both sides, the derivative of the conditional risk at 0 from the right is
+    eta phi'(0+) - (1 - eta) phi'(0-). If it is not negative for some eta > 1/2, no score above 0
+    has a smaller risk than 0, by convexity, so that the wrong sign loses nothing. For it to be
+    negative for all eta > 1/2, phi'(0-) = phi'(0+) is necessary (eta towards 1/2), and
+    phi'(0+) < 0 (eta = 1).
+
+    A kink at 0 is told from a derivative by how the difference of the quotients on both sides
+    behaves for steps from 2^-10 down to 2^-20: it stays if there is a kink, and vanishes otherwise.
+    A kink that is not at 0 but closer to it than 2^-20 is not seen as such.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import is_classification_calibrated
+    >>> is_classification_calibrated("hinge")
+    True
+    >>> is_classification_calibrated(lambda m: np.maximum(-m, 0.0))  # the loss of the perceptron
+    False
+    """
+    phi = _as_function(phi)
+    values = _evaluated(phi, CHECKED)
+    size = float(values.max()) or 1.0
+    if values.min() < 0:
+        raise ValueError("phi must not be negative.")
+    if np.diff(values, 2).min() < -1e-9 * size:
+        raise ValueError("phi must be convex.")
+    # A convex phi is calibrated where it has a derivative at 0, and that is negative.
+    jumps = []
+    at_zero = float(_evaluated(phi, np.zeros(1))[0])
+    for h in (LARGE_STEP, SMALL_STEP):
+        below, above = _evaluated(phi, np.array([-h, h]))
+        jumps.append((above - 2 * at_zero + below) / h)
+        slope = (above - at_zero) / h  # not below phi'(0+)
+    rounding = 8 * np.finfo(np.float64).eps * size / SMALL_STEP
+    # The jump of a function with a kink stays; |m|^(1 + s) has one of order h^s, with s > 0.1.
+    is_differentiable = jumps[1] <= max(0.5 * jumps[0], rounding)
+    return bool(is_differentiable and slope < -rounding)
+
+
+def surrogate_risk(
+    phi: str | Callable[[np.ndarray], ArrayLike],
+    y: ArrayLike,
+    scores: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the empirical risk of scores for a surrogate loss.
+
+    It is the weighted mean of phi(y_i h(x_i)) [Shah, §3.3]. The three named losses bound the 0-1
+    loss, log 2 times it for the logistic one.
+
+    Parameters
+    ----------
+    phi : {"hinge", "logistic", "exponential"} or callable
+        The loss as a function of the margin, for arrays: max(1 - m, 0), log(1 + exp(-m)) with the
+        natural logarithm, exp(-m), or any other.
+    y : array-like of shape (n_samples,)
+        Targets, -1 and +1.
+    scores : array-like of shape (n_samples,)
+        Scores h(x_i), for instance of a `decision_function`.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Non-negative weights. If None, all rows count the same.
+
+    Returns
+    -------
+    risk : float
+        The risk, in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If the name of the loss is unknown, if targets are not -1 or +1, if scores are not finite
+        or weights negative, or if the lengths differ.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import surrogate_risk
+    >>> surrogate_risk("hinge", [-1, 1], [-2.0, 0.5])  # (0 + 0.5) / 2
+    0.25
+    """
+    y, u = checked_numbers("y", y), checked_numbers("scores", scores)
+    if y.ndim != 1 or y.shape != u.shape:
+        raise ValueError(f"y and scores must be of one length, got {y.shape} and {u.shape}.")
+    if not np.all(np.abs(y) == 1):
+        raise ValueError("y must be -1 or +1.")
+    if sample_weight is not None:
+        sample_weight = checked_numbers("sample_weight", sample_weight, 0)
+        if sample_weight.shape != y.shape:
+            raise ValueError("sample_weight must have the length of y.")
+    weight = normalised_weights(sample_weight, len(y))
+    return float(weight @ _evaluated(_as_function(phi), y * u))
+
+
+def _as_function(phi: Any) -> Callable[[np.ndarray], ArrayLike]:
+    if callable(phi):
+        function: Callable[[np.ndarray], ArrayLike] = phi
+        return function
+    if phi not in MARGIN_FUNCTIONS:
+        raise ValueError(f"phi must be callable or one of {sorted(MARGIN_FUNCTIONS)}, got {phi!r}.")
+    return MARGIN_FUNCTIONS[phi].value
+
+
+def _evaluated(phi: Callable[[np.ndarray], ArrayLike], m: np.ndarray) -> np.ndarray:
+    values = np.asarray(phi(m), dtype=np.float64)
+    if values.shape != m.shape or not np.isfinite(values).all():
+        raise ValueError("phi must return a finite number for each element of an array.")
+    return values
+
+
+@in_floats
+def l2_ball_rademacher_bound(
+    n_samples: ArrayLike, radius: ArrayLike = 1.0, feature_bound: ArrayLike = 1.0
+) -> float | np.ndarray:
+    """Bound on the Rademacher complexity of linear functions of bounded l2 norm.
+
+    It is lambda C / sqrt(n) for functions x'beta with a Euclidean norm of beta of at most lambda,
+    on any n points of norm at most C [Shah, §3.5]. All parameters broadcast.
+
+    Parameters
+    ----------
+    n_samples : int or array-like
+        Number n of points, at least 1.
+
+    radius : float or array-like, default=1.0
+        The largest norm lambda of the coefficients, at least 0.
+
+    feature_bound : float or array-like, default=1.0
+        The largest Euclidean norm C of a point, at least 0; sqrt(p) for p features in [-1, 1].
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of x'beta. It is attained on orthogonal points of norm C.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    l2_ball_rademacher_complexity : The complexity on given points.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l2_ball_rademacher_bound
+    >>> l2_ball_rademacher_bound(400, radius=2.0, feature_bound=3.0)
+    0.3
+    """
+    n = checked_numbers("n_samples", n_samples, 1)
+    radius = checked_numbers("radius", radius, 0)
+    return as_result(radius * checked_numbers("feature_bound", feature_bound, 0) / np.sqrt(n))
+
+
+@in_floats
+def l1_ball_rademacher_bound(
+    n_samples: ArrayLike,
+    n_features: ArrayLike,
+    radius: ArrayLike = 1.0,
+    feature_bound: ArrayLike = 1.0,
+) -> float | np.ndarray:
+    """Bound on the Rademacher complexity of linear functions of bounded l1 norm.
+
+    It is lambda C sqrt(2 log(2p) / n) for functions x'beta with an l1 norm of beta of at most
+    lambda, on any n points with p features in [-C, C] [Shah, §3.6]. With the outputs of p weak
+    learners as features it is the assumption [Bach, eq. (10.15)] on boosted functions of variation
+    norm at most D = lambda, for R = C and the constant rho = sqrt(2 log(2p)). All parameters
+    broadcast.
+
+    Parameters
+    ----------
+    n_samples : int or array-like
+        Number n of points, at least 1.
+
+    n_features : int or array-like
+        Number p of features, at least 1.
+
+    radius : float or array-like, default=1.0
+        The largest norm lambda of the coefficients, at least 0.
+
+    feature_bound : float or array-like, default=1.0
+        The largest absolute value C of a feature, at least 0.
+
+    Returns
+    -------
+    bound : float or ndarray
+        The bound, in units of x'beta.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    l1_ball_rademacher_complexity : The complexity on given points.
+    greedy_boosting_risk_bound : What rho bounds.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l1_ball_rademacher_bound
+    >>> round(l1_ball_rademacher_bound(400, 1_000, radius=2.0), 4)
+    0.3899
+    """
+    n = checked_numbers("n_samples", n_samples, 1)
+    p = checked_numbers("n_features", n_features, 1)
+    radius = checked_numbers("radius", radius, 0)
+    C = checked_numbers("feature_bound", feature_bound, 0)
+    return as_result(radius * C * np.sqrt(2 * np.log(2 * p) / n))
+
+
+def l2_ball_excess_risk_bound(
+    n_samples: float,
+    radius: float,
+    feature_bound: float = 1.0,
+    delta: float = 0.05,
+    *,
+    loss: str = "hinge",
+) -> float:
+    """Bound on the excess risk of a linear classifier of bounded l2 norm.
+
+    With probability at least 1 - delta the expected loss of the minimiser of the empirical risk
+    over ||beta|| <= lambda exceeds the least one by at most
+
+        2 L lambda C / sqrt(n) + M sqrt(2 log(2/delta) / n)
+
+    by [Shah, corollary 20], with M = phi(-lambda C) and L the Lipschitz constant of phi on scores
+    of at most lambda C. For the hinge loss they are lambda C + 1 and 1 [Shah, §3.5].
+
+    Parameters
+    ----------
+    n_samples : float
+        Number n of independent rows, at least 1.
+
+    radius : float
+        The largest norm lambda, at least 0.
+
+    feature_bound : float, default=1.0
+        The largest Euclidean norm C of a row, at least 0; sqrt(p) for p features in [-1, 1].
+
+    delta : float, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    loss : {"hinge", "logistic", "exponential"}, default="hinge"
+        The function phi of the margin; the logistic loss has the natural logarithm.
+
+    Returns
+    -------
+    bound : float
+        The bound, in units of the loss; inf where it is no float.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    l1_ball_excess_risk_bound : The same for the l1 norm.
+    sklearn_ensemble_theory.BallConstrainedClassifier : The minimiser, with an intercept.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import l2_ball_excess_risk_bound
+    >>> round(l2_ball_excess_risk_bound(10_000, radius=1.0), 4)
+    0.0743
+    """
+    _check_ball(n_samples, radius, feature_bound)
+    complexity = l2_ball_rademacher_bound(n_samples, radius, feature_bound)
+    return _excess_risk_bound(complexity, n_samples, radius * feature_bound, delta, loss)
+
+
+def l1_ball_excess_risk_bound(
+    n_samples: float,
+    n_features: int,
+    radius: float,
+    feature_bound: float = 1.0,
+    delta: float = 0.05,
+    *,
+    loss: str = "hinge",
+) -> float:
+    """Bound on the excess risk of a linear classifier of bounded l1 norm.
+
+    With probability at least 1 - delta the expected loss of the minimiser of the empirical risk
+    over ||beta||_1 <= lambda exceeds the least one by at most
+
+        2 L lambda C sqrt(2 log(2p) / n) + M sqrt(2 log(2/delta) / n)
+
+    by [Shah, corollary 20], with M = phi(-lambda C) and L the Lipschitz constant of phi on scores
+    of at most lambda C. For the hinge loss they are lambda C + 1 and 1 [Shah, §3.6].
+
+    Parameters
+    ----------
+    n_samples : float
+        Number n of independent rows, at least 1.
+
+    n_features : int
+        Number p of features, at least 1.
+
+    radius : float
+        The largest norm lambda, at least 0.
+
+    feature_bound : float, default=1.0
+        The largest absolute value C of a feature, at least 0.
+
+    delta : float, default=0.05
+        Probability that the bound does not hold, above 0 and at most 1.
+
+    loss : {"hinge", "logistic", "exponential"}, default="hinge"
+        The function phi of the margin; the logistic loss has the natural logarithm.
+
+    Returns
+    -------
+    bound : float
+        The bound, in units of the loss; inf where it is no float.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    l2_ball_excess_risk_bound : The same for the l2 norm.
+    sklearn_ensemble_theory.BallConstrainedClassifier : The minimiser, with an intercept.
+
+    Notes
+    -----
+    If beta has s coefficients 1 / sqrt(s) and p - s zeros, the ball has to have lambda = sqrt(s),
+    and lambda = 1 for the l2 norm, where C = sqrt(p) for features in [-1, 1]. The complexity of the
+    l1 ball is then the smaller one where s < p / (2 log(2p)) [Shah, §3.6].
+
+    Examples
+    --------
+    Five of 1,000 features count equally, or all of them do:
+
+    >>> from sklearn_ensemble_theory.bounds import l1_ball_excess_risk_bound
+    >>> from sklearn_ensemble_theory.bounds import l2_ball_excess_risk_bound
+    >>> for s in (5, 1_000):
+    ...     round(l1_ball_excess_risk_bound(10**6, 1_000, radius=s**0.5), 3)
+    0.026
+    0.335
+    >>> round(l2_ball_excess_risk_bound(10**6, radius=1.0, feature_bound=1_000**0.5), 3)
+    0.152
+    """
+    _check_ball(n_samples, radius, feature_bound)
+    check_integer("n_features", n_features, 1)
+    complexity = l1_ball_rademacher_bound(n_samples, n_features, radius, feature_bound)
+    return _excess_risk_bound(complexity, n_samples, radius * feature_bound, delta, loss)
+
+
+def _check_ball(n_samples: float, radius: float, feature_bound: float) -> None:
+    check_number("n_samples", n_samples, 1)
+    check_number("radius", radius, 0)
+    check_number("feature_bound", feature_bound, 0)
+
+
+def _excess_risk_bound(
+    complexity: float | np.ndarray, n_samples: float, reach: float, delta: float, loss: str
+) -> float:
+    """[Shah, corollary 20] for scores of at most `reach` in absolute value."""
+    if loss not in MARGIN_FUNCTIONS:
+        raise ValueError(f"loss must be one of {sorted(MARGIN_FUNCTIONS)}, got {loss!r}.")
+    check_number("delta", delta, 0, 1, open_low=True)
+    phi = MARGIN_FUNCTIONS[loss]
+    L, M = phi.lipschitz(reach), phi.largest(reach)
+    if not (np.isfinite(L) and np.isfinite(M)):
+        return float("inf")
+    return float(
+        rademacher_excess_risk_bound(complexity, n_samples, delta, loss_bound=M, lipschitz=L)
+    )

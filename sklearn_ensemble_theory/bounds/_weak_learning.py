@@ -1,0 +1,712 @@
+"""Boosting of weak classifiers: AdaBoost, stumps as weak learners, and labels with noise.
+
+A round finds a weak classifier with the weighted error eps_t. Its edge is gamma_t = 1/2 - eps_t, so
+that the correlation sum_i pi_i y_i psi_i of [Bach, §10.3.4] is 2 gamma_t. Logarithms are natural.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory._rows import normalised_weights
+
+from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+from ._votes import voting_generalization_bound, weighted_voting_generalization_bound
+
+
+def adaboost_normalizer(error: ArrayLike) -> Any:
+    """The factor by which a round of AdaBoost lowers the exponential risk.
+
+    It is Z = 2 sqrt(eps (1 - eps)) = sqrt(1 - 4 gamma²), the sum of the weights after the round if
+    they are not normalised [Ghoshdastidar, theorem En.4].
+
+    Parameters
+    ----------
+    error : array-like of numbers in [0, 1]
+        eps, the weighted error of the weak classifier.
+
+    Returns
+    -------
+    normalizer : float or ndarray of the shape of error
+        Z, in [0, 1]. It is 1 at eps = 1/2, where nothing is gained, and 0 at eps = 0 or 1.
+
+    Raises
+    ------
+    ValueError
+        If an error is not in [0, 1].
+
+    Notes
+    -----
+    [Bach, §10.3.4] prints 1 - e² for the correlation e = 1 - 2 eps; it is the square root of that.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_normalizer
+    >>> adaboost_normalizer([0.5, 0.2, 0.0])
+    array([1. , 0.8, 0. ])
+    """
+    error = checked_numbers("error", error, 0.0, 1.0)
+    return as_result(2.0 * np.sqrt(error * (1.0 - error)))
+
+
+def adaboost_coefficient(error: ArrayLike) -> Any:
+    """The coefficient of a weak classifier in AdaBoost's vote, log((1 - eps)/eps) / 2.
+
+    It minimises the exponential risk along the classifier [Bach, §10.3.4; Ghoshdastidar, theorem
+    En.4]. `estimator_weights_` of `AdaBoostClassifier` is twice that, as in scikit-learn.
+
+    Parameters
+    ----------
+    error : array-like of numbers in (0, 1)
+        eps, the weighted error of the weak classifier.
+
+    Returns
+    -------
+    coefficient : float or ndarray of the shape of error
+        b, negative where the error is above 1/2.
+
+    Raises
+    ------
+    ValueError
+        If an error is not in (0, 1): at 0 and at 1 the coefficient is not finite.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_coefficient
+    >>> round(adaboost_coefficient(0.2), 4)  # log(2)
+    0.6931
+    """
+    error = checked_numbers("error", error, 0.0, 1.0, open_low=True, open_high=True)
+    return as_result(0.5 * (np.log1p(-error) - np.log(error)))
+
+
+def adaboost_weights(weight: ArrayLike, is_wrong: ArrayLike) -> np.ndarray:
+    """The weights of the rows after a round of AdaBoost.
+
+    The weight of a row is divided by 2 eps if its label is not predicted and by 2 (1 - eps) if it
+    is, where eps is the share of the former in the weights. It is the exponential update
+    [Ghoshdastidar, theorem En.4] with its coefficient and its normaliser inserted: afterwards the
+    rows that were not predicted have half of the weight.
+
+    Parameters
+    ----------
+    weight : array-like of shape (n_samples,)
+        Weights before the round, not negative. They need not sum to 1.
+    is_wrong : array-like of bool, of shape (n_samples,)
+        Whether the weak classifier misses the label of the row.
+
+    Returns
+    -------
+    weight : ndarray of shape (n_samples,)
+        Weights after the round, with the sum 1.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative, if the shapes differ, or if either kind of rows has no weight.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_weights
+    >>> adaboost_weights([0.25, 0.25, 0.25, 0.25], [True, False, False, False]).round(4)
+    array([0.5   , 0.1667, 0.1667, 0.1667])
+    """
+    weight = checked_numbers("weight", weight, 0.0)
+    wrong = np.asarray(is_wrong)
+    if weight.ndim != 1 or wrong.shape != weight.shape or wrong.dtype.kind != "b":
+        raise ValueError(
+            "weight and is_wrong must be one-dimensional, of one length, the latter bool."
+        )
+    if not (weight[wrong].any() and weight[~wrong].any()):
+        raise ValueError("weight must be positive on some rows with and some without is_wrong.")
+    # The coefficient of the round is the one for which either group gets half of the weight.
+    halves = np.empty_like(weight)
+    for rows in (wrong, ~wrong):
+        halves[rows] = 0.5 * normalised_weights(weight[rows], len(weight))
+    return halves
+
+
+def adaboost_exponential_risk(edges: ArrayLike) -> Any:
+    """The exponential risk of AdaBoost after each round, from the edges of the rounds.
+
+    The mean of exp(-y_i f_t(x_i)) is the product of sqrt(1 - 4 gamma_s²) over the rounds s up to t.
+    The training error is at most that [Ghoshdastidar, theorem En.4].
+
+    Parameters
+    ----------
+    edges : array-like of shape (..., n_rounds)
+        gamma_t = 1/2 - eps_t, in [-1/2, 1/2].
+
+    Returns
+    -------
+    risk : float or ndarray of the shape of edges
+        The product over the rounds up to each one, along the last axis.
+
+    Raises
+    ------
+    ValueError
+        If an edge is not in [-1/2, 1/2].
+
+    See Also
+    --------
+    adaboost_training_error_bound : exp(-2 sum gamma²), which is never below it.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_exponential_risk
+    >>> adaboost_exponential_risk([0.3, 0.3, 0.4]).round(3)
+    array([0.8  , 0.64 , 0.384])
+    """
+    edges = checked_numbers("edges", edges, -0.5, 0.5)
+    factors = np.sqrt((1.0 - 2.0 * edges) * (1.0 + 2.0 * edges))
+    return as_result(np.cumprod(factors, axis=-1) if factors.ndim else factors)
+
+
+def adaboost_training_error_bound(edges: ArrayLike) -> Any:
+    """Bound on the training error of AdaBoost after each round.
+
+    It is exp(-2 sum_s gamma_s²) over the rounds s up to t; exp(-2 gamma² t) if every edge is at
+    least gamma [Ghoshdastidar, theorem En.4].
+
+    Parameters
+    ----------
+    edges : array-like of shape (..., n_rounds)
+        gamma_t, or lower bounds on their absolute values, in [-1/2, 1/2].
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of edges
+        The bound after each round, along the last axis.
+
+    Raises
+    ------
+    ValueError
+        If an edge is not in [-1/2, 1/2].
+
+    See Also
+    --------
+    adaboost_exponential_risk : The smaller bound that the proof goes through.
+
+    Notes
+    -----
+    It follows from 1 - x <= exp(-x) in each factor of `adaboost_exponential_risk`; the ratio of the
+    two bounds of a round tends to 1 as the edge tends to 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import adaboost_training_error_bound
+    >>> adaboost_training_error_bound(np.full(100, 1 / 6))[[0, 9, 99]].round(4)
+    array([0.946 , 0.5738, 0.0039])
+    """
+    edges = checked_numbers("edges", edges, -0.5, 0.5)
+    squares = edges**2
+    return as_result(np.exp(-2.0 * (np.cumsum(squares, axis=-1) if squares.ndim else squares)))
+
+
+@in_floats
+def adaboost_n_rounds(n_samples: int, gamma: float) -> int:
+    """The number of rounds after which AdaBoost makes no error on the training rows.
+
+    It is T = ceil(ln n / (2 gamma²)) [Ghoshdastidar, theorem En.4]: there the training error is
+    below exp(-2 gamma² T) <= 1/n, and it is a multiple of 1/n.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of training rows, at least 1.
+    gamma : float in (0, 1/2]
+        The least edge of a round.
+
+    Returns
+    -------
+    n_rounds : int
+        T, at least 1. Fewer rounds may be enough.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_n_rounds
+    >>> adaboost_n_rounds(1000, gamma=1 / 6)
+    125
+    """
+    check_integer("n_samples", n_samples, 1)
+    check_number("gamma", gamma, 0, 0.5, open_low=True)
+    return max(1, math.ceil(math.log(n_samples) / (2.0 * gamma**2)))
+
+
+def adaboost_generalization_bound(
+    n_samples: int, n_rounds: int, vc_dimension: int, gamma: float = 0.0, delta: float = 0.05
+) -> float:
+    """Bound on the error of AdaBoost's vote on new rows.
+
+    With probability at least 1 - delta over n independent rows, if every edge is at least gamma,
+    the error is at most
+
+        exp(-2 gamma² T) + 2 sqrt(2 (T ln Phi_d(2n) + ln Phi_T(2n) + ln(2/delta)) / n),
+
+    where Phi_d(N) = sum_{i <= d} (N choose i). It is the explicit form of [Ghoshdastidar, theorem
+    En.5], of order sqrt((d T log(d T) ln n + ln(1/delta)) / n).
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of training rows.
+    n_rounds : int
+        Number T of rounds.
+    vc_dimension : int
+        VC dimension d of the class of weak classifiers; 2 for stumps of both signs on one feature.
+    gamma : float in [0, 1/2], default=0.0
+        The least edge of a round. With 0 the bound is 1 or more; for the difference between the
+        error and the training error subtract 1.
+    delta : float, default=0.05
+        Probability of failure, in (0, 1].
+
+    Returns
+    -------
+    bound : float
+        The bound on the error. It says nothing where it is 1 or more.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    The vote is weighted with coefficients that depend on the rows. The labellings of N points that
+    it gives are those of T weak classifiers, times those of a linear classifier on T variables
+    without an intercept, of VC dimension T. This is the second term, which a vote with fixed
+    weights (`voting_generalization_bound`) does not have; it does not change the order. The
+    number of rounds need not be odd, as in the source: a vote of 0 may count as either class.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_generalization_bound
+    >>> round(adaboost_generalization_bound(10**7, 101, vc_dimension=2, gamma=1 / 6), 3)
+    0.065
+    """
+    check_integer("n_rounds", n_rounds, 1)
+    check_number("gamma", gamma, 0, 0.5)
+    deviation = weighted_voting_generalization_bound(n_samples, n_rounds, vc_dimension, delta)
+    return math.exp(-2.0 * gamma**2 * n_rounds) + deviation
+
+
+def adaboost_kappa_bound(t: ArrayLike, kappa: float) -> Any:
+    """Bound on the exponential risk of AdaBoost after t rounds, from kappa of the dictionary.
+
+    It is (1 - kappa²)^(t/2) [Bach, §10.3.4], for weak classifiers that are the best of a dictionary
+    whose columns, -1 and +1, span all vectors of length n: then every round has a correlation of at
+    least kappa sqrt(n) |pi|_2 >= kappa, whatever the weights pi.
+
+    Parameters
+    ----------
+    t : array-like
+        Numbers of rounds, not negative.
+    kappa : float in [0, 1]
+        The constant of the dictionary; see `matching_pursuit_kappa`. It is 0 if the columns do not
+        span.
+
+    Returns
+    -------
+    bound : float or ndarray of the shape of t
+        The bound, also on the training error.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    The source leaves the rate open; with the factor that it prints for a round it would be
+    (1 - kappa²)^t, which the risk exceeds: a round leaves sqrt(1 - e²) of the risk.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import adaboost_kappa_bound
+    >>> adaboost_kappa_bound([0, 2, 4], kappa=0.6).round(4)
+    array([1.    , 0.64  , 0.4096])
+    """
+    t = checked_numbers("t", t, 0.0)
+    check_number("kappa", kappa, 0, 1)
+    return as_result((1.0 - kappa**2) ** (t / 2.0))
+
+
+@in_floats
+def interval_stump_error(left: ArrayLike, middle: ArrayLike, right: ArrayLike) -> Any:
+    """The least error of a decision stump whose labels are those of an interval.
+
+    The labels are b inside (s, t) and -b outside. A stump is constant on both sides of one
+    threshold, so that it errs on one of the three parts of the line, and the best stump on the
+    part of least probability: the error is min(left, middle, right), at most 1/3 [Ghoshdastidar].
+
+    Parameters
+    ----------
+    left, middle, right : array-like
+        Probabilities of the parts of the line before, in and after the interval, or weights of
+        their rows. Not negative; they need not sum to 1.
+
+    Returns
+    -------
+    error : float or ndarray
+        The least share of a part, at most 1/3.
+
+    Raises
+    ------
+    ValueError
+        If a probability is negative, or if all three are 0.
+
+    See Also
+    --------
+    interval_stump_edge_bound : The edge of the stump that is found on a sample.
+
+    Notes
+    -----
+    The edge 1/2 - error of the best stump is at least 1/6 for any weights of the rows. By
+    `adaboost_n_rounds`, boosting these stumps makes no error on n rows after 18 ln n rounds; a vote
+    of three stumps, with the thresholds s and t and a constant, is the interval.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import interval_stump_error
+    >>> interval_stump_error(0.5, 0.3, 0.2)
+    0.2
+    """
+    parts = np.broadcast_arrays(
+        checked_numbers("left", left, 0.0),
+        checked_numbers("middle", middle, 0.0),
+        checked_numbers("right", right, 0.0),
+    )
+    largest = np.max(parts, axis=0)
+    if not np.all(largest > 0):
+        raise ValueError("left, middle and right must not all be 0.")
+    return as_result(np.min(parts, axis=0) / largest / np.sum(parts / largest, axis=0))
+
+
+def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
+    """Bound on the edge of the stump with the least training error, for labels of an interval.
+
+    With probability at least 1 - delta over n independent rows, the error of that stump on new rows
+    is at most 1/2 minus
+
+        1/6 - 2 sqrt(2 (ln Phi_2(2n) + ln(4/delta)) / n) - sqrt(ln(2/delta) / (2n)).
+
+    Parameters
+    ----------
+    n_samples : int
+        Number n of rows.
+    delta : float, default=0.05
+        Probability of failure, in (0, 1].
+
+    Returns
+    -------
+    edge : float
+        The edge, below 1/6. It says nothing where it is 0 or less, as it is for 5,000 rows.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    interval_stump_error : The least error of a stump, at most 1/3.
+
+    Notes
+    -----
+    [Ghoshdastidar] takes so many rows that the error of the stump found is within 1/12 of the
+    least, which leaves an edge of 1/12. Here that difference is bounded: the
+    stumps of both signs have VC dimension 2 (`voting_generalization_bound` at delta/2), and the
+    training error of the best stump exceeds its error by what Hoeffding's inequality allows.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import interval_stump_edge_bound
+    >>> round(interval_stump_edge_bound(100_000), 4)
+    0.115
+    """
+    check_integer("n_samples", n_samples, 1)
+    check_number("delta", delta, 0, 1, open_low=True)
+    deviation = voting_generalization_bound(n_samples, 2, delta / 2.0)
+    return 1.0 / 6.0 - deviation - math.sqrt(math.log(2.0 / delta) / (2.0 * n_samples))
+
+
+@in_floats
+def smooth_boosting_n_rounds(kappa: float, gamma: float) -> float:
+    """Bound on the number of rounds of SmoothBoost until the training error is below kappa.
+
+    It is 2 / (kappa gamma² sqrt(1 - gamma)) (Servedio 2003), if every weak learner has an edge of
+    at least gamma under the weights of its round.
+
+    Parameters
+    ----------
+    kappa : float in (0, 1)
+        The training error.
+    gamma : float in (0, 1/2]
+        The edge.
+
+    Returns
+    -------
+    n_rounds : float
+        Boosting ends after fewer rounds.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    With c = -log(1 - gamma)/2 and Phi(N) the integral of M(s) = min(1, exp(-c s)) from 0 to N, a
+    step d with abs(d) <= 1 + theta satisfies Phi(N + d) - Phi(N) >= M(N) (d - gamma abs(d) / 2).
+    Summed over the rounds and averaged over the rows, the right-hand side is at least gamma kappa
+    for each round, and the left-hand side is at most 1/c <= 2/gamma in total.
+
+    References
+    ----------
+    R. A. Servedio (2003). "Smooth boosting and learning with malicious noise". *Journal of Machine
+    Learning Research* 4, 633-648.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
+    >>> round(smooth_boosting_n_rounds(kappa=0.1, gamma=0.2))
+    559
+    """
+    _check_inside("kappa", kappa, 0.0, 1.0)
+    check_number("gamma", gamma, 0, 0.5, open_low=True)
+    return 2.0 / (kappa * gamma**2 * math.sqrt(1.0 - gamma))
+
+
+@in_floats
+def agnostic_boosting_error_bound(
+    n_rounds: int,
+    optimum: float = 0.0,
+    gamma: float = 1.0,
+    slack: float = 0.0,
+    learning_rate: float = 1.0,
+) -> float:
+    """Bound on the least training error over the rounds of agnostic boosting.
+
+    In one of the rounds the error is at most
+
+        optimum + (c + (c + slack)/gamma) / 2,   c = 1/sqrt(nu (1 - nu/2) n_rounds),
+
+    where `optimum` is the least error of a class of classifiers, and the correlation of the weak
+    learner with the relabelled rows is at least gamma times the largest in the class, minus
+    `slack`.
+
+    Parameters
+    ----------
+    n_rounds : int
+        The number of rounds.
+    optimum : float, default=0.0
+        The least error of the class.
+    gamma : float in (0, 1], default=1.0
+        The share of the largest correlation that the weak learner finds; 1 for the learner that
+        maximises it, such as the exact stump for the class of stumps.
+    slack : float, default=0.0
+        What the weak learner may fall short of that.
+    learning_rate : float in (0, 2), default=1.0
+        nu, the factor of each step.
+
+    Returns
+    -------
+    bound : float
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    A step of nu times the correlation c lowers the potential, which is 1 at the start and never
+    negative, by nu (1 - nu/2) c². So one of the rounds has a correlation of at most the c above,
+    for the weak learner and for -sign(H). With the weights w = 1 where y H <= 0 and w < 1
+    elsewhere, twice the difference of the errors of sign(H) and of any h is at most the mean of w y
+    (h - sign(H)), the sum of their two correlations (after Kalai and Kanade 2009).
+
+    References
+    ----------
+    A. T. Kalai and V. Kanade (2009). "Potential-based agnostic boosting". *Advances in Neural
+    Information Processing Systems* 22, 880-888.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
+    >>> agnostic_boosting_error_bound(800, optimum=0.2)
+    0.25
+    """
+    check_integer("n_rounds", n_rounds, 1)
+    check_number("optimum", optimum, 0, 1)
+    check_number("slack", slack, 0)
+    check_number("gamma", gamma, 0, 1, open_low=True)
+    _check_inside("learning_rate", learning_rate, 0.0, 2.0)
+    c = 1.0 / math.sqrt(learning_rate * (1 - learning_rate / 2) * n_rounds)
+    return optimum + 0.5 * (c + (c + slack) / gamma)
+
+
+@in_floats
+def massart_confidence_threshold(noise_rate: float, alpha: float) -> float:
+    """The score from which on Massart boosting leaves out a row.
+
+    It is s = log((1 - eta)/eta) - log((1 + 2 alpha)/(1 - 2 alpha)). Where each label is wrong with
+    a probability of at most eta given x, and abs(G(x)) < s, it is wrong with a probability of less
+    than 1/2 - alpha under the measure min(1, exp(-y G(x))).
+
+    Parameters
+    ----------
+    noise_rate : float in (0, 1/2)
+        eta.
+    alpha : float in [0, 1/2 - eta)
+        The margin.
+
+    Returns
+    -------
+    threshold : float
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    The largest share of wrong labels at x is that of G(x) > 0 with the true label +1, where it is
+    eta / (eta + (1 - eta) exp(-G(x))).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import massart_confidence_threshold
+    >>> round(massart_confidence_threshold(noise_rate=0.2, alpha=0.1), 3)
+    0.981
+    """
+    _check_inside("noise_rate", noise_rate, 0.0, 0.5)
+    check_number("alpha", alpha, 0)
+    if not alpha < 0.5 - noise_rate:
+        raise ValueError(
+            f"alpha must be in [0, 1/2 - noise_rate), got {alpha!r} with noise_rate={noise_rate!r}."
+        )
+    margin = math.log1p(2 * alpha) - math.log1p(-2 * alpha)
+    return math.log1p(-noise_rate) - math.log(noise_rate) - margin
+
+
+@in_floats
+def massart_boosting_error_bound(
+    noise_rate: float, alpha: float, kappa: float = 0.0, tol: float = 0.0
+) -> float:
+    """Bound on the error of Massart boosting once the density of its measure is below kappa.
+
+    With s the `massart_confidence_threshold`, it is
+
+        1/(1 + exp(s)) + kappa + tol/(1 + exp(-s)),
+
+    and 1/(1 + exp(s)) = eta (1 + 2 alpha) / (1 - 2 alpha (1 - 2 eta)) = eta (1 + O(alpha)).
+
+    Parameters
+    ----------
+    noise_rate : float in (0, 1/2)
+        eta, which no label's noise exceeds.
+    alpha : float in [0, 1/2 - eta)
+        The margin.
+    kappa : float, default=0.0
+        The density.
+    tol : float, default=0.0
+        The gain of moving confident scores towards 0 that is ignored.
+
+    Returns
+    -------
+    bound : float
+        On the share of rows whose label, noise included, is not predicted.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    Misclassified rows that are not confident have the measure 1, so their share is at most kappa.
+    Moving the confident scores towards 0 gains at least P(wrong) - exp(-s) P(right) over them. If
+    that is at most tol, P(wrong) is at most P(confident)/(1 + exp(s)) + tol/(1 + exp(-s)). Without
+    this move the error among confident rows has no such bound.
+
+    References
+    ----------
+    I. Diakonikolas, R. Impagliazzo, D. M. Kane, R. Lei, J. Sorrell and C. Tzamos (2021). "Boosting
+    in the presence of Massart noise". *Proceedings of the 34th Conference on Learning Theory*,
+    1585-1644.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import massart_boosting_error_bound
+    >>> round(massart_boosting_error_bound(noise_rate=0.2, alpha=0.01, kappa=0.01), 4)
+    0.2165
+    """
+    s = massart_confidence_threshold(noise_rate, alpha)
+    check_number("kappa", kappa, 0, 1)
+    check_number("tol", tol, 0)
+    return 1.0 / (1.0 + math.exp(s)) + kappa + tol / (1.0 + math.exp(-s))
+
+
+@in_floats
+def massart_boosting_n_rounds(
+    noise_rate: float, alpha: float, gamma: float, kappa: float, tol: float
+) -> float:
+    """Bound on the number of rounds of Massart boosting.
+
+    With s the `massart_confidence_threshold` it is 2 / (c min(c, s/8)), where c is
+    min(2 gamma kappa, tol), if every weak learner has an edge of at least gamma.
+
+    Parameters
+    ----------
+    noise_rate, alpha : float
+        As for `massart_confidence_threshold`.
+    gamma : float in (0, 1/2]
+        The edge under the measure, whose labels are wrong with a probability below 1/2 - alpha.
+    kappa : float in (0, 1)
+        Boosting ends where the density of the measure is below this, and
+    tol : float
+        no more than this is gained by moving confident scores towards 0; positive.
+
+    Returns
+    -------
+    n_rounds : float
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    Notes
+    -----
+    The weak learner's vote gains at least 2 gamma kappa for the rows that are not confident. It is
+    added to the scores of all rows only if that gains more than `tol`. A step b along a gain of c
+    lowers the potential by at least b c - b²/2, and b = min(c, s/8).
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import massart_boosting_n_rounds
+    >>> round(massart_boosting_n_rounds(0.2, 0.05, gamma=0.1, kappa=0.2, tol=0.01))
+    20000
+    """
+    s = massart_confidence_threshold(noise_rate, alpha)
+    check_number("gamma", gamma, 0, 0.5, open_low=True)
+    _check_inside("kappa", kappa, 0.0, 1.0)
+    check_number("tol", tol, 0, open_low=True)
+    c = min(2 * gamma * kappa, tol)
+    return 2.0 / (c * min(c, s / 8))
+
+
+def _check_inside(name: str, value: float, low: float, high: float) -> None:
+    check_number(name, value, low, high, open_low=True)
+    if value == high:
+        raise ValueError(f"{name} must be in ({low:g}, {high:g}), got {value!r}.")

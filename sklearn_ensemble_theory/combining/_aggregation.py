@@ -1,0 +1,524 @@
+"""Weights of candidates from their predictions p_1, ..., p_k of held-out rows [Shah, §4.1].
+
+The risk of weights v is the mean loss of sum_j v_j p_j. It is smallest over the weights v >= 0
+("nnls"), those of sum 1 ("simplex") or of a norm of at most `radius` ("l1", "l2"):
+
+- squared error: exactly, by active sets on a triangular factor of the predictions;
+- absolute error: exactly, by a linear program;
+- log-loss: by Newton steps on the simplex, each a problem of squared error.
+
+A bound on the distance to the minimum comes with the weights. `greedy_weights` is a selection for
+any loss or metric.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+from scipy.optimize import brentq, linprog
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer
+
+from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
+
+SMALLEST_PROBABILITY = np.finfo(np.float64).eps
+
+# --- risks --------------------------------------------------------------------------------------
+
+
+class HeldOutRisk:
+    """The mean loss of weighted predictions on n held-out rows.
+
+    Parameters
+    ----------
+    predictions : array of shape (n, k) or (n, k, K)
+        Of k candidates: numbers, or probabilities of K classes.
+    y : array of shape (n,)
+        Targets, or positions of the classes.
+    weight : array of shape (n,)
+        Of sum 1.
+    """
+
+    rules: tuple[str, ...]  # the sets of weights over which the minimum is found
+
+    def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        self.given, self.weight, self.unit = predictions, weight, 1.0
+        if predictions.ndim == 2:
+            # In units in which squares neither overflow nor vanish.
+            self.unit = power_of_two(max(largest_magnitude(predictions), largest_magnitude(y)))
+            predictions, y = predictions / self.unit, y / self.unit
+        self.predictions, self.y = predictions, y
+
+    def losses(self, mixed: np.ndarray) -> np.ndarray:
+        """The losses of the rows of predictions of shape (n, j) or (n, j, K), of shape (n, j)."""
+        raise NotImplementedError
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        """(the weights of a rule, the bound on the distance of their risk to the minimum)."""
+        raise NotImplementedError
+
+    def candidate_losses(self) -> np.ndarray:
+        """The losses of the candidates, of shape (n, k), in units of `unit`."""
+        return self.losses(self.predictions)
+
+    def in_units(self, losses: Any) -> Any:
+        """Losses in the units of y; inf or 0 beyond the range of floats, without a warning."""
+        return losses
+
+
+class SquaredRisk(HeldOutRisk):
+    """Squared differences of numbers, or of probabilities and the indicators of the classes."""
+
+    rules = ("nnls", "simplex", "l1", "l2")
+
+    def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        super().__init__(predictions, y, weight)
+        self.target = self.y if predictions.ndim == 2 else np.eye(predictions.shape[2])[y]
+
+    def losses(self, mixed: np.ndarray) -> np.ndarray:
+        squares = np.square(mixed - self.target[:, None])
+        return squares.sum(axis=2) if squares.ndim == 3 else squares
+
+    def in_units(self, losses: Any) -> Any:
+        with np.errstate(over="ignore", under="ignore"):
+            return losses * self.unit * self.unit
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        P, y, weight = self.predictions, self.target, self.weight
+        if P.ndim == 3:  # a row for each row and class
+            weight = np.repeat(weight, P.shape[2])
+            P, y = P.swapaxes(1, 2).reshape(-1, P.shape[1]), y.ravel()
+        factor = residual_factor(P, y, weight)
+        v = least_squares_weights(factor, rule, radius, positive)
+        return v, least_squares_gap(factor, v, rule, radius, positive)
+
+
+class AbsoluteRisk(HeldOutRisk):
+    """Absolute differences."""
+
+    rules = ("nnls", "simplex", "l1")
+
+    def losses(self, mixed: np.ndarray) -> np.ndarray:
+        return np.abs(mixed - self.y[:, None])
+
+    def in_units(self, losses: Any) -> Any:
+        return losses * self.unit
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        P, y, weight = self.predictions, self.y, self.weight
+        v, gap = least_absolute_weights(P, y, weight, rule, radius, positive)
+        size = float(weight @ np.abs(y))
+        return v, gap / size if size > 0 else gap
+
+
+class LogRisk(HeldOutRisk):
+    """Minus the logarithm of the probability of the class, probabilities at least 2e-16."""
+
+    rules = ("simplex",)
+
+    def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        super().__init__(predictions, y, weight)
+        own = predictions[np.arange(len(y)), :, y]
+        self.predictions = np.clip(own, SMALLEST_PROBABILITY, 1.0)
+
+    def losses(self, mixed: np.ndarray) -> np.ndarray:
+        return -np.log(mixed)
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        return best_mixture(self.predictions, self.weight)
+
+
+RISKS = {"squared_error": SquaredRisk, "absolute_error": AbsoluteRisk, "log_loss": LogRisk}
+
+# --- squared error ------------------------------------------------------------------------------
+
+# Rows that are decomposed at a time.
+CHUNK = 8192
+# Correlations with the residual below this share of the largest possible are rounding.
+TOLERANCE = 1e-13
+
+
+def residual_factor(predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The triangular factor R of the columns y - p_1, ..., y - p_k, y with weighted rows.
+
+    It contains what the Gram matrix does, without squaring the condition number, so that nearly
+    collinear candidates are told apart.
+
+    Returns
+    -------
+    factor : array of shape (k + 1, k + 1)
+        The sum of squares of [R, r] @ (v, 1 - sum(v)) is that of the weighted residuals y - P v.
+
+    Notes
+    -----
+    O(N k^2), in pieces of `CHUNK` rows, with memory O(k^2) beside the arguments.
+    """
+    n, k = predictions.shape
+    factor = np.zeros((0, k + 1))
+    for start in range(0, n, CHUNK):
+        rows = slice(start, start + CHUNK)
+        root = np.sqrt(weight[rows])[:, None]
+        block = np.empty((len(root), k + 1), order="F")
+        block[:, k] = y[rows]
+        block[:, :k] = block[:, k:] - predictions[rows]
+        block *= root
+        # The factor of the rows so far stands for them.
+        stacked = np.asfortranarray(np.vstack([factor, block]))
+        (factor,) = qr(stacked, mode="r", overwrite_a=True, check_finite=False)
+        factor = factor[: k + 1]
+    return np.vstack([factor, np.zeros((k + 1 - len(factor), k + 1))])
+
+
+def least_squares_weights(
+    factor: np.ndarray, rule: str, radius: float, positive: bool
+) -> np.ndarray:
+    """The weights of smallest squared error in the set of a rule, from the residual factor."""
+    E, y = factor[:, :-1], factor[:, -1]
+    k = E.shape[1]
+    if rule == "simplex":
+        return nearest_in_hull(E)
+    if rule == "l1":  # the hull of 0 and radius e_j, or of +-radius e_j
+        plus = radius * E + (1 - radius) * y[:, None]  # y - radius p_j
+        if positive:
+            return radius * nearest_in_hull(np.column_stack([plus, y]))[:k]
+        v = nearest_in_hull(np.hstack([plus, 2 * y[:, None] - plus]))
+        return radius * (v[:k] - v[k:])
+    P = y[:, None] - E
+    if rule == "nnls":
+        return nonnegative_least_squares(P, y)
+
+    # "l2": ridge weights, whose norm falls with the penalty: the penalty at which it is `radius`.
+    size = np.linalg.norm(P, 2)
+    if size == 0:
+        return np.zeros(k)
+    if positive:
+        extended = np.append(y, np.zeros(k))
+
+        def ridge(penalty: float) -> np.ndarray:
+            rows = np.vstack([P, np.sqrt(penalty) * np.eye(k)])
+            return nonnegative_least_squares(rows, extended)
+
+    else:
+        U, s, Vt = np.linalg.svd(P, full_matrices=False)
+        turned = U.T @ y
+
+        def ridge(penalty: float) -> np.ndarray:
+            return Vt.T @ (s * turned / (s**2 + penalty))
+
+    def excess(log_penalty: float) -> float:
+        return float(np.linalg.norm(ridge(size**2 * np.exp(log_penalty)))) - radius
+
+    # Between penalties that are rounding, and that make the norm smaller than the radius.
+    low, high = -36.0, float(np.log(np.linalg.norm(y) / (size * radius) + 1.0) + 1.0)
+    if excess(low) <= 0:
+        return ridge(size**2 * np.exp(low))
+    w = ridge(size**2 * np.exp(brentq(excess, low, high, xtol=1e-15, rtol=1e-15)))
+    return w * (radius / np.linalg.norm(w))
+
+
+def least_squares_gap(
+    factor: np.ndarray, v: np.ndarray, rule: str, radius: float, positive: bool
+) -> float:
+    """max <-F'(v), u - v> over the set of weights u, by the mean square of y.
+
+    It bounds F(v) - min F, because F is convex. For "nnls", whose set is not bounded, u has a sum
+    of at most twice that of v, or 1.
+    """
+    E, y = factor[:, :-1], factor[:, -1]
+    downhill = 2 * (y[:, None] - E).T @ (E @ v + (1 - v.sum()) * y)
+    kept = np.maximum(downhill, 0.0)
+    support = {
+        "nnls": max(1.0, 2 * v.sum()) * kept.max(),
+        "simplex": downhill.max(),
+        "l1": radius * (kept if positive else np.abs(downhill)).max(),
+        "l2": radius * np.linalg.norm(kept if positive else downhill),
+    }[rule]
+    size = float(y @ y)
+    gap = max(float(support - downhill @ v), 0.0)
+    return gap / size if size > 0 else gap
+
+
+def nearest_in_hull(E: np.ndarray) -> np.ndarray:
+    """The v in the simplex with the smallest |E v|, for points E of shape (m, k), as columns.
+
+    It is found by one problem of non-negative least squares: for u = t v with v in the simplex
+
+        |E u|^2 + s^2 (sum(u) - 1)^2 = t^2 |E v|^2 + s^2 (t - 1)^2,
+
+    whose minimum over t, s^2 |E v|^2 / (s^2 + |E v|^2), increases with |E v|: the best u is a
+    multiple of the best v.
+    """
+    norms = np.sqrt(np.einsum("ij,ij->j", E, E))
+    best = int(np.argmin(norms))
+    v = np.zeros(E.shape[1])
+    if norms[best] == 0:
+        v[best] = 1.0
+        return v
+    A = np.vstack([E / norms[best], np.ones(len(v))])
+    v = nonnegative_least_squares(A, np.append(np.zeros(len(E)), 1.0))
+    return v / v.sum()
+
+
+def nonnegative_least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The w >= 0 that minimises |A w - b|, by the active-set method of Lawson and Hanson.
+
+    Columns that depend linearly on those in use stay out, so that the result is a basic solution.
+    """
+    # Columns are scaled to norm 1 for the choice.
+    norms = np.sqrt(np.einsum("ij,ij->j", A, A))
+    scale = np.where(norms > 0, norms, 1.0)
+    U = A / scale
+    k = U.shape[1]
+    w = np.zeros(k)
+    used: list[int] = []
+    barred = norms == 0
+    smallest = TOLERANCE * (np.linalg.norm(b) or 1.0)
+
+    def solution_on(columns: list[int]) -> np.ndarray | None:
+        """The least squares on these columns; None where they are dependent to rounding."""
+        Q, R = qr(U[:, columns], mode="economic", check_finite=False)
+        diagonal = np.abs(np.diag(R))
+        if len(diagonal) < len(columns) or diagonal[-1] <= 10 * TOLERANCE:
+            return None
+        return solve_triangular(R, Q.T @ b, check_finite=False)
+
+    # No set of columns comes again, as the residual falls; the limit is against rounding.
+    for _ in range(10 * k + 10):
+        # The column along which the residual falls fastest comes in.
+        slope = U.T @ (b - U @ w)
+        slope[barred] = -np.inf
+        slope[used] = -np.inf
+        j = int(np.argmax(slope))
+        if not slope[j] > smallest:
+            break
+        solution = solution_on([*used, j])
+        if solution is None or solution[-1] <= 0:
+            barred[j] = True  # dependent to rounding: it would not lower the residual
+            continue
+        used, barred = [*used, j], norms == 0
+        # Back to the border of the cone, where a weight becomes 0 and its column leaves.
+        while solution.min() <= 0:
+            old = w[used]
+            falling = solution <= 0
+            step = np.min(old[falling] / (old[falling] - solution[falling]))
+            new = old + step * (solution - old)
+            new[falling & (new <= TOLERANCE * new.max())] = 0.0
+            w[used] = new
+            used = [i for i, value in zip(used, new) if value > 0]
+            remaining = solution_on(used)
+            solution = w[used] if remaining is None else remaining
+        w[:] = 0.0
+        w[used] = solution
+    return w / scale
+
+
+# --- absolute error -----------------------------------------------------------------------------
+
+
+def least_absolute_weights(
+    P: np.ndarray, y: np.ndarray, weight: np.ndarray, rule: str, radius: float, positive: bool
+) -> tuple[np.ndarray, float]:
+    """The weights, and the difference of their risk to a lower bound on the smallest one.
+
+    The dual problem has one bounded variable for each row and one constraint for each candidate,
+
+        max_d  <y, d> - h(P^T d)    over |d_i| <= w_i,
+
+    where h is the support function of the set of weights. SciPy's HiGHS solves it with a basis of k
+    rows; the weights are the multipliers of the constraints, the dual value is the lower bound.
+
+    Parameters
+    ----------
+    P : array of shape (n, k)
+        Predictions, of the order of 1.
+    y, weight : arrays of shape (n,)
+        Targets, and weights of sum 1.
+    rule : {"nnls", "simplex", "l1"}
+    """
+    n, k = P.shape
+    signed = np.hstack([P, -P]) if rule == "l1" and not positive else P
+    # Rows: signed_j^T d <= t, with t = 0 for "nnls", free for "simplex", t >= 0 at cost radius for
+    # "l1". The variables are d / w, so that all bounds are -1 and 1.
+    rows = (signed * weight[:, None] * n).T
+    cost, low, high = {
+        "nnls": (0.0, 0.0, 0.0),
+        "simplex": (1.0, None, None),
+        "l1": (radius, 0.0, None),
+    }[rule]
+    solution = linprog(
+        np.append(-weight * n * y, cost * n) / n,
+        A_ub=np.column_stack([rows, np.full(len(rows), -float(n))]) / n,
+        b_ub=np.zeros(len(rows)),
+        bounds=[(-1.0, 1.0)] * n + [(low, high)],
+        method="highs",
+    )
+    if solution.status != 0:
+        raise ValueError(f"The weights of the absolute error were not found: {solution.message}")
+    v = np.maximum(-solution.ineqlin.marginals, 0.0)
+    if rule == "simplex":
+        v /= v.sum()
+    v = v[:k] - v[k:] if len(v) > k else v
+    risk = float(weight @ np.abs(y - P @ v))
+    return v, max(risk + float(solution.fun), 0.0)
+
+
+# --- log-loss -----------------------------------------------------------------------------------
+
+MAX_STEPS = 100
+# The bound on the distance to the minimum, in nats, at which the steps end.
+TARGET_GAP = 1e-10
+
+
+def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
+    """The mixture of smallest log-loss, and a bound on the distance to the minimum.
+
+    With p_ij the probability that candidate j gives to the class of row i, the risk is
+
+        F(v) = -sum_i w_i log (P v)_i,    F'(v) = -P^T (w / P v),    F''(v) = A^T A,
+        A = diag(sqrt(w) / P v) P.
+
+    As A v = sqrt(w), the quadratic model of F at v is |A u - 2 sqrt(w)|^2 / 2 up to a constant: its
+    minimum over the simplex is the same problem as that of the squared loss (Kim, Carbonetto,
+    Stephens and Anitescu 2020 use such steps for mixtures). max_j (-F'(v))_j - 1 bounds
+    F(v) - min F, since <-F'(v), v> = 1.
+
+    Parameters
+    ----------
+    P : array of shape (n, k)
+        Positive probabilities of the rows' own classes.
+    weight : array of shape (n,)
+        Of sum 1.
+
+    Notes
+    -----
+    O(n k^2) a step; about ten steps.
+    """
+    k = P.shape[1]
+    v = np.full(k, 1.0 / k)
+    mixed = P @ v
+    root = np.sqrt(weight)
+    best, smallest = v, np.inf
+    # The gap need not fall with the risk: the point with the smallest one is kept.
+    for _ in range(MAX_STEPS):
+        slope = P.T @ (weight / mixed)  # -F'
+        gap = max(float(slope.max()) - 1.0, 0.0)
+        if gap < smallest:
+            best, smallest = v, gap
+        if gap <= TARGET_GAP:
+            break
+
+        # The minimum of the model, from columns with the inner products of 2 sqrt(w) - A_j. The
+        # Gram matrix is enough here: the model is only a step, the gap is measured at the point.
+        A = P * (root / mixed)[:, None]
+        inner = A.T @ root
+        gram = A.T @ A - 2 * (inner[:, None] + inner) + 4 * float(root @ root)
+        values, vectors = np.linalg.eigh(gram)
+        direction = nearest_in_hull(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T) - v
+
+        # The first of the steps 1, 1/2, 1/4, ... that lowers the risk enough (Armijo).
+        descent = float(slope @ direction)  # -F'(v; direction)
+        if not descent > 0:
+            break
+        change, step = P @ direction, 1.0
+        while step > 1e-12:
+            moved = mixed + step * change
+            enough = 1e-4 * step * descent - 1e-15
+            if (moved > 0).all() and weight @ np.log(moved / mixed) >= enough:
+                break
+            step /= 2
+        else:
+            break
+        v, mixed = v + step * direction, moved
+        v[v < 0] = 0.0
+    return best / best.sum(), smallest
+
+
+# --- selection by any loss or metric ------------------------------------------------------------
+
+# A risk that is lower by less than this share is as good: the earlier choice is kept.
+SMALLEST_GAIN = 1e-12
+
+Score = Callable[[np.ndarray, np.ndarray], float]  # (mixed predictions, rows) -> higher is better
+
+
+def greedy_weights(
+    risk: HeldOutRisk,
+    score: Score | None,
+    *,
+    n_selections: int,
+    n_bags: int,
+    rng: np.random.RandomState,
+) -> np.ndarray:
+    """Forward selection with replacement (Caruana et al. 2004): shares of the selections.
+
+    Each selection adds the candidate with which the mean of the selected predictions is best by the
+    score, or the risk; of the means along the way the best one is kept, so that it is at least as
+    good as the best candidate. With several bags, each selects from half of the candidates, drawn
+    at random, and the shares are averaged.
+    """
+    P = risk.predictions if score is None else risk.given
+    n, k = P.shape[:2]
+    bags = [np.arange(k)]
+    if n_bags > 1:
+        bags = [np.sort(rng.permutation(k)[: (k + 1) // 2]) for _ in range(n_bags)]
+    shares = []
+    for allowed in bags:
+        total, counts = np.zeros_like(P[:, 0]), np.zeros(k)
+        best, best_value = counts, -np.inf
+        # A longer sequence may be worse: the best of the means on the way is kept.
+        for count in range(n_selections):
+            if score is None:
+                mixed = (total[:, None] + P) / (count + 1)
+                values = -(risk.weight @ risk.losses(mixed))[allowed]
+            else:
+                every = np.arange(n)
+                values = np.array([score((total + P[:, j]) / (count + 1), every) for j in allowed])
+            chosen = allowed[int(np.argmax(values))]
+            counts = counts.copy()
+            counts[chosen] += 1
+            total = total + P[:, chosen]
+            if count == 0 or values.max() > best_value + SMALLEST_GAIN * abs(best_value):
+                best, best_value = counts, values.max()
+        shares.append(best / best.sum())
+    return np.mean(shares, axis=0) if n_bags > 1 else shares[0]
+
+
+class GivenValues(RegressorMixin, BaseEstimator):
+    """A fitted regressor, for scorers: its predictions are the rows of X."""
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+
+class GivenProbabilities(ClassifierMixin, BaseEstimator):
+    """A fitted classifier, for scorers: its probabilities are the rows of X."""
+
+    def __init__(self, classes: Any = None) -> None:
+        self.classes = self.classes_ = classes
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return X
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.asarray(self.classes)[np.argmax(X, axis=1)]
+
+
+def score_of_rows(
+    scoring: Any, y: np.ndarray, weight: np.ndarray | None, classes: Any = None
+) -> Score:
+    """The metric `scoring` of scikit-learn as a function of predictions for some of the rows.
+
+    Without `classes` the predictions are numbers, otherwise probabilities of them.
+    """
+    scorer = get_scorer(scoring)
+    estimator = GivenValues() if classes is None else GivenProbabilities(classes)
+
+    def score(predictions: np.ndarray, rows: np.ndarray) -> float:
+        params = {} if weight is None else {"sample_weight": weight[rows]}
+        return float(scorer(estimator, predictions[rows], y[rows], **params))
+
+    return score

@@ -1,1 +1,0 @@
-"""Combinations of learners whose weights are learned from held-out predictions."""

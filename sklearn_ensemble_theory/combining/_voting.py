@@ -1,0 +1,748 @@
+"""Votes and means of given members with given weights."""
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils import Tags, assert_all_finite
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import (
+    StrOptions,
+    check_feature_names_in,
+    check_sample_weight,
+    raise_for_params,
+)
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import aligned_columns
+from sklearn_ensemble_theory._rows import finite_predictions, normalised_weights
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
+from sklearn_ensemble_theory.bounds import (
+    held_out_voting_error_bound,
+    voting_generalization_bound,
+)
+
+from ._members import (
+    NamedMembers,
+    checked_targets,
+    fit_arguments,
+    fit_named,
+    is_dropped,
+    refuse_unweighted,
+    rows_to_fit,
+)
+
+
+class SeveralOutputsError(NotImplementedError, ValueError):
+    """y has several columns: scikit-learn's error for it, and one of the data."""
+
+
+def checked_labels(y: Any, name: str) -> np.ndarray:
+    """Labels of two or more classes in one column, for the ensemble of this name."""
+    assert_all_finite(np.asarray(y), input_name="y")
+    kind = type_of_target(y, input_name="y")
+    if kind in ("unknown", "continuous"):
+        raise ValueError(
+            f"Unknown label type: {kind}. Maybe you are trying to fit a classifier, which "
+            "expects discrete classes on a regression target with continuous values."
+        )
+    if kind not in ("binary", "multiclass"):
+        raise SeveralOutputsError(
+            f"{name} only supports binary or multiclass classification. "
+            "Multilabel and multi-output classification are not supported: y must have one "
+            "column."
+        )
+    return column_or_1d(y, warn=True)
+
+
+class BaseVoting(TransformerMixin, NamedMembers):
+    """What votes and means have in common: the fit of the members, and the weighted mean."""
+
+    weights: Any
+    n_jobs: int | None
+    verbose: bool
+    prefit: bool
+
+    _parameter_constraints: dict = {
+        "estimators": [list],
+        "weights": ["array-like", None],
+        "n_jobs": [None, Integral],
+        "verbose": ["verbose"],
+        "prefit": ["boolean"],
+    }
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Fit the members.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, as the members accept them.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels in one column, or targets; several outputs where the members accept them.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows, given to the `fit` of every member, or routed where
+            metadata routing is enabled. Rows of weight 0 are left out.
+
+        **fit_params : dict
+            Routed to the `fit` of the members where metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+
+        Raises
+        ------
+        NotImplementedError
+            If labels have several columns; the error is a ValueError as well.
+        TypeError
+            If weights are given and the `fit` of a member does not accept them.
+        ValueError
+            If a parameter is not valid, or labels are not discrete.
+
+        Notes
+        -----
+        Cost: one fit of each member.
+        """
+        raise_for_params(fit_params, self, "fit")
+        of_classes = isinstance(self, ClassifierMixin)
+        y = checked_labels(y, type(self).__name__) if of_classes else checked_targets(y)
+        pairs = self._checked_pairs()
+        self._check_weights()
+
+        # The rows of positive weight are fitted. Labels become positions in `classes_`.
+        rows = rows_to_fit(X, y, sample_weight)
+        target = rows.y
+        if of_classes:
+            self.le_ = LabelEncoder().fit(target)
+            self.classes_ = self.le_.classes_
+            target = self.le_.transform(target)
+        else:
+            self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
+
+        if self.prefit:
+            for name, member in pairs:
+                check_is_fitted(member)
+                if of_classes and not np.isin(member.classes_, self.classes_).all():
+                    unknown = np.setdiff1d(member.classes_, self.classes_).tolist()
+                    raise ValueError(
+                        f"The classes {unknown} of the fitted member {name!r} are not in y."
+                    )
+            self._set_fitted([member for _, member in pairs])
+            return self
+
+        if rows.weight is not None:
+            for name, member in pairs:
+                refuse_unweighted(member, name)
+        routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
+        data = rows.X, target
+        # Members that another ensemble has fitted to these rows are taken from it.
+        known = self._known
+        fitted = [None if known is None else known.find(member, *data) for _, member in pairs]
+        tasks = []
+        for number, (name, member) in enumerate(pairs, 1):
+            if fitted[number - 1] is None:
+                told = f"({number} of {len(pairs)}) Processing {name}" if self.verbose else None
+                message = ("Voting", told)
+                task = delayed(fit_named)(clone(member), *data, routed[name], name, message=message)
+                tasks.append(task)
+        fits = iter(Parallel(n_jobs=self.n_jobs)(tasks))
+        fitted = [next(fits) if model is None else model for model in fitted]
+        if known is not None:
+            for (_, member), model in zip(pairs, fitted):
+                known.add(member, model, *data)
+        self._set_fitted(fitted)
+        return self
+
+    def _check_weights(self) -> None:
+        if self.weights is None:
+            return
+        if np.ndim(self.weights) != 1:
+            raise ValueError(f"weights must be one number for each member, got {self.weights!r}.")
+        if len(self.weights) != len(self.estimators):
+            raise ValueError(
+                f"Number of `estimators` and weights must be equal; got {len(self.weights)} "
+                f"weights, {len(self.estimators)} estimators"
+            )
+        used = np.asarray(self._kept_weights(), dtype=float)
+        if not np.isfinite(used).all() or not used.sum() > 0:
+            raise ValueError(
+                "weights must be finite, and the sum of those of the members that are not dropped "
+                f"positive, got {self.weights!r}."
+            )
+
+    def _kept_weights(self) -> list[float] | None:
+        """The weights of the members that are not dropped; None where all are equal."""
+        if self.weights is None:
+            return None
+        return [w for (_, m), w in zip(self.estimators, self.weights) if not is_dropped(m)]
+
+    def _average(self, arrays: list[np.ndarray]) -> np.ndarray:
+        """The weighted mean of one array for each member."""
+        values, weights = np.asarray(arrays), self._kept_weights()
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.average(values, axis=0, weights=weights)
+        if np.isfinite(mean).all():
+            return mean
+        # The sum overflows, which the mean need not.
+        share = normalised_weights(None if weights is None else np.asarray(weights), len(values))
+        return np.einsum("i...,i->...", values, share)
+
+    def fit_transform(
+        self, X: MatrixLike, y: ArrayLike | None = None, **fit_params: Any
+    ) -> np.ndarray:
+        """Fit the members and return their predictions for the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows.
+
+        y : array-like of shape (n_samples,), default=None
+            Targets.
+
+        **fit_params : dict
+            Further arguments of `fit`.
+
+        Returns
+        -------
+        predictions : ndarray
+            As of `transform`.
+
+        Notes
+        -----
+        Cost: a fit and a prediction of each member.
+        """
+        return super().fit_transform(X, y, **fit_params)
+
+    def _names_out(self, input_features: Any, n_columns: int | None) -> np.ndarray:
+        """Names of the columns of `transform`: one for each member, or `n_columns` numbered."""
+        check_is_fitted(self, "n_features_in_")
+        check_feature_names_in(self, input_features, generate_names=False)
+        prefix = type(self).__name__.lower()
+        numbers = [""] if n_columns is None else range(n_columns)
+        pairs = self._pairs(dropped=False)
+        names = [f"{prefix}_{name}{i}" for name, _ in pairs for i in numbers]
+        return np.asarray(names, dtype=object)
+
+    @property
+    def _members_are_fitted(self) -> bool:
+        return self.prefit
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _is_soft(ensemble: Any) -> bool:
+    if ensemble.voting == "hard":
+        raise AttributeError(f"predict_proba is not available when voting={ensemble.voting!r}")
+    return True
+
+
+class VotingClassifier(ClassifierMixin, BaseVoting):
+    """Vote of given classifiers: the majority of their labels or the mean of their probabilities.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator) tuples
+        The members, with a name each. Clones of them are fitted. A member can be left out by
+        `set_params(name="drop")`.
+
+    voting : {"hard", "soft"}, default="hard"
+        `"hard"` predicts the label with most votes; of labels with equally many, the first in
+        `classes_`. `"soft"` predicts the label with the largest mean probability, again the first
+        of equal ones; it needs members with `predict_proba` and probabilities that are calibrated.
+
+    weights : array-like of shape (n_classifiers,), default=None
+        Weights of the votes or probabilities; `None` is equal weights. They are read at
+        prediction, and can be changed without a new fit. :class:`StackingClassifier` learns them.
+
+    n_jobs : int, default=None
+        Number of members fitted in parallel.
+
+    flatten_transform : bool, default=True
+        With `voting="soft"`, whether `transform` returns an array of shape (n_samples,
+        n_classifiers * n_classes) instead of (n_classifiers, n_samples, n_classes).
+
+    verbose : bool, default=False
+        Whether to print the time of each fit.
+
+    prefit : bool, default=False
+        Whether the members have been fitted, so that `fit` combines them as they are; their
+        classes must be among those of y.
+
+    Attributes
+    ----------
+    estimators_ : list of classifiers
+        The fitted members that are not dropped. Their classes are the positions 0, 1, ... in
+        `classes_`, with `prefit=True` the labels.
+
+    named_estimators_ : :class:`~sklearn.utils.Bunch`
+        The fitted members by name.
+
+    le_ : :class:`~sklearn.preprocessing.LabelEncoder`
+        The map from labels to positions in `classes_`.
+
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+
+    n_features_in_ : int
+        Number of features seen at `fit`, where the first member has this attribute.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where a member has this attribute.
+
+    See Also
+    --------
+    VotingRegressor : The mean of regressors.
+    StackingClassifier : Weights or a final classifier learned from held-out predictions.
+    BaggingClassifier : Votes of one classifier on resampled rows.
+
+    Notes
+    -----
+    The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
+    O(n T) for T members. Rows of weight 0 are left out.
+
+    The vote of consistent classifiers is consistent [Ghoshdastidar, theorem En.1], and its error
+    is at most twice the mean error of its members (`error_bound`). Votes are most useful for
+    members of similar accuracy that make different errors; otherwise learned weights are better.
+    `vc_error_bound` bounds the error from the training error and the VC dimensions of the classes
+    of the members.
+
+    References
+    ----------
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import train_test_split
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from sklearn_ensemble_theory import DecisionStumpClassifier, VotingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X, X_new, y, y_new = train_test_split(X, y, random_state=0)
+    >>> vote = VotingClassifier(
+    ...     [
+    ...         ("stump", DecisionStumpClassifier()),
+    ...         ("bayes", GaussianNB()),
+    ...         ("tree", DecisionTreeClassifier(random_state=0)),
+    ...     ]
+    ... ).fit(X, y)
+    >>> round(1 - vote.score(X_new, y_new), 2), round(vote.error_bound(X_new, y_new), 2)
+    (0.1, 0.2)
+    """
+
+    _parameter_constraints: dict = {
+        **BaseVoting._parameter_constraints,
+        "voting": [StrOptions({"hard", "soft"})],
+        "flatten_transform": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        estimators: list,
+        *,
+        voting: Literal["hard", "soft"] = "hard",
+        weights: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        flatten_transform: bool = True,
+        verbose: bool = False,
+        prefit: bool = False,
+    ) -> None:
+        self.estimators = estimators
+        self.voting = voting
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.flatten_transform = flatten_transform
+        self.verbose = verbose
+        self.prefit = prefit
+
+    # ----------------------------------------------------------------------------- Predictions
+
+    @by_chunks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict labels by the vote.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The label with most votes or the largest mean probability, of equal ones the first in
+            `classes_`.
+
+        Notes
+        -----
+        Cost: a prediction of each member, and O(n K) for n rows and K classes.
+        """
+        check_is_fitted(self)
+        return self.le_.inverse_transform(np.argmax(self._scores(X), axis=1))
+
+    @available_if(_is_soft)
+    @by_chunks
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Predict the mean of the members' probabilities; with `voting="soft"`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Weighted mean probabilities, with columns in the order of `classes_`.
+
+        Notes
+        -----
+        Cost: a prediction of each member.
+        """
+        check_is_fitted(self)
+        return self._average(self._probabilities(X))
+
+    def transform(self, X: MatrixLike) -> np.ndarray:
+        """Return the labels or probabilities that each member predicts.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        predictions : ndarray
+            With `voting="hard"` the positions in `classes_` of the labels, of shape (n_samples,
+            n_classifiers); with `"soft"` the probabilities, of shape (n_samples, n_classifiers *
+            n_classes), or with `flatten_transform=False` (n_classifiers, n_samples, n_classes).
+
+        Notes
+        -----
+        Cost: a prediction of each member.
+        """
+        check_is_fitted(self)
+        if self.voting == "hard":
+            return np.asarray(self._codes(X)).T
+        proba = self._probabilities(X)
+        return np.hstack(proba) if self.flatten_transform else np.asarray(proba)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used, except that it has to agree with `feature_names_in_`.
+
+        Returns
+        -------
+        names : ndarray of str
+            Class and member, with `voting="soft"` followed by the number of the class.
+        """
+        if self.voting == "soft" and not self.flatten_transform:
+            check_is_fitted(self, "n_features_in_")
+            raise ValueError(
+                "get_feature_names_out is not supported when `voting='soft'` and "
+                "`flatten_transform=False`"
+            )
+        numbered = self.voting == "soft"
+        return self._names_out(input_features, len(self.classes_) if numbered else None)
+
+    def _codes(self, X: MatrixLike) -> list[np.ndarray]:
+        """The classes that each member predicts, as positions in `classes_`."""
+        labels = [member.predict(X) for member in self.estimators_]
+        return [self.le_.transform(found) for found in labels] if self.prefit else labels
+
+    def _scores(self, X: MatrixLike) -> np.ndarray:
+        """The mean probability of each class, or the sum of the weights of the members for it."""
+        if self.voting == "soft":
+            return self.predict_proba(X)
+        codes = self._codes(X)
+        weights = self._kept_weights()
+        votes = np.zeros((len(codes[0]), len(self.classes_)))
+        for code, weight in zip(codes, np.ones(len(codes)) if weights is None else weights):
+            votes[np.arange(len(votes)), np.asarray(code, dtype=np.intp)] += weight
+        return votes
+
+    def _probabilities(self, X: MatrixLike) -> list[np.ndarray]:
+        """The probabilities by each member, also of classes that a fitted one has not seen."""
+        found = [member.predict_proba(X) for member in self.estimators_]
+        if not self.prefit:
+            return found
+        places = [self.le_.transform(member.classes_) for member in self.estimators_]
+        n_classes = len(self.classes_)
+        return [aligned_columns(proba, place, n_classes) for proba, place in zip(found, places)]
+
+    def _staged_margin_scores(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """The mean probabilities, or shares of votes, of all members."""
+        check_is_fitted(self)
+        scores = self._scores(X)
+        yield scores if self.voting == "soft" else scores / scores.sum(axis=1, keepdims=True)
+
+    # ------------------------------------------------------------------- Bounds on the error
+
+    def error_bound(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        delta: float | None = None,
+    ) -> float:
+        """Bound on the error of the vote by twice the mean error of its members.
+
+        The vote errs only where members with at least half of the weight do, with
+        `voting="soft"` where the mean probability of the label is at most 1/2.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows; for a bound on the error on new rows, ones that were not used in `fit`.
+
+        y : array-like of shape (n_samples,)
+            Labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        delta : float, default=None
+            `None` bounds the error on the given rows. A number in (0, 1) bounds the probability
+            of an error on a new row, with probability 1 - delta over the given rows, which must be
+            independent of the fit: the mean error of the members is increased by
+            sqrt(ln(1/delta) / (2 n)), by Hoeffding's inequality.
+
+        Returns
+        -------
+        bound : float
+            At most 1.
+
+        Raises
+        ------
+        ValueError
+            If a weight of a member is negative, or delta is not in (0, 1).
+
+        Notes
+        -----
+        [Ghoshdastidar, theorem En.1], step 3.1 of its proof, with a member drawn by the weights as
+        the randomised classifier. Cost: a prediction of each member.
+        """
+        check_is_fitted(self)
+        weights = self._kept_weights()
+        if weights is not None and np.min(weights) < 0:
+            raise ValueError("weights must not be negative for error_bound.")
+        if delta is not None and not 0 < delta < 1:
+            raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
+        y = column_or_1d(y)
+        known = np.isin(y, self.classes_)
+        code = self.le_.transform(np.where(known, y, self.classes_[0]))
+        share = self._scores(X)
+        share = share / share.sum(axis=1, keepdims=True)
+        true = np.clip(share[np.arange(len(y)), code], 0.0, 1.0) * known
+        w = None if sample_weight is None else check_sample_weight(sample_weight, true)
+        return held_out_voting_error_bound(true, w, delta)
+
+    def vc_error_bound(
+        self, X: MatrixLike, y: ArrayLike, vc_dimensions: ArrayLike, delta: float = 0.05
+    ) -> float:
+        """Bound on the error on new rows by the training error and the VC dimensions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The training rows, independent draws; without sample weights.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        vc_dimensions : int or array-like of shape (n_classifiers,)
+            VC dimensions of the classes of functions of the members that are not dropped; one
+            number if they are equal. That of linear classifiers is n_features + 1.
+
+        delta : float, default=0.05
+            Probability of failure, in (0, 1).
+
+        Returns
+        -------
+        bound : float
+            The training error plus
+            :func:`~sklearn_ensemble_theory.bounds.voting_generalization_bound`. It says nothing
+            where it is 1 or more.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, or `voting` is not `"hard"`: the labels of a soft
+            vote are not determined by those of its members.
+
+        Notes
+        -----
+        [Ghoshdastidar, theorem En.1] and what precedes it. Cost: a prediction of each member.
+        """
+        check_is_fitted(self)
+        if self.voting != "hard" or len(self.classes_) > 2:
+            raise ValueError("vc_error_bound needs voting='hard' and two classes.")
+        dimensions = np.broadcast_to(vc_dimensions, len(self.estimators_))
+        wrong = self.predict(X) != column_or_1d(y)
+        return float(wrong.mean() + voting_generalization_bound(len(wrong), dimensions, delta))
+
+
+class VotingRegressor(RegressorMixin, BaseVoting):
+    """Mean of given regressors.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator) tuples
+        The members, with a name each. Clones of them are fitted. A member can be left out by
+        `set_params(name="drop")`.
+
+    weights : array-like of shape (n_regressors,), default=None
+        Weights of the members; `None` is equal weights. They are read at prediction, and can be
+        changed without a new fit. :class:`StackingRegressor` learns them.
+
+    n_jobs : int, default=None
+        Number of members fitted in parallel.
+
+    verbose : bool, default=False
+        Whether to print the time of each fit.
+
+    prefit : bool, default=False
+        Whether the members have been fitted, so that `fit` combines them as they are.
+
+    Attributes
+    ----------
+    estimators_ : list of regressors
+        The fitted members that are not dropped.
+
+    named_estimators_ : :class:`~sklearn.utils.Bunch`
+        The fitted members by name.
+
+    n_features_in_ : int
+        Number of features seen at `fit`, where the first member has this attribute.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where a member has this attribute.
+
+    See Also
+    --------
+    VotingClassifier : The vote of classifiers.
+    StackingRegressor : Weights or a final regressor learned from held-out predictions.
+    BaggingRegressor : The mean of one regressor on resampled rows.
+
+    Notes
+    -----
+    The cost is one fit of each member and, for n rows at `predict`, one prediction of each and
+    O(n T) for T members. Rows of weight 0 are left out. The mean squared error of the mean is the
+    mean of those of the members minus the mean of their squared differences from it, so that it is
+    never larger than the average member's, and much smaller only if members differ [Bach, §10.1].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import RidgeCV
+    >>> from sklearn_ensemble_theory import L2BoostingRegressor, VotingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> vote = VotingRegressor([("ridge", RidgeCV()), ("stumps", L2BoostingRegressor(100))])
+    >>> vote.fit(X[:300], y[:300]).predict(X[300:303]).round()
+    array([203., 126., 195.])
+    >>> vote.transform(X[300:303]).mean(axis=1).round()
+    array([203., 126., 195.])
+    """
+
+    _parameter_constraints: dict = {**BaseVoting._parameter_constraints}
+
+    def __init__(
+        self,
+        estimators: list,
+        *,
+        weights: ArrayLike | None = None,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+        prefit: bool = False,
+    ) -> None:
+        self.estimators = estimators
+        self.weights = weights
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+        self.prefit = prefit
+
+    @finite_predictions
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Weighted mean predictions.
+
+        Notes
+        -----
+        Cost: a prediction of each member.
+        """
+        check_is_fitted(self)
+        return self._average([member.predict(X) for member in self.estimators_])
+
+    def transform(self, X: MatrixLike) -> np.ndarray:
+        """Return the predictions of each member.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples, n_regressors * n_outputs)
+            The outputs of the first member, then those of the second, ...
+
+        Notes
+        -----
+        Cost: a prediction of each member.
+        """
+        check_is_fitted(self)
+        return np.column_stack([member.predict(X) for member in self.estimators_])
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> np.ndarray:
+        """Names of the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Not used, except that it has to agree with `feature_names_in_`.
+
+        Returns
+        -------
+        names : ndarray of str
+            Class and member, with several outputs followed by the number of the output.
+        """
+        check_is_fitted(self)
+        return self._names_out(input_features, self._n_outputs if self._n_outputs > 1 else None)

@@ -1,1 +1,0 @@
-"""Votes and means of given learners."""

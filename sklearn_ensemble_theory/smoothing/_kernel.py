@@ -1,0 +1,425 @@
+"""The Nadaraya-Watson estimator [Dombry and Esstafa, example 2.3].
+
+In coordinates z = x / h, a row of non-negative weights with sum 1 for each point: dense for the
+Gaussian kernel (`GaussianWeights`), sparse for those that vanish beyond one bandwidth
+(`CompactWeights`).
+"""
+
+from numbers import Real
+from typing import ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._rows import checked_rows, finite_predictions, validate_data
+from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude
+
+from ._compact_kernels import POLYNOMIALS, CompactWeights, kernel_value
+from ._smoothers import DENSE_ROWS, MatrixForm, check_dense_rows
+
+# Numbers in one block of dense weights.
+BLOCK_SIZE = 2_000_000
+# The leave-one-out error of a bandwidth is computed at no more rows than this, evenly spread.
+LOO_ROWS = 1000
+LOO_FACTORS = 2.0 ** np.arange(-4.0, 2.01, 0.25)
+TOO_NARROW = "bandwidth is too small for the range of X: squared distances in bandwidths overflow."
+
+
+def scott_bandwidth(X: np.ndarray, sample_weight: np.ndarray) -> np.ndarray:
+    """Scott's rule: n^(-1/(p+4)) standard deviations of each feature, infinite for a constant one.
+
+    With an infinite bandwidth the feature is ignored.
+    """
+    n, p = sample_weight.sum(), X.shape[1]
+    # Standard deviations of numbers near 1e150 overflow, so the range is the unit.
+    low = X.min(axis=0)
+    width = X.max(axis=0) - low
+    safe = np.where(width > 0, width, 1.0)
+    variance = np.empty(p)
+    for j in range(p):  # one column at a time: no copy of X
+        z = (X[:, j] - low[j]) / safe[j]
+        mean = sample_weight @ z / n
+        variance[j] = sample_weight @ (z - mean) ** 2 / n
+    return np.where(width > 0, np.sqrt(variance) * safe * n ** (-1.0 / (p + 4)), np.inf)
+
+
+def loo_errors_of_factors(
+    kernel: str, Z: np.ndarray, Y: np.ndarray, w: np.ndarray, factors: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Mean squared leave-one-out error for bandwidths times each factor, and the best factor.
+
+    One unit of weight is left out of row i (the whole row where its weight is smaller), and the
+    rest is averaged. For a row without neighbours, that is the mean of the nearest rows.
+    """
+    n = len(Z)
+    scale = largest_magnitude(Y)  # squares of 1e150 overflow
+    Y = Y / scale
+    rows = np.arange(n) if n <= LOO_ROWS else np.linspace(0, n - 1, LOO_ROWS).astype(int)
+    errors = np.zeros(len(factors))
+    step = max(1, BLOCK_SIZE // n)
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        u2 = cdist(Z[block], Z, "sqeuclidean")
+        weights = np.broadcast_to(w, u2.shape).copy()
+        own = (np.arange(len(block)), block)
+        weights[own] -= np.minimum(1.0, w[block])
+        others = np.where(weights > 0, u2, np.inf)
+        nearest = others.min(axis=1, keepdims=True)
+        alone = ~np.isfinite(nearest[:, 0])  # a single row
+        nearest[alone] = 0.0
+        for k, factor in enumerate(factors):
+            if kernel == "gaussian":
+                K = np.exp(-0.5 * np.maximum(u2 - nearest, 0.0) / factor**2) * weights
+            else:
+                K = kernel_value(kernel, u2 / factor**2) * weights
+                isolated = K.sum(axis=1) <= 0
+                K[isolated] = (others[isolated] <= nearest[isolated] * (1 + 1e-12)) * weights[
+                    isolated
+                ]
+            total = K.sum(axis=1, keepdims=True)
+            total[total == 0] = 1.0
+            residual = Y[block] - (K / total) @ Y
+            errors[k] += (w[block, None] * residual**2)[~alone].sum()
+    with np.errstate(over="ignore", under="ignore"):
+        return errors / w[rows].sum() * scale * scale, factors[np.argmin(errors)]
+
+
+class GaussianWeights:
+    """The weights of training points Z at any point, for K(u) = exp(-u^2 / 2)."""
+
+    is_sparse: ClassVar[Literal[False]] = False
+
+    def __init__(self, Z: np.ndarray, sample_weight: np.ndarray) -> None:
+        self.Z, self.sample_weight = Z, sample_weight
+
+    def blocks(self, X: np.ndarray) -> list[slice]:
+        """Rows of X whose weights are in memory together."""
+        step = max(1, BLOCK_SIZE // len(self.Z))
+        return [slice(i, i + step) for i in range(0, len(X), step)]
+
+    def at(self, Z: np.ndarray, shift: np.ndarray | None = None) -> np.ndarray:
+        """Rows of weights at Z, dense (len(Z), n), extrapolated linearly by `shift`.
+
+        `shift` has the vectors from the points of evaluation to those of prediction.
+        """
+        # Distances are relative to the nearest training point, so that a point far from all of
+        # them gets the value of the nearest one instead of 0/0.
+        u2 = cdist(Z, self.Z, "sqeuclidean")
+        u2 -= u2.min(axis=1, keepdims=True)
+        K = np.exp(-0.5 * u2, out=u2)
+        K *= self.sample_weight
+        K /= K.sum(axis=1, keepdims=True)
+        if shift is None:
+            return K
+        # d/dz of K_i / sum K along the shift, with K'_i = -K_i (z - z_i).
+        along = (Z * shift).sum(axis=1, keepdims=True) - shift @ self.Z.T
+        along -= (K * along).sum(axis=1, keepdims=True)
+        return K * (1.0 - along)
+
+    def averages(
+        self, targets: np.ndarray, Z: np.ndarray, shift: np.ndarray | None = None
+    ) -> np.ndarray:
+        return self.at(Z, shift) @ targets
+
+    def trace(self) -> float:
+        """The sum of the weights of the training points at themselves."""
+        blocks = self.blocks(self.Z)
+        return float(sum(self.at(self.Z[rows]).diagonal(rows.start).sum() for rows in blocks))
+
+
+class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
+    r"""Kernel regression: the average of y over the neighbourhood of x, weighted by a kernel.
+
+    .. math:: L(x) = \frac{\sum_i w_i K(|(x - x_i) / h|) Y_i}{\sum_i w_i K(|(x - x_i) / h|)}
+
+    [Dombry and Esstafa, example 2.3], with one bandwidth h for each feature. It is linear in y, and
+    its matrix is similar to a symmetric one, so `LinearL2BoostingRegressor` boosts it in closed
+    form.
+
+    Outside the range of the training points, the prediction continues linearly from the nearest
+    point of their bounding box, with the slope of the average at that point.
+
+    Parameters
+    ----------
+    bandwidth : "scott", "loo", float or array-like of shape (n_features,), default="scott"
+        Bandwidth of each feature, in the units of X. `"scott"`: n^(-1/(p+4)) standard deviations of
+        each feature. `"loo"`: Scott's bandwidths times the factor between 1/16 and 4 (in steps of
+        2^(1/4)) with the smallest leave-one-out squared error, computed at 1,000 rows when there
+        are more.
+    kernel : {"gaussian", "epanechnikov", "tricube", "uniform"}, default="gaussian"
+        The kernel, as a function of the distance in bandwidths. All but the Gaussian kernel are
+        zero beyond one bandwidth:
+        only neighbours within it are used, and the prediction at a point without neighbours is the
+        mean over the training points nearest to it.
+
+    Attributes
+    ----------
+    bandwidth_ : ndarray of shape (n_features,)
+        The bandwidths used; infinite for a feature that is constant in the training data, which is
+        then ignored.
+    degrees_of_freedom_ : float
+        The trace of the smoother matrix, computed at the first access.
+    loo_factors_ : ndarray of shape (n_factors,)
+        The factors compared; only with `bandwidth="loo"`.
+    loo_errors_ : ndarray of shape (n_factors,)
+        The mean squared leave-one-out error of each factor; only with `bandwidth="loo"`.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during :term:`fit`. Defined only when X has feature names that are
+        all strings.
+
+    Raises
+    ------
+    ValueError
+        If a bandwidth is so small in comparison with the range of X that squared distances
+        overflow.
+
+    See Also
+    --------
+    SmoothingSplineRegressor : Smoothing splines, for one feature or an additive model.
+    LinearL2BoostingRegressor : Boosts this estimator in closed form.
+
+    Notes
+    -----
+    The prediction of a point costs O(n p) with the Gaussian kernel. With the other kernels it is a
+    query of a tree and a sum over the neighbours found, as many points at a time as scikit-learn's
+    `working_memory` has room for. For one feature it costs O(log n) with these kernels, however
+    large the bandwidth: they are polynomials, and their sums follow from moments of the sorted rows
+    in cells of about one bandwidth, with rounding errors of about 1e-14 of the sums. Windows of at
+    most 64 rows, and those with most of their weight at the edge, where errors would be relatively
+    larger, are summed row by row.
+
+    References
+    ----------
+    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
+    rate asymptotic".
+
+    E. A. Nadaraya (1964). "On estimating regression". Theory of Probability & Its Applications
+    9(1), 141-142.
+
+    G. S. Watson (1964). "Smooth regression analysis". Sankhya: The Indian Journal of Statistics,
+    Series A 26(4), 359-372.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import NadarayaWatsonRegressor
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = NadarayaWatsonRegressor(bandwidth=0.05).fit(X, y)
+    >>> model.predict([[0.25]]).round(2)
+    array([0.95])
+    >>> float(round(model.degrees_of_freedom_, 1))
+    8.6
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "bandwidth": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"scott", "loo"}),
+            "array-like",
+        ],
+        "kernel": [StrOptions({"gaussian", *POLYNOMIALS})],
+    }
+
+    def __init__(
+        self,
+        bandwidth: float | ArrayLike | Literal["scott", "loo"] = "scott",
+        *,
+        kernel: Literal["gaussian", "epanechnikov", "tricube", "uniform"] = "gaussian",
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.kernel = kernel
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_targets")
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "NadarayaWatsonRegressor":
+        """Store the data and choose the bandwidth.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Integer weights are equivalent to repeating rows.
+
+        Returns
+        -------
+        self : NadarayaWatsonRegressor
+            The fitted estimator.
+        """
+        rows = checked_rows(
+            self,
+            X,
+            y,
+            sample_weight,
+            dtype=np.float64,
+            order="C",
+            multi_output=True,
+            y_numeric=True,
+        )
+        X, w = rows.X, rows.weights()
+        y = np.ascontiguousarray(rows.y, dtype=np.float64)  # products round by the order in memory
+        ranges = feature_ranges(X)
+        if isinstance(self.bandwidth, str):
+            bandwidth = scott_bandwidth(X, w)
+        else:
+            bandwidth = self._given_bandwidth(X.shape[1])
+        if (ranges / 1e150 > bandwidth).any() or not (bandwidth > 0).all():
+            raise ValueError(TOO_NARROW)
+        origin = X[0].copy()
+        Z = X - origin
+        Z /= bandwidth
+        targets = y.reshape(len(y), -1)
+        if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
+            errors, best = loo_errors_of_factors(self.kernel, Z, targets, w, LOO_FACTORS)
+            bandwidth = bandwidth * best
+            if not (bandwidth > 0).all():
+                raise ValueError(TOO_NARROW)
+            Z /= best
+            self.loo_factors_, self.loo_errors_ = LOO_FACTORS.copy(), errors
+        self.bandwidth_ = bandwidth
+        self._origin, self._low, self._high = origin, Z.min(axis=0), Z.max(axis=0)
+        is_gaussian = self.kernel == "gaussian"
+        self._weights = GaussianWeights(Z, w) if is_gaussian else CompactWeights(self.kernel, Z, w)
+        self._trace: float | None = None
+        self._is_1d, self._targets = y.ndim == 1, targets
+        return self
+
+    def _given_bandwidth(self, n_features: int) -> np.ndarray:
+        """The parameter as a positive number for each feature, or a ValueError."""
+        try:
+            bandwidth = np.asarray(self.bandwidth, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"bandwidth must have numbers: {error}.") from None
+        if bandwidth.ndim and bandwidth.shape != (n_features,):
+            raise ValueError(
+                f"bandwidth must be a number or an array of shape ({n_features},), one for each "
+                f"feature of X; got shape {bandwidth.shape}."
+            )
+        if not (np.isfinite(bandwidth).all() and (bandwidth > 0).all()):
+            raise ValueError("bandwidth must be positive and finite for every feature.")
+        return np.full(n_features, bandwidth)
+
+    @finite_predictions
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Return the weighted averages of y.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        out = np.empty((len(X), self._targets.shape[1]))
+        for rows in self._weights.blocks(X):
+            inside, shift = self._clipped(X[rows])
+            outside = shift.any(axis=1)  # slopes are computed for these only
+            block = np.empty((len(inside), out.shape[1]))
+            block[~outside] = self._weights.averages(self._targets, inside[~outside])
+            if outside.any():
+                block[outside] = self._weights.averages(
+                    self._targets, inside[outside], shift[outside]
+                )
+            out[rows] = block
+        return out[:, 0] if self._is_1d else out
+
+    def _clipped(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Scaled rows of X projected on the box of the training points, and the shift back."""
+        # An infinite bandwidth times zero is NaN; such a feature is left out.
+        Z = X - self._origin
+        Z[:, ~np.isfinite(self.bandwidth_)] = 0.0
+        Z /= self.bandwidth_
+        inside = np.clip(Z, self._low, self._high)
+        Z -= inside
+        return inside, Z
+
+    def smoother_matrix(self, X: ArrayLike | None = None) -> np.ndarray | sp.csr_matrix:
+        """Return the matrix that maps the training targets to predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to predict; the training rows by default.
+
+        Returns
+        -------
+        S : ndarray or sparse matrix of shape (n_samples, n_training_rows)
+            The matrix; sparse (CSR) for all kernels but the Gaussian. Training rows of weight zero
+            are left out.
+
+        Raises
+        ------
+        ValueError
+            If a dense matrix would have more than 5,000 rows and columns.
+        """
+        check_is_fitted(self)
+        n_train = len(self._targets)
+        if X is None:
+            finite = np.where(np.isfinite(self.bandwidth_), self.bandwidth_, 0)
+            X = self._origin + self._weights.Z * finite
+        else:
+            X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
+        if not self._weights.is_sparse and len(X) > DENSE_ROWS < n_train:
+            raise ValueError(
+                f"The matrix of kernel='gaussian' on {len(X)} rows is dense. For more than "
+                f"{DENSE_ROWS} rows, use another kernel, whose matrix is sparse."
+            )
+        inside, shift = self._clipped(X)
+        return self._weights.at(inside, shift if shift.any() else None)
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """Trace of the smoother matrix on the training rows."""
+        check_is_fitted(self)
+        if self._trace is None:
+            self._trace = self._weights.trace()
+        return self._trace
+
+    def _check_linear(self) -> None:
+        """Raise where the outputs are not linear in y; see `smoothing._smoothers`."""
+        if isinstance(self.bandwidth, str) and self.bandwidth == "loo":
+            raise ValueError(
+                "NadarayaWatsonRegressor with bandwidth='loo' is not linear in y, because the "
+                "bandwidth depends on y. Set bandwidth to a number or 'scott'."
+            )
+
+    def _linear_form(
+        self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
+    ) -> MatrixForm | None:
+        """S and the diagonal metric in which it is symmetric; see `smoothing._smoothers`.
+
+        S = D^-1 K W with K symmetric and D = diag(K w), so W D S = W K W is symmetric.
+        """
+        if one_feature_each:
+            return None  # an average of such matrices is symmetric in no diagonal metric
+        check_dense_rows(len(X), type(self).__name__)
+        fitted = clone(self).fit(X, np.zeros(len(X)), weight)
+        S = fitted.smoother_matrix()
+        S = S if isinstance(S, np.ndarray) else S.toarray()
+        totals = weight / S.diagonal()  # K(0) = 1
+        return MatrixForm(S, weight * totals)

@@ -1,1 +1,0 @@
-"""Nadaraya-Watson kernel regression."""

@@ -1,1 +1,0 @@
-"""Columns in bins, and the growth of trees over them."""

@@ -1,1 +1,0 @@
-"""Trees over binned columns of rows in chunks: counted where the rows are, cut elsewhere."""

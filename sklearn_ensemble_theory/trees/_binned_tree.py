@@ -1,0 +1,720 @@
+"""The public trees over binned columns: scikit-learn's parameters and predictions, other growth."""
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+from sklearn.utils import check_array
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import PreparedRounds, Task
+from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+
+from ._columns import MOST_BINS, BinnedColumns
+from ._growth import grown_arrays
+from ._options import TreeShape, growth_options, n_features_drawn
+from ._packed import uses_compiled_loops
+from ._sklearn_trees import check_counts, fitted_tree
+from ._tree_arrays import GrownTree, TreeArrays
+from ._weak_learners import BinnedMembers, BinnedTreeRounds, class_rounds
+
+# Numbers of X that are held in single precision at once in predictions: 8 MB.
+_VALUES_AT_ONCE = 2**21
+
+
+class BaseBinnedTree:
+    """What makes a binned tree of one of scikit-learn's trees: growth, predictions, `to_sklearn`.
+
+    The nodes are kept as arrays until `tree_` is asked for.
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both")],
+    }
+    _sklearn_class: Any
+    max_bins: int
+    max_features: Any
+    ccp_alpha: float
+    _grown: GrownTree
+    class_weight: Any  # of the classifier
+    _prune_tree: Any  # of scikit-learn's trees
+
+    to_sklearn = to_sklearn
+
+    # --- the fitted tree ----------------------------------------------------------------------
+
+    def _scikit_learn_tree(self) -> Any:
+        """The tree as scikit-learn's `Tree`, made when it is first asked for."""
+        if "_grown" not in self.__dict__:
+            raise AttributeError(f"This {type(self).__name__} has no attribute 'tree_' before fit.")
+        return self._grown.tree
+
+    def _replace_tree(self, tree: Any) -> None:
+        self._grown.tree = tree
+
+    # With a setter, because scikit-learn's pruning sets it.
+    tree_ = property(_scikit_learn_tree, _replace_tree)
+
+    def _nodes(self) -> TreeArrays:
+        """The nodes of the fitted tree, without making `tree_`."""
+        return self._grown.nodes
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_grown" in self.__dict__
+
+    def _unfitted_counterpart(self) -> Any:
+        return self._sklearn_class(**shared_parameters(self))
+
+    def _counterpart(self) -> Any:
+        classes = getattr(self, "classes_", None)
+        n_classes = 1 if classes is None else len(classes)
+        tree = self._nodes().sklearn_tree(self.n_features_in_, n_classes)
+        found = fitted_tree(self._unfitted_counterpart(), tree, classes)
+        found.max_features_ = self.max_features_
+        return found
+
+    # --- growth -------------------------------------------------------------------------------
+
+    def _fit_to_bins(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, check_input: bool
+    ) -> None:
+        """`fit` of both trees."""
+        is_class = is_classifier(self)
+        if check_input:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=[np.float32, np.float64],
+                ensure_all_finite="allow-nan",
+                y_numeric=not is_class,
+            )
+        y = np.asarray(y)
+        if y.ndim != 1:
+            raise ValueError(f"y must have one output; got an array of shape {y.shape}.")
+        weight = kept = None
+        if sample_weight is not None:
+            kept = rows_of_positive_weight(sample_weight, X)
+            weight = kept.weight
+        classes = by_class = None
+        if is_class:
+            check_classification_targets(y)
+            classes, target = np.unique(y, return_inverse=True)
+            if self.class_weight is not None:
+                by_class = compute_sample_weight(self.class_weight, y)
+        else:
+            # Writable, because numba compiles its loops once more for arrays that are not.
+            target = np.require(y, np.float64, ["C", "W"])
+            check_counts(self, target)
+        if kept is not None:
+            X, target = kept.take(X, target)
+            by_class = None if by_class is None else kept.take(by_class)
+        columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
+        columns.are_for_one_tree = True
+        if by_class is not None:
+            weight = by_class if weight is None else weight * by_class
+            if weight.min() < 0 or not weight.max() > 0:
+                raise ValueError(
+                    "class_weight must not be negative, and be positive for a class of y, got "
+                    f"{self.class_weight!r}."
+                )
+        self._grow_on(columns, target, weight, classes=classes)
+
+    def _grow_on(
+        self,
+        columns: BinnedColumns,
+        target: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None = None,
+        *,
+        classes: np.ndarray | None = None,
+    ) -> None:
+        """Grow the tree on rows of columns in bins, prune it, and set the fitted attributes."""
+        total = float(len(target) if weight is None else weight.sum())
+        n_classes = 0 if classes is None else len(classes)
+        shape = TreeShape(len(target), total, columns.n_features, n_classes)
+        options = growth_options(self, shape, bool(columns.has_missing.any()))
+        self._set_fitted(grown_arrays(columns, target, weight, rows, options), shape, classes)
+        if self.ccp_alpha > 0:
+            self._prune_tree()
+
+    def _set_fitted(self, arrays: TreeArrays, shape: TreeShape, classes: np.ndarray | None) -> None:
+        self.n_features_in_ = shape.n_features
+        self.n_outputs_ = 1
+        self.max_features_ = n_features_drawn(self.max_features, shape.n_features)
+        if classes is not None:
+            self.classes_, self.n_classes_ = classes, len(classes)
+        self._grown = GrownTree(arrays, shape.n_features, max(shape.n_classes, 1))
+
+    # --- predictions --------------------------------------------------------------------------
+
+    @by_chunks
+    def predict(self, X: MatrixLike, check_input: bool = True) -> np.ndarray:
+        """Predict the means of the leaves, or their most frequent classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        check_input : bool, default=True
+            Whether to check X.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        """
+        values = self._values_at(X, check_input)
+        if not is_classifier(self):
+            return values[:, 0]
+        classes: np.ndarray = self.classes_
+        return classes.take(values.argmax(axis=1))
+
+    def _values_at(self, X: Any, check_input: bool) -> np.ndarray:
+        """The values (n, K) of the leaves of rows, without `tree_` where there are loops for it."""
+        check_is_fitted(self)
+        is_large = isinstance(X, np.ndarray) and X.ndim == 2 and X.size > _VALUES_AT_ONCE
+        if not (is_large and check_input):
+            X, check_input = self._validate_X_predict(X, check_input), False
+        if sp.issparse(X):
+            return self.tree_.predict(X)
+        nodes = self._nodes()
+        predict: Any = nodes.values_of_rows
+        if nodes.is_built or not uses_compiled_loops(X.shape[0]):
+            predict = self.tree_.predict
+        parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _in_single_precision(self, X: np.ndarray, check_input: bool) -> Iterator[np.ndarray]:
+        """The rows of X in parts, each checked where that is asked for."""
+        step = max(_VALUES_AT_ONCE // max(X.shape[1], 1), 1)
+        for start in range(0, max(len(X), 1), step):
+            rows = X[start : start + step]
+            if check_input:
+                with np.errstate(over="ignore"):  # an error, and no warning before it
+                    if start == 0:
+                        rows = self._validate_X_predict(rows, True)
+                    else:  # the number of features and their names have been checked
+                        rows = check_array(
+                            rows, dtype=np.float32, ensure_all_finite="allow-nan", input_name="X"
+                        )
+            yield rows
+
+    def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
+        # Of what overflows in single precision scikit-learn's next check raises an error.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
+
+    def _support_missing_values(self, X: Any) -> bool:
+        # scikit-learn 1.6 refuses missing values in `predict` of trees with `monotonic_cst`.
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        tags.target_tags.multi_output = False
+        tags.target_tags.single_output = True
+        if tags.classifier_tags is not None:
+            tags.classifier_tags.multi_label = False
+        return tags
+
+
+class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
+    """Regression tree whose columns are cut into bins before it is grown.
+
+    The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeRegressor`
+    and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
+    of the bins as thresholds. Where every column has at most `max_bins` distinct values, these are
+    all thresholds. For large data it is several times as fast, above all as the weak learner of an
+    ensemble, which cuts the columns into bins once for all its members.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
+        values gets a bin for each of them, any other one bins of about equal weight. Missing values
+        have a bin of their own, which is not counted. Gradient boosting is fast for at most 255
+        bins only: trees of more are fitted one by one.
+    criterion : {"squared_error", "poisson"}, default="squared_error"
+        What a split minimises: the squared error or half the mean Poisson deviance.
+    splitter : {"best", "random"}, default="best"
+        Whether a node is split at the best edge of the best feature, or at the best of cuts drawn
+        at random, one for each feature. The codes of the bins are uniform at random between the
+        smallest and the largest in the node.
+    max_depth : int, default=None
+        The largest depth. If None, nodes are split until they are pure or have fewer than
+        `min_samples_split` rows.
+    max_leaf_nodes : int, default=None
+        If given, nodes are split in the order of their decrease of impurity until there are so many
+        leaves.
+    min_samples_split : int or float, default=2
+        The number of rows, or the share of all rows, that a node needs to be split.
+    min_samples_leaf : int or float, default=1
+        The least number of rows, or share of all rows, in a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        The least share of the weight of all rows in a leaf.
+    min_impurity_decrease : float, default=0.0
+        A node is split if the impurity, weighted by the share of the rows in the node, decreases by
+        at least this.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        The number or the share of the features that are drawn at each node, or the square root or
+        the logarithm of their number. None considers all features.
+    l2_regularization : float, default=0.0
+        With criterion="squared_error", the value of a node is the sum of the residuals about the
+        mean of y, divided by the weight of the node plus this number, and added to the mean.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, -1 or 0 for predictions that increase, decrease or are free in a feature.
+    ccp_alpha : float, default=0.0
+        The complexity parameter of minimal cost-complexity pruning.
+    random_state : int, RandomState instance or None, default=None
+        Draws the features of `max_features` and the cuts of `splitter="random"`. Without these
+        nothing is drawn with `None`; otherwise it decides between equally good splits.
+
+    Attributes
+    ----------
+    tree_ : Tree
+        The tree as scikit-learn's `Tree`, made when it is first asked for.
+    max_features_ : int
+        The number of features considered at each node.
+    feature_importances_ : ndarray of shape (n_features,)
+        The normalised decrease of impurity by each feature.
+    n_outputs_ : int
+        1.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    BinnedTreeClassifier : The tree for classes.
+    GradientBoostingRegressor : Boosting of regression trees.
+    RandomForestRegressor : The average of randomised trees.
+
+    Notes
+    -----
+    Binning takes O(n p log n) operations and each level of the tree O(n p). Values are read in
+    single precision, as in scikit-learn. Missing values go to the side where the decrease of
+    impurity is larger; in nodes that have seen none, to the side with more rows.
+
+    Trees of ensembles are bound to the bins of all rows: edges do not move to where the data of a
+    node are dense. With 255 bins this rarely changes the accuracy, except that of ensembles of full
+    trees that draw features (`max_features`), for which forests use more bins. Every threshold is
+    halfway between two neighbouring values of the training data.
+
+    Integer weights are equivalent to repeating rows, except for `min_samples_split` and
+    `min_samples_leaf`, which count rows.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
+    Trees*. Wadsworth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.tree import export_text
+    >>> from sklearn_ensemble_theory import BinnedTreeRegressor
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> tree = BinnedTreeRegressor(max_depth=1).fit(X, y)
+    >>> print(export_text(tree, feature_names=list(X.columns)))
+    |--- s5 <= -0.00
+    |   |--- value: [109.99]
+    |--- s5 >  -0.00
+    |   |--- value: [193.15]
+    <BLANKLINE>
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **DecisionTreeRegressor._parameter_constraints,
+        **BaseBinnedTree._parameter_constraints,
+        "criterion": [StrOptions({"squared_error", "poisson"})],
+        "l2_regularization": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_bins: int = 255,
+        criterion: Literal["squared_error", "poisson"] = "squared_error",
+        splitter: Literal["best", "random"] = "best",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: float | Literal["sqrt", "log2"] | None = None,
+        l2_regularization: float = 0.0,
+        monotonic_cst: ArrayLike | None = None,
+        ccp_alpha: float = 0.0,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            min_impurity_decrease=min_impurity_decrease,
+            max_features=max_features,
+            monotonic_cst=monotonic_cst,
+            ccp_alpha=ccp_alpha,
+            random_state=random_state,
+        )
+        self.max_bins = max_bins
+        self.l2_regularization = l2_regularization
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows. NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Targets; with criterion="poisson" non-negative and not all 0.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. Rows of weight 0 are ignored.
+        check_input : bool, default=True
+            If False, X must be an array of floats and y one of float64, which are not checked.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X has values too large for single precision, y has more than one column or values
+            that the criterion does not allow, or parameters cannot be combined.
+        """
+        self._fit_to_bins(X, y, sample_weight, check_input)
+        return self
+
+    # What ensembles use beyond `fit` and `predict`; a subclass, which may override these, does not
+    # inherit it.
+    _reads_single_precision = True
+    _sklearn_class = DecisionTreeRegressor
+    _node_arrays = BaseBinnedTree._nodes
+
+    def _prepare_members(
+        self, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None = 1
+    ) -> Any:
+        return BinnedMembers(self, X, sample_weight, n_jobs)
+
+    def _prepare_rounds(
+        self, X: Any, weight: np.ndarray | None, task: Task
+    ) -> PreparedRounds | None:
+        return BinnedTreeRounds.of(self, X, weight, task)
+
+    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
+        return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]
+
+
+class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
+    """Classification tree whose columns are cut into bins before it is grown.
+
+    The tree has the parameters, methods and attributes of scikit-learn's `DecisionTreeClassifier`
+    and is grown in the same way [Breiman et al. 1984; Shah, §4.2], but it considers only the edges
+    of the bins as thresholds. Where every column has at most `max_bins` distinct values, these are
+    all thresholds. For large data it is several times as fast, above all as the weak learner of an
+    ensemble, which cuts the columns into bins once for all its members.
+
+    Parameters
+    ----------
+    max_bins : int, default=255
+        The largest number of bins of a column, from 2 to 65,535. A column with no more distinct
+        values gets a bin for each of them, any other one bins of about equal weight. Missing values
+        have a bin of their own, which is not counted. Gradient boosting is fast for at most 255
+        bins only: trees of more are fitted one by one.
+    criterion : {"gini", "log_loss", "entropy"}, default="gini"
+        The impurity that a split decreases: the Gini index or the entropy (two names).
+    splitter : {"best", "random"}, default="best"
+        Whether a node is split at the best edge of the best feature, or at the best of cuts drawn
+        at random, one for each feature. The codes of the bins are uniform at random between the
+        smallest and the largest in the node.
+    max_depth : int, default=None
+        The largest depth. If None, nodes are split until they are pure or have fewer than
+        `min_samples_split` rows.
+    max_leaf_nodes : int, default=None
+        If given, nodes are split in the order of their decrease of impurity until there are so many
+        leaves.
+    min_samples_split : int or float, default=2
+        The number of rows, or the share of all rows, that a node needs to be split.
+    min_samples_leaf : int or float, default=1
+        The least number of rows, or share of all rows, in a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        The least share of the weight of all rows in a leaf.
+    min_impurity_decrease : float, default=0.0
+        A node is split if the impurity, weighted by the share of the rows in the node, decreases by
+        at least this.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        The number or the share of the features that are drawn at each node, or the square root or
+        the logarithm of their number. None considers all features.
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
+        are free in a feature.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
+        inversely to their numbers of rows.
+    ccp_alpha : float, default=0.0
+        The complexity parameter of minimal cost-complexity pruning.
+    random_state : int, RandomState instance or None, default=None
+        Draws the features of `max_features` and the cuts of `splitter="random"`. Without these
+        nothing is drawn with `None`; otherwise it decides between equally good splits.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_classes_ : int
+        The number of classes.
+    tree_ : Tree
+        The tree as scikit-learn's `Tree`, made when it is first asked for.
+    max_features_ : int
+        The number of features considered at each node.
+    feature_importances_ : ndarray of shape (n_features,)
+        The normalised decrease of impurity by each feature.
+    n_outputs_ : int
+        1.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    BinnedTreeRegressor : The tree for real targets.
+    AdaBoostClassifier : Boosting of classifiers.
+    RandomForestClassifier : The average of randomised trees.
+
+    Notes
+    -----
+    Binning takes O(n p log n) operations and each level of the tree O(n p). Values are read in
+    single precision, as in scikit-learn. Missing values go to the side where the decrease of
+    impurity is larger; in nodes that have seen none, to the side with more rows.
+
+    `AdaBoostClassifier` cuts the columns into bins once for all rounds, unless features or cuts are
+    drawn or classes are weighted.
+
+    Integer weights are equivalent to repeating rows, except for `min_samples_split` and
+    `min_samples_leaf`, which count rows.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman, J. H. Friedman, R. A. Olshen and C. J. Stone (1984). *Classification and Regression
+    Trees*. Wadsworth.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_ensemble_theory import BinnedTreeClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> tree = BinnedTreeClassifier(max_leaf_nodes=3).fit(X, y)
+    >>> int(tree.get_n_leaves()), float(tree.tree_.threshold[0].round(2))
+    (3, 0.8)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **DecisionTreeClassifier._parameter_constraints,
+        **BaseBinnedTree._parameter_constraints,
+        "criterion": [StrOptions({"gini", "log_loss", "entropy"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_bins: int = 255,
+        criterion: Literal["gini", "log_loss", "entropy"] = "gini",
+        splitter: Literal["best", "random"] = "best",
+        max_depth: int | None = None,
+        max_leaf_nodes: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        max_features: float | Literal["sqrt", "log2"] | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
+        ccp_alpha: float = 0.0,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        super().__init__(
+            criterion=criterion,
+            splitter=splitter,
+            max_depth=max_depth,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf,
+            min_weight_fraction_leaf=min_weight_fraction_leaf,
+            min_impurity_decrease=min_impurity_decrease,
+            max_features=max_features,
+            monotonic_cst=monotonic_cst,
+            class_weight=class_weight,
+            ccp_alpha=ccp_alpha,
+            random_state=random_state,
+        )
+        self.max_bins = max_bins
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        check_input: bool = True,
+    ) -> Self:
+        """Grow the tree.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows. NaN is a missing value.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. Rows of weight 0 are ignored.
+        check_input : bool, default=True
+            If False, X must be an array of floats, which is not checked.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If X has values too large for single precision, y has more than one column, or
+            parameters cannot be combined.
+        """
+        self._fit_to_bins(X, y, sample_weight, check_input)
+        return self
+
+    @by_chunks
+    def predict_proba(self, X: MatrixLike, check_input: bool = True) -> np.ndarray:
+        """Predict the shares of the classes in the leaves.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        check_input : bool, default=True
+            Whether to check X.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`.
+        """
+        return self._values_at(X, check_input)
+
+    @by_chunks
+    def predict_log_proba(self, X: MatrixLike, check_input: bool = True) -> Any:
+        """Predict the logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        check_input : bool, default=True
+            Whether to check X.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Log-probabilities, -inf for 0, in the order of `classes_`.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, check_input))
+
+    _reads_single_precision = True
+    _sklearn_class = DecisionTreeClassifier
+    _node_arrays = BaseBinnedTree._nodes
+
+    def _prepare_members(
+        self, X: np.ndarray, sample_weight: np.ndarray | None, n_jobs: int | None = 1
+    ) -> Any:
+        return BinnedMembers(self, X, sample_weight, n_jobs)
+
+    def _prepare_rounds(self, X: np.ndarray, weight: Any, task: Task) -> PreparedRounds | None:
+        return class_rounds(self, X, weight, task)
+
+    def _predict_validated(self, X: np.ndarray) -> np.ndarray:
+        return self.classes_.take(self._predict_codes(X))
+
+    def _predict_codes(self, X: np.ndarray) -> np.ndarray:
+        return self.tree_.predict(np.asarray(X, dtype=np.float32)).argmax(axis=1)
+
+
+# --- the binned tree of one of scikit-learn's ----------------------------------------------------
+
+# The classes that have an equivalent, and the names of its criteria.
+REGRESSION = (BinnedTreeRegressor, ("squared_error", "poisson"))
+CLASSIFICATION = (BinnedTreeClassifier, ("gini", "log_loss", "entropy"))
+EQUIVALENTS: dict[type, tuple[Any, tuple[str, ...]]] = {
+    DecisionTreeRegressor: REGRESSION,
+    ExtraTreeRegressor: REGRESSION,
+    DecisionTreeClassifier: CLASSIFICATION,
+    ExtraTreeClassifier: CLASSIFICATION,
+}
+
+
+def binned_equivalent(tree: Any, max_bins: int, random_cuts: bool = False) -> Any:
+    """The binned tree with the parameters of one of scikit-learn's decision trees.
+
+    Parameters
+    ----------
+    tree : estimator
+    max_bins : int
+    random_cuts : bool, default=False
+        Whether random cuts may be replaced by ones that are uniform over bins, not over values.
+
+    Returns
+    -------
+    binned : BinnedTreeRegressor, BinnedTreeClassifier or None
+        None for any other estimator, subclasses included, and for parameters that a binned tree
+        does not have or that mean something else in it (random cuts, unless `random_cuts`).
+    """
+    if type(tree) not in EQUIVALENTS:
+        return None
+    kind, criteria = EQUIVALENTS[type(tree)]
+    parameters = tree.get_params(deep=False)
+    if not isinstance(parameters["criterion"], str) or parameters["criterion"] not in criteria:
+        return None
+    if parameters["splitter"] != "best" and not random_cuts:
+        return None
+    return kind(max_bins=max_bins, **parameters)

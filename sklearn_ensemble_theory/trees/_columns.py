@@ -1,0 +1,270 @@
+"""Columns of X as codes of one or two bytes: the number of the bin of each value."""
+
+from typing import Any
+
+import numpy as np
+
+from sklearn_ensemble_theory._bins import (
+    ColumnCoder,
+    columns_in_one_piece,
+    edges_of_sorted,
+)
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, shares
+from sklearn_ensemble_theory._rows import positive_rows
+
+# The code of a missing value where codes have one byte; those of the bins are lower.
+MISSING = 255
+# Codes have two bytes at most.
+MOST_BINS = 2**16 - 1
+_LARGEST = np.finfo(np.float32).max
+# Fewer values are binned by one thread.
+_LEAST_SHARED_VALUES = 2**18
+
+
+class BinnedColumns:
+    """The columns of X, cut into bins, and a code for missing values.
+
+    The loops of boosting take codes of one byte, for at most 255 bins; those of single trees take
+    codes of two bytes, whatever the number of bins.
+
+    Value x has the code ``#{e in edges: e < x}``, so that ``x <= edges[c]`` if and only if its code
+    is at most c. Values are read in single precision, as scikit-learn's trees read them.
+
+    Attributes
+    ----------
+    codes : uint8 or uint16 array of shape (n, p), in Fortran order
+    edges : list of p increasing float64 arrays
+    n_bins : int array of shape (p,)
+        Bins of values, without the one of the missing values.
+    has_missing : bool array of shape (p,)
+    missing : int
+        The code of a missing value, at least the number of bins of any column; 255 where no more
+        bins were asked for.
+    """
+
+    def __init__(
+        self,
+        codes: np.ndarray,
+        edges: list[np.ndarray],
+        has_missing: np.ndarray,
+        missing: int = MISSING,
+    ) -> None:
+        self.codes = codes
+        self.missing = missing
+        self.edges = edges
+        self.has_missing = has_missing
+        self.n_bins = np.array([len(e) + 1 for e in edges], dtype=np.intp)
+        # Whether the codes may be released by the growth of a tree, which is the only one.
+        self.are_for_one_tree = False
+        self._row_codes: np.ndarray | None = None
+        self._wide: BinnedColumns | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: np.ndarray,
+        max_bins: int,
+        sample_weight: np.ndarray | None = None,
+        n_threads: int = 1,
+        *,
+        wide: bool = False,
+    ) -> "BinnedColumns":
+        """The columns of X in bins of about the same weight.
+
+        Parameters
+        ----------
+        X : array of shape (n, p)
+            Dense; NaN is a missing value.
+        max_bins : int
+            From 2 to 65,535, or to 255 where `wide` is False. A column with no more distinct values
+            gets a bin for each of them.
+        sample_weight : array of shape (n,), default=None
+            Non-negative, not all 0. Rows of weight 0 have no influence on the edges; integer
+            weights are equivalent to repeating rows.
+        n_threads : int, default=1
+            Columns are shared out among so many threads; without any influence on the result.
+        wide : bool, default=False
+            Codes of two bytes; of one byte otherwise.
+
+        Raises
+        ------
+        ValueError
+            If a value is infinite in single precision.
+
+        Notes
+        -----
+        O(n log n) per column (one sort); beside the codes, the memory of a few columns for each
+        thread.
+        """
+        n, p = X.shape
+        kept = None
+        if sample_weight is not None:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+            if sample_weight.min() <= 0:
+                kept = positive_rows(sample_weight)
+                sample_weight = sample_weight[kept]
+            if np.all(sample_weight == sample_weight[0]):
+                sample_weight = None
+        codes = np.empty((n, p), dtype=np.uint16 if wide else np.uint8, order="F")
+        missing = max(max_bins, MISSING)
+        if n * p < _LEAST_SHARED_VALUES:
+            n_threads = 1
+        parts = shares(p, n_threads) if p else []
+        found = ThreadTeam(n_threads).run(
+            _bin_columns,
+            [(X[:, a:b], max_bins, missing, kept, sample_weight, codes[:, a:b]) for a, b in parts],
+        )
+        edges = [column_edges for part in found for column_edges, _ in part]
+        has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
+        if kept is not None:
+            has_missing |= (codes == missing).any(axis=0)
+        return cls(codes, edges, has_missing, missing)
+
+    def coded(self, X: np.ndarray) -> "BinnedColumns":
+        """Other rows in the same bins. O(n p)."""
+        codes = np.empty(X.shape, dtype=self.codes.dtype, order="F")
+        has_missing = np.zeros(X.shape[1], dtype=bool)
+        for j, x in enumerate(_single_precision_columns(X)):
+            _code(x, self.edges[j], True, self.missing, codes[:, j])
+            has_missing[j] = (codes[:, j] == self.missing).any()
+        return type(self)(codes, self.edges, has_missing, self.missing)
+
+    @property
+    def n_rows(self) -> int:
+        return self.codes.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        return self.codes.shape[1]
+
+    @property
+    def row_codes(self) -> np.ndarray:
+        """`codes` in C order, made when it is first asked for."""
+        if self._row_codes is None:
+            self._row_codes = np.ascontiguousarray(self.codes)
+        return self._row_codes
+
+    def release(self) -> None:
+        """Free the codes; the edges are kept."""
+        self.codes, self._row_codes = self.codes[:0].copy(), None
+
+    def in_one_byte(self) -> "BinnedColumns":
+        """The same columns with codes of one byte, where they have at most 255 bins."""
+        if self.missing > MISSING or self.codes.dtype == np.uint8:
+            return self
+        return type(self)(self.codes.astype(np.uint8), self.edges, self.has_missing)
+
+    def in_two_bytes(self) -> "BinnedColumns":
+        """The same columns with codes of two bytes, made when they are first asked for."""
+        if self.codes.dtype == np.uint16:
+            return self
+        if self._wide is None:
+            codes = self.codes.astype(np.uint16)
+            self._wide = type(self)(codes, self.edges, self.has_missing)
+        return self._wide
+
+    def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
+        """The thresholds in units of X of cuts after these codes.
+
+        -inf below the first bin and inf after the last one. O(number of cuts + number of edges).
+        """
+        # All edges in one array, those of each column between -inf and inf.
+        first = np.concatenate([[0], np.cumsum(self.n_bins + 1)])
+        edges = np.full(first[-1], np.inf)
+        edges[first[:-1]] = -np.inf
+        for start, column in zip(first, self.edges):
+            edges[start + 1 : start + 1 + len(column)] = column
+        code = np.clip(code, -1, self.n_bins[feature] - 1)
+        return edges[first[feature] + 1 + code]
+
+    def take_features(self, features: Any) -> "BinnedColumns":
+        """The columns with these indices, in this order."""
+        features = np.asarray(features)
+        codes = np.asfortranarray(self.codes[:, features])
+        edges = [self.edges[j] for j in np.arange(self.n_features)[features]]
+        return type(self)(codes, edges, self.has_missing[features], self.missing)
+
+    def take_rows(self, rows: Any) -> "BinnedColumns":
+        """The rows with these indices, in this order, in the same bins.
+
+        `has_missing` stays that of all rows.
+        """
+        codes = np.ascontiguousarray(self.codes.T[:, rows]).T
+        return type(self)(codes, self.edges, self.has_missing, self.missing)
+
+
+def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
+    """Write the codes of some columns; the edges of each, and whether it has missing values."""
+    found = []
+    for j, x in enumerate(_single_precision_columns(X)):
+        used = x if kept is None else x[kept]
+        values, cumulated = _sorted_values(used, sample_weight)
+        edges = np.empty(0)
+        if len(values):
+            if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
+                raise ValueError(
+                    "Input X contains infinity or a value too large for dtype('float32')."
+                )
+            edges = edges_of_sorted(values, cumulated, max_bins)
+        misses = len(values) < len(used)
+        _code(x, edges, misses or kept is not None, missing, codes[:, j])
+        found.append((edges, misses))
+    return found
+
+
+def _single_precision_columns(X):
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        return
+    with np.errstate(over="ignore"):  # checked by `BinnedColumns.of`
+        yield from columns_in_one_piece(X, np.float32)
+
+
+def _sorted_values(x, sample_weight):
+    """The values that are not missing in increasing order, and their cumulative weights."""
+    if sample_weight is None:
+        x = np.sort(x)
+    else:
+        order = np.argsort(x)
+        x = x[order]
+    n_values = len(x)
+    if n_values and np.isnan(x[-1]):  # NaN comes last
+        n_values = int(np.searchsorted(x, np.nan))
+    if sample_weight is None:
+        return x[:n_values], None
+    return x[:n_values], np.cumsum(sample_weight[order[:n_values]])
+
+
+def _code(x, edges, may_miss, missing, out):
+    """Write the codes of a single precision column to `out`."""
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops import bin_loops
+
+        if out.dtype == np.uint8:
+            bin_loops.code_column(x, _filled_up(edges, MISSING + 1), np.uint8(missing), out)
+        else:
+            size = max(1 << len(edges).bit_length(), MISSING + 1)
+            bin_loops.code_finely(x, _filled_up(edges, size), missing, out)
+        return
+    is_missing = np.isnan(x) if may_miss else None
+    x = x.astype(np.float64)
+    if is_missing is not None:
+        x[is_missing] = 0
+    ColumnCoder(edges, out.dtype)(x, out=out)
+    if is_missing is not None:
+        out[is_missing] = missing
+
+
+def _filled_up(edges, size):
+    """The edges in single precision, rounded downwards, filled up with infinity.
+
+    A single precision value is at most an edge if and only if it is at most the edge rounded
+    downwards.
+    """
+    padded = np.full(size, np.inf, dtype=np.float32)
+    single = padded[: len(edges)]
+    single[:] = edges
+    above = single > edges
+    if above.any():
+        single[above] = np.nextafter(single[above], np.float32(-np.inf))
+    return padded

@@ -1,0 +1,172 @@
+"""What determines the growth of a tree, apart from the data."""
+
+from dataclasses import dataclass
+from math import ceil
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+# The numbers by which the loops know the criteria. With S the weighted sum of the targets and W the
+# weight of a node, a split maximises the sum over both children of
+#   squared_error  S² / (W + l2)
+#   poisson        S log(S / W)
+#   gini           sum_k S_k² / W, with S_k the weight of class k
+#   log_loss       sum_k S_k log(S_k / W)
+CRITERIA = {"squared_error": 0, "poisson": 1, "gini": 2, "log_loss": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GrowthOptions:
+    """How a tree is grown; the names are those of scikit-learn's trees, resolved to numbers.
+
+    Parameters
+    ----------
+    criterion : {"squared_error", "poisson", "gini", "log_loss"}
+    n_classes : int, default=0
+        Number of classes K of a classification tree, whose targets are codes 0 ... K-1; 0 for
+        regression.
+    max_depth : int, default=2**31 - 1
+    max_leaf_nodes : int, default=0
+        At least 2: the tree is grown best first. 0: depth first, without a limit.
+    min_samples_split, min_samples_leaf : int
+        Numbers of rows, not of weight.
+    min_weight_leaf : float
+        Least weight of a leaf, in units of the weights.
+    min_impurity_decrease : float
+        In units of the criterion; the weight of a node counts relative to the weight of all rows.
+    max_features : int, default=0
+        Features drawn at each node, without replacement and in scikit-learn's way; 0 for all of
+        them.
+    l2_regularization : float
+        Added to the weight of a node in its value and in its gain; squared error only.
+    monotonic_cst : int8 array of shape (p,), default=None
+        1, -1 or 0 for each feature. For two classes it constrains the probability of the second.
+    random_splits : bool, default=False
+        One random cut for each drawn feature, as in extremely randomised trees.
+    seed : int, default=0
+        Seed of the draws of features and of random cuts, 0 to 2**31 - 2. A tree that is not grown
+        by histograms also visits all features in the order of the generator, which decides ties.
+    """
+
+    criterion: str
+    n_classes: int = 0
+    max_depth: int = 2**31 - 1
+    max_leaf_nodes: int = 0
+    min_samples_split: int = 2
+    min_samples_leaf: int = 1
+    min_weight_leaf: float = 0.0
+    min_impurity_decrease: float = 0.0
+    max_features: int = 0
+    l2_regularization: float = 0.0
+    monotonic_cst: Any = None
+    random_splits: bool = False
+    seed: int = 0
+
+    def constraints(self, n_features: int) -> np.ndarray:
+        """`monotonic_cst` as an int8 array; zeros where there is none."""
+        if self.monotonic_cst is None:
+            return np.zeros(n_features, dtype=np.int8)
+        return np.asarray(self.monotonic_cst, dtype=np.int8)
+
+
+MAX_SEED = 2**31 - 1
+
+
+class TreeShape(NamedTuple):
+    """What the parameters of a tree are relative to."""
+
+    n_rows: int
+    total_weight: float
+    n_features: int
+    n_classes: int  # 0 for regression
+
+
+def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOptions:
+    """The parameters of a tree as numbers, for data of this shape.
+
+    Raises
+    ------
+    ValueError
+        If `monotonic_cst` does not fit the data, or is combined with what it does not work with.
+    """
+    n, p = shape.n_rows, shape.n_features
+    min_leaf, min_split = tree.min_samples_leaf, tree.min_samples_split
+    # Python's integers, because those of NumPy may overflow below.
+    min_leaf = int(min_leaf) if isinstance(min_leaf, Integral) else ceil(min_leaf * n)
+    min_split = int(min_split) if isinstance(min_split, Integral) else max(2, ceil(min_split * n))
+    criterion = "log_loss" if tree.criterion == "entropy" else tree.criterion
+    l2 = float(getattr(tree, "l2_regularization", 0.0))
+    if l2 and criterion != "squared_error":
+        raise ValueError(
+            "l2_regularization requires criterion='squared_error'; "
+            f"got criterion={tree.criterion!r}."
+        )
+    constraints = _checked_constraints(tree.monotonic_cst, p, shape.n_classes)
+    if constraints is not None and has_missing and criterion in ("poisson", "log_loss"):
+        raise ValueError(
+            f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
+        )
+    is_random = tree.splitter == "random"
+    if is_random and (l2 or (constraints is not None and has_missing)):
+        raise ValueError(
+            "splitter='random' requires l2_regularization=0, and X without missing values with "
+            "monotonic_cst."
+        )
+    n_drawn = n_features_drawn(tree.max_features, p)
+    seed = 0  # where nothing is drawn it orders equally good cuts
+    if is_random or n_drawn < p or tree.random_state is not None:
+        # As scikit-learn's splitter draws the seed of its own generator.
+        seed = int(check_random_state(tree.random_state).randint(0, MAX_SEED))
+    return GrowthOptions(
+        criterion=criterion,
+        n_classes=shape.n_classes,
+        max_depth=MAX_SEED if tree.max_depth is None else int(tree.max_depth),
+        max_leaf_nodes=0 if tree.max_leaf_nodes is None else int(tree.max_leaf_nodes),
+        min_samples_split=max(min_split, 2 * min_leaf),
+        min_samples_leaf=min_leaf,
+        min_weight_leaf=float(tree.min_weight_fraction_leaf * shape.total_weight),
+        min_impurity_decrease=float(tree.min_impurity_decrease),
+        max_features=0 if n_drawn >= p else n_drawn,
+        l2_regularization=l2,
+        monotonic_cst=constraints,
+        random_splits=is_random,
+        seed=seed,
+    )
+
+
+def n_features_drawn(max_features: Any, p: int) -> int:
+    """Features drawn at a node, from the parameter."""
+    if max_features is None:
+        return p
+    if max_features == "sqrt":
+        return max(1, int(np.sqrt(p)))
+    if max_features == "log2":
+        return max(1, int(np.log2(p)))
+    if isinstance(max_features, Integral):
+        return int(max_features)
+    if isinstance(max_features, Real):
+        return max(1, int(float(max_features) * p))
+    raise ValueError(f"max_features must be a number, 'sqrt', 'log2' or None; got {max_features}.")
+
+
+def _checked_constraints(monotonic_cst: Any, p: int, n_classes: int) -> np.ndarray | None:
+    """`monotonic_cst` as an int8 array; None where nothing is constrained."""
+    if monotonic_cst is None:
+        return None
+    given = np.asarray(monotonic_cst)
+    if given.shape != (p,):
+        raise ValueError(
+            f"monotonic_cst has shape {given.shape} but the input data X has {p} features."
+        )
+    if not np.isin(given, (-1, 0, 1)).all():
+        raise ValueError(
+            f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(given)}"
+        )
+    if n_classes > 2:
+        raise ValueError(
+            "monotonic_cst: constraints are not supported with multiclass classification; "
+            f"y has {n_classes} classes."
+        )
+    return given.astype(np.int8) if given.any() else None

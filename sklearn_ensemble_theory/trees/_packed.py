@@ -1,0 +1,619 @@
+"""Trees of any depth, laid out for the compiled walk: eight bytes a node, siblings together."""
+
+import itertools
+import operator
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from threading import Lock
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
+
+# leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
+LeafFunction = Callable[[int, np.ndarray], np.ndarray]
+# Numbers of X that are held in single precision at once: 16 MB.
+CHUNK_SIZE = 2**22
+
+
+def column_of_tree(t: int, width: int) -> int:
+    """The column that the values of a tree are added to."""
+    return t % width
+
+
+def single_precision_cuts(threshold: np.ndarray) -> np.ndarray:
+    """The largest float32 that is at most the threshold.
+
+    X is read in single precision, so x <= threshold holds exactly where x <= this.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        cuts = threshold.astype(np.float32)
+        above = cuts > threshold
+        if above.any():
+            cuts[above] = np.nextafter(cuts[above], np.float32(-np.inf))
+    return cuts
+
+
+class DeepTrees:
+    """T trees one after the other.
+
+    Parameters
+    ----------
+    trees, features, scale, width
+        As in `ShallowTrees`.
+    leaf_outputs : callable or None
+        None: every tree adds one number.
+    """
+
+    is_kept: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = True
+    parallel_size: ClassVar[int] = 2**18
+
+    def __init__(
+        self,
+        trees: Sequence[Any],
+        features: Sequence[np.ndarray | None],
+        scale: np.ndarray | None,
+        width: int,
+        leaf_outputs: LeafFunction | None,
+    ) -> None:
+        from sklearn_ensemble_theory._hot_loops.predict_loops import pack_nodes
+
+        sizes = [len(tree) for tree in trees]
+        self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.width = width
+        self.shift = shift_of(trees, features)
+        self.nodes = np.empty((self.starts[-1], 2), dtype=np.uint32)
+        self.cuts = self.nodes.view(np.float32)
+        vectors = None if leaf_outputs is None else VectorTable(width)
+        number = np.int32 if vectors is not None else np.float64
+        self.values = np.zeros(len(self.nodes), dtype=number)
+        for t, (tree, columns) in enumerate(zip(trees, features)):
+            own = slice(self.starts[t], self.starts[t + 1])
+            left = np.ascontiguousarray(tree.left, dtype=np.int32)
+            feature = np.ascontiguousarray(tree.feature, dtype=np.int32)
+            if columns is not None:
+                feature = np.take(columns, feature, mode="clip").astype(np.int32)
+            position = np.empty(len(left), dtype=np.int32)
+            words = np.empty(len(left), dtype=np.uint32)
+            pack_nodes(
+                left,
+                np.ascontiguousarray(tree.right, dtype=np.int32),
+                feature,
+                np.ascontiguousarray(tree.missing_left, dtype=np.uint8),
+                self.shift,
+                position,
+                words,
+            )
+            is_leaf = left < 0
+            cuts = single_precision_cuts(tree.threshold)
+            cuts[is_leaf] = np.inf
+            self.nodes[own, 1] = words
+            self.cuts[own, 0][position] = cuts
+            if leaf_outputs is None or vectors is None:
+                value = tree.value[:, 0]
+                self.values[own][position] = value if scale is None else value * scale[t]
+            else:
+                found = vectors.rows_of(leaf_outputs(t, tree.value[is_leaf]))
+                self.values[own][position[is_leaf]] = found
+        self.table = None if vectors is None else vectors.table()
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def add(self, X: np.ndarray, out: np.ndarray) -> None:
+        """Add the outputs of all trees to `out`, in the order of the trees.
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+            Read in single precision; NaN is a missing value.
+        out : C-contiguous float array of shape (n, width)
+        """
+        chunk = max(1, CHUNK_SIZE // X.shape[1])
+        for start in range(0, len(X), chunk):
+            rows = slice(start, start + chunk)
+            self._add(np.ascontiguousarray(X[rows], dtype=np.float32), out[rows], 0, len(self))
+
+    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
+        """The same; `out` after each round: `width` trees, or one that adds vectors."""
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        step = self.width if self.table is None else 1
+        for t in range(0, len(self), step):
+            self._add(X, out, t, t + step)
+            yield out
+
+    def leaves(self, X: np.ndarray, out: np.ndarray) -> None:
+        """The place of the leaf of each row in each tree, among the nodes of all trees.
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+        out : C-contiguous int64 array of shape (n, T)
+            Output.
+        """
+        from sklearn_ensemble_theory._hot_loops.predict_loops import deep_leaves
+
+        chunk = max(1, CHUNK_SIZE // X.shape[1])
+        for start in range(0, len(X), chunk):
+            rows = slice(start, start + chunk)
+            part = np.ascontiguousarray(X[rows], dtype=np.float32)
+            deep_leaves(part, self.nodes, self.cuts, self.starts, self.shift, out[rows])
+
+    def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        from sklearn_ensemble_theory._hot_loops import predict_loops
+
+        starts = self.starts[first : stop + 1]
+        if self.table is None:
+            add: Any = predict_loops.add_deep_values
+            values: Any = self.values
+        else:
+            add, values = predict_loops.add_deep_vectors, (self.values, self.table)
+        add(X, self.nodes, self.cuts, starts, self.shift, values, out)
+
+
+def shift_of(trees: Sequence[Any], features: Sequence[np.ndarray | None]) -> int:
+    """Bits of a word for the feature and the direction of missing values."""
+    largest = 0
+    for tree, columns in zip(trees, features):
+        found = tree.feature if columns is None else columns
+        largest = max(largest, int(found.max(initial=0)))
+    return max(1, largest.bit_length()) + 1
+
+
+def fits_in_words(trees: Sequence[Any], features: Sequence[np.ndarray | None]) -> bool:
+    """Whether the position of a node and a feature fit into 32 bits."""
+    return max(map(len, trees)) < 2 ** (32 - shift_of(trees, features))
+
+
+class VectorTable:
+    """The distinct vectors that leaves add; the unit vectors, of pure leaves, are stored once."""
+
+    def __init__(self, width: int) -> None:
+        self.parts = [np.eye(width)]
+        self.n_rows = width
+
+    def rows_of(self, outputs: np.ndarray) -> np.ndarray:
+        """The rows of the table that hold these vectors."""
+        largest = outputs.argmax(axis=1)
+        one = outputs[np.arange(len(outputs)), largest] == 1
+        is_unit = one & (np.count_nonzero(outputs, axis=1) == 1)
+        others = outputs[~is_unit]
+        rows = largest
+        rows[~is_unit] = self.n_rows + np.arange(len(others))
+        self.parts.append(others)
+        self.n_rows += len(others)
+        return rows
+
+    def table(self) -> np.ndarray:
+        return np.concatenate(self.parts)
+
+
+# ---
+# When predictions load numba.
+
+
+# Rows times trees that the other routes predict in the time in which numba is loaded.
+WORTH_LOADING = 2**20
+
+
+def uses_compiled_loops(work: int | None) -> bool:
+    """Whether the compiled loops predict `work` rows times trees; None for many.
+
+    A process that loads a model and predicts a few rows is done before numba would be loaded.
+    """
+    if work is not None and work < WORTH_LOADING and "numba" not in sys.modules:
+        return False
+    return uses_numba()
+
+
+# ---
+# Trees of depth at most 3: the outcomes of all nodes are the bits of an index into a table.
+
+
+MAX_DEPTH = 3
+N_NODES = 2**MAX_DEPTH - 1
+N_LEAVES = 2**MAX_DEPTH
+BITS = 1 << np.arange(N_NODES)
+# Rows of X that are transposed to single precision at once, and that NumPy processes at once.
+CHUNK = 2048
+NUMPY_CHUNK = 8192
+# For at most so many rows NumPy computes all nodes of all trees at once: this many outcomes.
+FEW_ROWS = 512
+FEW_OUTCOMES = 2**16
+
+
+def _leaf_of_outcomes() -> np.ndarray:
+    """The leaf, 0 ... 7, for all outcomes of the nodes; bit k: node k sends the row right."""
+    outcomes = np.arange(2**N_NODES)
+    node = np.zeros_like(outcomes)
+    for _ in range(MAX_DEPTH):
+        node = 2 * node + 1 + (outcomes >> node & 1)
+    return node - N_NODES
+
+
+LEAF_OF_OUTCOMES = _leaf_of_outcomes()
+
+
+class ShallowTrees:
+    """T trees as complete trees of depth 3, whose padding sends no row anywhere else.
+
+    Parameters
+    ----------
+    trees : list of T `TreeArrays`
+    features : list of T (int array or None)
+        The columns of X that the features of a tree stand for; None for all of them.
+    scale : float array of shape (T,) or None
+        Factors of the values.
+    width : int
+        Tree t adds to column t mod `width` of the sums.
+    leaf_outputs : callable, default=None
+        ``leaf_outputs(t, value)``: what tree t adds, instead of its values; for `width` 1.
+    """
+
+    is_kept: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = False
+    parallel_size: ClassVar[int] = 2**23
+
+    def __init__(
+        self,
+        trees: Sequence[Any],
+        features: Sequence[np.ndarray | None],
+        scale: np.ndarray | None,
+        width: int,
+        leaf_outputs: Callable[[int, np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        T = len(trees)
+        sizes = np.array([len(tree) for tree in trees])
+        first = np.cumsum(sizes) - sizes
+        left, right, feature, threshold, missing_left = (
+            np.concatenate([getattr(tree, name) for tree in trees])
+            for name in ("left", "right", "feature", "threshold", "missing_left")
+        )
+        values = [tree.value for tree in trees]
+        if leaf_outputs is not None:
+            values = [leaf_outputs(t, value) for t, value in enumerate(values)]
+        value = np.concatenate(values)
+        if any(columns is not None for columns in features):
+            feature = np.concatenate(
+                [
+                    tree.feature if columns is None else np.take(columns, tree.feature, mode="clip")
+                    for tree, columns in zip(trees, features)
+                ]
+            )
+        inner = left >= 0
+        at = np.arange(len(left))
+        offset = np.repeat(first, sizes)
+        left, right = np.where(inner, left + offset, at), np.where(inner, right + offset, at)
+        feature = np.where(inner, feature, 0).astype(np.int32)
+        cuts = np.where(inner, single_precision_cuts(threshold), np.float32(np.inf))
+        missing_left = np.where(inner, missing_left, 1).astype(np.uint8)
+
+        # The node of each tree at each place of the complete tree, level by level.
+        level = first[:, None]
+        places = []
+        for _ in range(MAX_DEPTH):
+            places.append(level)
+            level = np.stack([left[level], right[level]], axis=2).reshape(T, -1)
+        place = np.hstack(places)
+        self.width = width
+        self.feature, self.cuts = feature[place], cuts[place]
+        self.missing_left = missing_left[place]
+        leaf_values = value[level, 0]
+        if scale is not None:
+            leaf_values = leaf_values * scale[:, None]
+        self.table = leaf_values[:, LEAF_OF_OUTCOMES]
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def add(self, X: np.ndarray, out: np.ndarray) -> None:
+        """Add the values of all trees to `out`, in the order of the trees.
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+            Read in single precision; NaN is a missing value.
+        out : C-contiguous float array of shape (n, width)
+        """
+        compiled = uses_compiled_loops(len(X) * len(self))
+        if not compiled and len(X) <= FEW_ROWS:
+            chunk = max(1, FEW_OUTCOMES // self.feature.size)
+            for start in range(0, len(X), chunk):
+                self._add_to_few_rows(X[start : start + chunk], out[start : start + chunk])
+            return
+        chunk = CHUNK if compiled else NUMPY_CHUNK
+        for start in range(0, len(X), chunk):
+            rows = slice(start, start + chunk)
+            columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
+            self._add_to_columns(columns, out[rows], slice(None), compiled)
+
+    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
+        """The same, `width` trees at a time; `out` after each of these rounds.
+
+        X is held in single precision meanwhile.
+        """
+        compiled = uses_compiled_loops(len(X) * len(self))
+        columns = np.ascontiguousarray(X.T, dtype=np.float32)
+        for t in range(0, len(self), self.width):
+            self._add_to_columns(columns, out, slice(t, t + self.width), compiled)
+            yield out
+
+    def _add_to_columns(
+        self, columns: np.ndarray, out: np.ndarray, trees: slice, compiled: bool
+    ) -> None:
+        tables = self.feature[trees], self.cuts[trees], self.missing_left[trees]
+        if compiled:
+            from sklearn_ensemble_theory._hot_loops.predict_loops import add_shallow_trees
+
+            add_shallow_trees(columns, *tables, self.table[trees], out)
+            return
+        outcome = np.empty(columns.shape[1], dtype=np.uint8)
+        right = np.empty(len(outcome), dtype=bool)
+        for t, (feature, cuts, missing_left, values) in enumerate(
+            zip(*(a.tolist() for a in tables), self.table[trees])
+        ):
+            outcome.fill(0)
+            for node, bit in enumerate(BITS.tolist()):
+                if cuts[node] == np.inf and missing_left[node]:  # no row goes to the right
+                    continue
+                if missing_left[node]:
+                    np.greater(columns[feature[node]], cuts[node], out=right)
+                else:
+                    np.less_equal(columns[feature[node]], cuts[node], out=right)
+                    np.logical_not(right, out=right)
+                outcome |= np.left_shift(right.view(np.uint8), node) if bit > 1 else right
+            out[:, t % self.width] += values.take(outcome)
+
+    def _add_to_few_rows(self, X: np.ndarray, out: np.ndarray) -> None:
+        """All nodes of all trees at once."""
+        x = np.asarray(X, dtype=np.float32).take(self.feature.ravel(), axis=1)
+        x = x.reshape(len(X), *self.feature.shape)
+        right = np.where(self.missing_left, x > self.cuts, ~(x <= self.cuts))
+        found = self.table[np.arange(len(self)), right @ BITS]
+        found = found.reshape(len(X), -1, self.width)
+        # A cumulative sum adds one number after the other.
+        terms = np.concatenate([out[:, None], found], axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):  # means are checked
+            out[:] = np.add.accumulate(terms, axis=1)[:, -1]
+
+
+# ---
+# The trees of an ensemble, laid out once for all predictions.
+#
+# For each row the outputs of the trees are added in the order of the trees, by every route: all
+# routes, and any split of the rows over threads, give the same sums to the last bit.
+
+
+# Laying out a node takes as long as a tenth of the way of a row through a tree; in addition a tree
+# takes as long as so many nodes.
+NODES_A_ROW = 10
+NODES_A_TREE = 100
+
+
+class TreeSums(Protocol):
+    """Trees whose outputs are added up.
+
+    Attributes
+    ----------
+    width : int
+        Number of sums of a row.
+    is_kept : bool
+        Whether there is anything laid out, worth keeping for the next prediction.
+    is_compiled : bool
+        Whether it needs the compiled loops.
+    parallel_size : int
+        Fewer rows times trees are not shared out among threads.
+    """
+
+    width: int
+    is_kept: ClassVar[bool]
+    is_compiled: ClassVar[bool]
+    parallel_size: ClassVar[int]
+
+    def __len__(self) -> int: ...
+
+    def add(self, X: np.ndarray, out: np.ndarray) -> None: ...
+
+    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]: ...
+
+
+class LooseTrees:
+    """The same sums from the trees themselves, one tree at a time, with nothing laid out."""
+
+    is_kept: ClassVar[bool] = False
+    is_compiled: ClassVar[bool] = False
+    parallel_size: ClassVar[int] = 2**18
+
+    def __init__(
+        self,
+        members: Sequence[Any],
+        trees: Sequence[Any],
+        features: Sequence[np.ndarray | None],
+        scale: np.ndarray | None,
+        width: int,
+        leaf_outputs: LeafFunction | None,
+    ) -> None:
+        self.predictors = [_predictor(*pair) for pair in zip(members, trees)]
+        self.features, self.scale, self.width = features, scale, width
+        self.leaf_outputs = leaf_outputs
+
+    def __len__(self) -> int:
+        return len(self.predictors)
+
+    def add(self, X: np.ndarray, out: np.ndarray) -> None:
+        chunk = max(1, CHUNK_SIZE // X.shape[1])
+        for start in range(0, len(X), chunk):
+            rows = slice(start, start + chunk)
+            part = np.ascontiguousarray(X[rows], dtype=np.float32)
+            with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
+                for t in range(len(self)):
+                    self._add_tree(t, part, out[rows])
+
+    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        for t in range(len(self)):
+            self._add_tree(t, X, out)
+            if self.leaf_outputs is not None or (t + 1) % self.width == 0:
+                yield out
+
+    def _add_tree(self, t: int, X: np.ndarray, out: np.ndarray) -> None:
+        columns = self.features[t]
+        found = self.predictors[t](X if columns is None else X[:, columns])
+        if self.leaf_outputs is not None:
+            out += self.leaf_outputs(t, found)
+        else:
+            values = found[:, 0] if self.scale is None else found[:, 0] * self.scale[t]
+            out[:, column_of_tree(t, self.width)] += values
+
+
+def _predictor(member: Any, nodes: Any) -> Callable[[np.ndarray], np.ndarray]:
+    """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
+    if nodes.is_built or not uses_numba():
+        return member.tree_.predict
+    return nodes.values_of_rows
+
+
+def packed_trees(
+    members: Sequence[Any],
+    *,
+    width: int = 1,
+    features: Sequence[np.ndarray | None] | None = None,
+    scale: np.ndarray | None = None,
+    leaf_outputs: LeafFunction | None = None,
+    n_rows: int | None = None,
+) -> TreeSums | None:
+    """The sums of the trees' outputs, by the fastest route.
+
+    Parameters
+    ----------
+    members : list of T fitted estimators
+    width : int, default=1
+        Number of sums of a row.
+    features : list of T (int array or None), default=None
+        The columns of X that a tree was fitted to; None for all of them.
+    scale : float array of shape (T,), default=None
+        Factors of the trees' values.
+    leaf_outputs : callable, default=None
+        ``leaf_outputs(t, value)``: what tree t adds to all `width` sums where its values are
+        `value`, row by row: (m, K) -> (m, width). If None, tree t adds its (single) value, times
+        its factor, to the sum of index t mod `width`.
+    n_rows : int, default=None
+        Rows to predict so far; None for many. For a few rows deep trees are not laid out.
+
+    Returns
+    -------
+    sums : TreeSums
+        None where the members are not all trees of one output.
+    """
+    if not len(members):
+        return None
+    trees = member_nodes(members)
+    if trees is None:
+        return None
+    if features is None:
+        features = [None] * len(trees)
+    depth = max(tree.depth for tree in trees)
+    if depth <= MAX_DEPTH and (leaf_outputs is None or width == 1):
+        return ShallowTrees(trees, features, scale, width, leaf_outputs)
+    if _pays(trees, n_rows) and fits_in_words(trees, features):
+        return DeepTrees(trees, features, scale, width, leaf_outputs)
+    return LooseTrees(members, trees, features, scale, width, leaf_outputs)
+
+
+def _pays(trees: Sequence[Any], n_rows: int | None) -> bool:
+    """Whether deep trees are to be laid out, for the compiled loops."""
+    if n_rows is None:
+        return uses_numba()
+    n_nodes, n_trees = sum(map(len, trees)), len(trees)
+    if NODES_A_ROW * n_rows * n_trees < n_nodes + NODES_A_TREE * n_trees:
+        return False
+    return uses_compiled_loops(n_rows * n_trees)
+
+
+def each_tree(sums: TreeSums) -> TreeSums:
+    """The same trees, of which each adds its values to a column of its own."""
+    apart = copy(sums)
+    apart.width = len(sums)
+    return apart
+
+
+def add_in_threads(
+    sums: TreeSums, X: np.ndarray, out: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
+    """`sums.add(X, out)`, the rows shared out among threads where that pays; returns `out`."""
+    n_threads = (
+        1 if n_jobs == 1 or len(X) * len(sums) < sums.parallel_size else effective_n_jobs(n_jobs)
+    )
+    if n_threads == 1:
+        sums.add(X, out)
+        return out
+    bounds = np.linspace(0, len(X), n_threads + 1).astype(int).tolist()
+    # Each task writes its part of `out`: threads even where a context asks for processes.
+    Parallel(n_jobs=n_threads, require="sharedmem")(
+        delayed(sums.add)(X[a:b], out[a:b]) for a, b in itertools.pairwise(bounds)
+    )
+    return out
+
+
+class PackedCache:
+    """The laid-out trees of one fitted ensemble, made by the first prediction that pays for them.
+
+    A copy or a pickle of it is empty. It holds for the list of members that it was made from: an
+    ensemble whose list of members is changed gets new ones.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: dict[str, tuple[list[Any], TreeSums]] = {}
+        self._n_rows = 0
+
+    def __getstate__(self) -> dict[str, int]:
+        return {"n_rows": 0}
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        self.__init__()  # type: ignore[misc]
+
+    def get(
+        self,
+        kind: str,
+        members: list[Any],
+        n_rows: int,
+        build: Callable[[int], TreeSums | None],
+    ) -> TreeSums | None:
+        """The trees laid out for one kind of prediction.
+
+        Parameters
+        ----------
+        kind : str
+        members : list of fitted estimators
+        n_rows : int
+            Rows that are now to be predicted.
+        build : callable
+            ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
+        """
+        sums = self._found(kind, members)
+        if sums is not None:
+            return sums
+        with self._lock:
+            sums = self._found(kind, members)  # another thread may have made it
+            if sums is not None:
+                return sums
+            self._n_rows += n_rows
+            sums = build(self._n_rows)
+            if sums is not None and sums.is_kept:
+                self._kept[kind] = members, sums
+            return sums
+
+    def _found(self, kind: str, members: list[Any]) -> TreeSums | None:
+        """What is kept, if it is of these members and its route is not switched off."""
+        of, sums = self._kept.get(kind, (None, None))
+        if of is None or sums is None or (sums.is_compiled and not uses_numba()):
+            return None
+        same = len(of) == len(members) and all(map(operator.is_, of, members))
+        return sums if same else None

@@ -1,1 +1,0 @@
-"""Trees of an ensemble laid out together, for predictions in one pass."""

@@ -1,0 +1,380 @@
+"""scikit-learn's trees as members: input that they need not check, and rounding of targets."""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+)
+
+from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES, make_tree, tree_state
+from sklearn_ensemble_theory._learners import (
+    REGRESSION_TREES,
+    aligned_columns,
+    is_tree,
+    reads_single_precision,
+)
+from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._options import GrowthOptions
+from sklearn_ensemble_theory.trees._tree_arrays import LEAF, NO_FEATURE, TreeArrays
+
+FAR_FROM_ZERO = 1e4
+"""Targets are centred where their mean is more standard deviations away from 0."""
+
+
+def check_counts(estimator: Any, y: np.ndarray) -> None:
+    """Raise an error if y cannot be fitted by the Poisson criterion and the tree has that.
+
+    Trees check it themselves, but not with `check_input=False`.
+    """
+    if estimator.criterion == "poisson" and y.size:
+        if y.min() < 0:
+            raise ValueError(
+                "Some value(s) of y are negative which is not allowed for Poisson regression, "
+                "criterion='poisson'."
+            )
+        if y.max() <= 0:
+            raise ValueError(
+                "Sum of y is not strictly positive which is necessary for Poisson regression, "
+                "criterion='poisson'."
+            )
+
+
+def fitted_in_units(estimator: Any, X: Any, y: np.ndarray, **params: Any) -> Any:
+    """The estimator after a call of its `fit`; a regression tree is fitted in units of y.
+
+    The squares of very large or small targets overflow or vanish, and a tree would not see the
+    gain of its splits. Such targets are divided by a power of two, by which the values of the
+    nodes are multiplied again; their impurities remain those of the divided targets.
+    """
+    scaled = type(estimator) in REGRESSION_TREES and y.dtype.kind == "f"
+    exponent = range_exponent(y) if scaled else 0
+    if not exponent:
+        estimator.fit(X, y, **params)
+        return estimator
+    estimator.fit(X, np.ldexp(y, -exponent), **params)
+    values = estimator.tree_.value
+    values[...] = shifted_by(values, exponent)
+    return estimator
+
+
+def single_precision(X: Any) -> Any:
+    """X in single precision, in which trees store it: converted once instead of in every fit.
+
+    Parameters
+    ----------
+    X : {array, CSR or CSC matrix} of shape (n, p)
+        Without infinite values.
+
+    Returns
+    -------
+    {C-contiguous float32 array, float32 CSR matrix} of shape (n, p)
+
+    Raises
+    ------
+    ValueError
+        If a value is beyond the range of single precision.
+    """
+    check_single_precision(X)
+    if sp.issparse(X):
+        return X.tocsr().astype(np.float32)
+    return np.ascontiguousarray(X, dtype=np.float32)
+
+
+def check_single_precision(X: Any) -> None:
+    """Raise a ValueError where a value, not NaN, is beyond the range of single precision.
+
+    O(n p), without a copy.
+    """
+    values = X.data if sp.issparse(X) else X
+    if values.dtype.kind != "f" or values.dtype == np.float32 or not values.size:
+        return
+    limit = np.finfo(np.float32).max
+    # Of NaN and a number these take the number, other than `max` and `min`.
+    if np.fmax.reduce(values, axis=None) > limit or np.fmin.reduce(values, axis=None) < -limit:
+        raise ValueError("X has a value too large for dtype('float32'), in which trees store it.")
+
+
+def single_precision_if_finite(X: Any) -> np.ndarray | None:
+    """A dense X in single precision if all its values are finite there, else None.
+
+    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
+    """
+    if sp.issparse(X) or X.dtype.kind not in "fiub":
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        X = np.asarray(X, dtype=np.float32)
+        return X if np.isfinite(np.sum(X)) or np.isfinite(X).all() else None
+
+
+def on_grid(target: np.ndarray) -> np.ndarray:
+    """Targets rounded to multiples of 2^-36 of their size, so that a tree's sums are exact.
+
+    A tree breaks ties between equally good splits by the last bit of sums of weights times
+    targets. On a grid such sums are exact for integer weights up to 2^17 in all: equal splits tie
+    exactly, and integer weights choose the same split as repeated rows.
+    """
+    size = np.max(np.abs(target), initial=0.0)
+    if not size > 0:
+        return target
+    step = np.ldexp(1.0, int(np.frexp(size)[1]) - 36)
+    return np.round(target / step) * step if step > 0 else target
+
+
+def target_offset(estimator: Any, y: np.ndarray) -> float | np.ndarray:
+    """What is subtracted from y before trees are grown; 0.0 where it can stay as it is.
+
+    The squared error of a node is a difference of squares, which loses all digits where the mean of
+    y is 10^8 times its spread. Trees for targets of ordinary size stay as they are, bit by bit.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The base learner; targets of other learners than trees with squared error are left alone.
+    y : ndarray of shape (n,) or (n, n_outputs)
+
+    Returns
+    -------
+    float, or ndarray of shape (n_outputs,)
+    """
+    if not reads_single_precision(estimator) or y.dtype.kind not in "fiu":
+        return 0.0
+    if estimator.criterion not in ("squared_error", "friedman_mse"):
+        return 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = y.mean(axis=0, dtype=np.float64)
+        spread = np.sqrt(((y - mean) ** 2).mean(axis=0))
+        far = (spread > 0) & (np.abs(mean) > FAR_FROM_ZERO * spread) & np.isfinite(mean)
+    return np.where(far, mean, 0.0)[()] if far.any() else 0.0
+
+
+def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
+    """Move the predictions of a fitted tree, in place."""
+    if is_tree(member):
+        value = member.tree_.value
+        value += np.reshape(offset, (-1, 1))
+    else:
+        value = member._node_arrays().value
+        value += offset
+
+
+# ---
+# Trees over binned columns by scikit-learn's trees, fitted to the codes: the route without numba.
+#
+# scikit-learn's tree reads the codes as numbers and cuts halfway between two codes of the node; the
+# cut in units of X is the edge at the integer part of that threshold.
+
+
+# Seconds that scikit-learn takes for each row, feature and level, and histograms for a node.
+SORTING, HISTOGRAMS = 7e-8, 6e-5
+
+
+def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
+    """Whether scikit-learn's trees have these options."""
+    if options.l2_regularization > 0:
+        return False
+    if not columns.has_missing.any():
+        return True
+    if options.monotonic_cst is not None and np.any(options.monotonic_cst):
+        return False
+    # Growth by histograms takes the place of older releases where it can.
+    is_variance = options.criterion == "squared_error" or (
+        options.criterion == "gini" and options.n_classes == 2
+    )
+    return TREES_TRY_BOTH_SIDES or options.random_splits or not is_variance
+
+
+def is_faster(columns: BinnedColumns, options: GrowthOptions) -> bool:
+    """Whether a tree of this size has nodes so small that sorting their codes beats histograms."""
+    n_leaves = columns.n_rows / options.min_samples_leaf
+    if options.max_leaf_nodes:
+        n_leaves = min(n_leaves, options.max_leaf_nodes)
+    depth = min(options.max_depth, np.log2(max(n_leaves, 1)) + 1)
+    n_nodes = min(2 * n_leaves, 2.0 ** (depth + 1))
+    by_sorting = SORTING * columns.n_rows * columns.n_features * depth
+    return supports(columns, options) and HISTOGRAMS * n_nodes > by_sorting
+
+
+class CodeTreeGrower:
+    """Grows these trees in the rounds of boosting (see `growth.HistogramGrower`)."""
+
+    def __init__(self, columns: BinnedColumns, options: GrowthOptions) -> None:
+        self.columns, self.options = columns, options
+
+    def grow(
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
+        rank: np.ndarray | None = None,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        # The seed decides between equally good splits.
+        options = self.options if seed is None else replace(self.options, seed=seed)
+        if rows is not None:
+            gradient, weight = gradient[rows], None if weight is None else weight[rows]
+        # A tree takes nodes as pure where the variance is below 2e-16: above it are differences,
+        # below it the rounding errors of equal targets, if no target is larger than 1/16.
+        exponent = int(np.frexp(np.max(np.abs(gradient)))[1]) + 4
+        least = float(np.ldexp(options.min_impurity_decrease, -2 * exponent))
+        options = replace(options, min_impurity_decrease=least)
+        tree = grow_on_codes(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)
+        tree = replace(
+            tree,
+            value=np.ldexp(tree.value, exponent),
+            impurity=np.ldexp(tree.impurity, 2 * exponent),
+        )
+        return tree, tree.leaves(self.columns)
+
+
+def grow_on_codes(
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    rows: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """The tree that scikit-learn grows on the codes (see `growth.grow_tree`)."""
+    codes = columns.codes if rows is None else columns.codes.T[:, rows].T
+    X = codes.astype(np.float32)  # in Fortran order, as the codes
+    has_missing = bool(columns.has_missing.any())
+    if has_missing:
+        X[codes == columns.missing] = np.nan
+    total = float(len(X) if weight is None else weight.sum())
+    parameters: dict[str, Any] = {
+        "criterion": options.criterion,
+        "splitter": "random" if options.random_splits else "best",
+        "max_depth": options.max_depth,
+        "max_leaf_nodes": options.max_leaf_nodes or None,
+        "min_samples_split": options.min_samples_split,
+        "min_samples_leaf": options.min_samples_leaf,
+        # Rounding upwards would refuse a leaf of exactly this weight.
+        "min_weight_fraction_leaf": float(
+            np.clip(np.nextafter(options.min_weight_leaf / total, 0.0), 0.0, 0.5)
+        ),
+        "min_impurity_decrease": options.min_impurity_decrease,
+        "max_features": options.max_features or None,
+        "random_state": _GivenSeed(options.seed),
+    }
+    if 2 * options.min_weight_leaf > total:
+        parameters["min_samples_split"] = max(len(X) + 1, 2)
+    if options.monotonic_cst is not None:
+        parameters["monotonic_cst"] = options.constraints(columns.n_features)
+    tree: Any
+    if options.n_classes:
+        tree = DecisionTreeClassifier(**parameters)
+    else:
+        tree = DecisionTreeRegressor(**parameters)
+        target = on_grid(np.asarray(target, dtype=np.float64))
+    # Where it does not check X, the tree does not look for missing values either.
+    tree.fit(X, target, sample_weight=weight, check_input=has_missing)
+    value = tree.tree_.value[:, 0, :]
+    if options.n_classes:  # some may not be among these rows
+        value = aligned_columns(value, tree.classes_, options.n_classes)
+    return _arrays_of(tree.tree_, value, columns)
+
+
+def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArrays:
+    nodes = tree.__getstate__()["nodes"]
+    left = nodes["left_child"].astype(np.int32)
+    feature = nodes["feature"].astype(np.int32)
+    inner = np.flatnonzero(left != LEAF)
+    feature[left == LEAF] = NO_FEATURE
+    code = np.full(len(nodes), -2, dtype=np.int32)
+    threshold = np.full(len(nodes), -2.0)
+    cuts = nodes["threshold"][inner]
+    # Some releases have NaN where only missing values may go to the left: no value is below it.
+    cuts[np.isnan(cuts)] = -1
+    # A cut above the highest bin leaves only missing values on the right.
+    code[inner] = np.clip(np.floor(cuts), -1, columns.missing - 1)
+    threshold[inner] = columns.thresholds(feature[inner], code[inner])
+    return TreeArrays(
+        left=left,
+        right=nodes["right_child"].astype(np.int32),
+        feature=feature,
+        code=code,
+        threshold=threshold,
+        missing_left=nodes["missing_go_to_left"].astype(np.uint8),
+        impurity=nodes["impurity"].copy(),
+        n_rows=nodes["n_node_samples"].astype(np.int64),
+        weight=nodes["weighted_n_node_samples"].copy(),
+        value=np.ascontiguousarray(value),
+        depth=int(tree.max_depth),
+    )
+
+
+class _GivenSeed(np.random.RandomState):
+    """Gives scikit-learn's splitter the seed of its own generator, which it draws by `randint`."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(0)
+        self._seed = seed
+
+    def randint(self, *args: Any, **kwargs: Any) -> Any:
+        return self._seed
+
+
+def fitted_tree(estimator: Any, tree: Any, classes: np.ndarray | None = None) -> Any:
+    """One of scikit-learn's trees of one output, fitted to this `Tree`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not fitted; it is the one that is returned.
+    tree : Tree
+    classes : array of shape (K,) or None
+        The labels; None for regression.
+    """
+    estimator.tree_ = tree
+    estimator.n_features_in_ = tree.n_features
+    estimator.n_outputs_ = 1
+    if classes is not None:
+        estimator.classes_, estimator.n_classes_ = classes, len(classes)
+    return estimator
+
+
+def with_scaled_values(member: Any, factor: float) -> Any:
+    """A copy of a fitted regression tree, whose predictions are multiplied by a factor."""
+    state = tree_state(member.tree_)
+    found = copy(member)
+    found.tree_ = make_tree(
+        state["nodes"], factor * state["values"], state["max_depth"], member.tree_.n_features
+    )
+    return found
+
+
+def with_all_classes(member: Any, n_classes: Sequence[int]) -> Any:
+    """A copy of a fitted classification tree, with values for all classes of its forest.
+
+    Parameters
+    ----------
+    member : tree
+        Whose `classes_` are codes of the forest's classes; those of one output follow those of the
+        one before. Its rows may lack classes, which then have the share 0.
+    n_classes : sequence of int
+        The forest's numbers of classes, one for each output.
+    """
+    state = tree_state(member.tree_)
+    known = member.classes_ if isinstance(member.classes_, list) else [member.classes_]
+    values = np.zeros((len(state["values"]), len(n_classes), max(n_classes)))
+    start = 0
+    for k, (codes, count) in enumerate(zip(known, n_classes)):
+        places = np.asarray(codes, dtype=np.intp) - start
+        shares = state["values"][:, k, : len(places)]
+        values[:, k, :count] = aligned_columns(shares, places, count)
+        start += count
+    found = copy(member)
+    found.tree_ = make_tree(
+        state["nodes"], values, state["max_depth"], member.tree_.n_features, list(n_classes)
+    )
+    classes = [np.arange(count) for count in n_classes]
+    one = len(n_classes) == 1
+    found.classes_ = classes[0] if one else classes
+    found.n_classes_ = n_classes[0] if one else np.asarray(n_classes)
+    return found

@@ -1,0 +1,295 @@
+"""The nodes of a tree as arrays: grown here or read from scikit-learn's `Tree`, and made into one.
+
+With them go what a tree says of rows: the leaves of rows in bins, the values of rows of numbers,
+and outputs that are added to scores without being written out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklearn_ensemble_theory._compat import make_tree, tree_state
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+
+# scikit-learn's marks of a leaf: no children, no feature.
+LEAF, NO_FEATURE = -1, -2
+# In trees of more nodes than this, rows go down together, level by level.
+MOST_MASKS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class TreeArrays:
+    """The m nodes of a tree; node 0 is the root, a child comes after its parent.
+
+    Attributes
+    ----------
+    left, right : int32 arrays of shape (m,)
+        Children; -1 in leaves.
+    feature : int32 array of shape (m,)
+        -2 in leaves.
+    code : int16 or int32 array of shape (m,)
+        A row goes to the left where its code is at most this. -1 where only missing values do.
+    threshold : float64 array of shape (m,)
+        The same in units of X: a row goes to the left where its value is at most this. -2 in
+        leaves; -inf and inf where missing values are parted from all others.
+    missing_left : uint8 array of shape (m,)
+        1 where missing values go to the left.
+    impurity : float64 array of shape (m,)
+    n_rows : int64 array of shape (m,)
+    weight : float64 array of shape (m,)
+    value : float64 array of shape (m, K)
+        The mean of the target (K = 1), or the shares of the K classes.
+    depth : int
+        Of the deepest leaf; the root has 0.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    code: np.ndarray
+    threshold: np.ndarray
+    missing_left: np.ndarray
+    impurity: np.ndarray
+    n_rows: np.ndarray
+    weight: np.ndarray
+    value: np.ndarray
+    depth: int
+
+    # Whether scikit-learn's `Tree` of these nodes is there, or would first have to be made.
+    is_built: bool = False
+
+    @classmethod
+    def of(cls, tree: Any) -> "TreeArrays":
+        """The nodes of scikit-learn's `Tree` of one output: views, not copies; without codes."""
+        state = tree_state(tree)
+        nodes = state["nodes"]
+        return cls(
+            left=nodes["left_child"],
+            right=nodes["right_child"],
+            feature=nodes["feature"],
+            code=np.empty(0, dtype=np.int16),
+            threshold=nodes["threshold"],
+            missing_left=nodes["missing_go_to_left"],
+            impurity=nodes["impurity"],
+            n_rows=nodes["n_node_samples"],
+            weight=nodes["weighted_n_node_samples"],
+            value=state["values"][:, 0, :],
+            depth=int(state["max_depth"]),
+            is_built=True,
+        )
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    @property
+    def is_leaf(self) -> np.ndarray:
+        return self.left == LEAF
+
+    def leaves(self, columns: BinnedColumns) -> np.ndarray:
+        """The leaf of each row, in the smallest integer type that holds it.
+
+        O(n) for each level of the tree; for trees with few nodes, O(n) fast steps for each node.
+
+        Parameters
+        ----------
+        columns : BinnedColumns
+            In the bins that the tree was grown on.
+        """
+        codes = columns.codes
+        smallest = np.min_scalar_type(len(self) - 1)
+        if len(self) > MOST_MASKS:
+            return self._leaves_by_level(columns).astype(smallest)
+        node = np.zeros(len(codes), dtype=smallest)
+        stack = [(0, np.ones(len(codes), dtype=bool))]
+        while stack:
+            i, rows = stack.pop()
+            if self.left[i] == LEAF:
+                node += rows * node.dtype.type(i)
+                continue
+            column = codes[:, self.feature[i]]
+            goes = column <= self.code[i]
+            if self.missing_left[i]:
+                goes |= column == columns.missing
+            stack += ((self.left[i], rows & goes), (self.right[i], rows > goes))
+        return node
+
+    def _leaves_by_level(self, columns: BinnedColumns) -> np.ndarray:
+        codes = columns.codes
+        node = np.zeros(len(codes), dtype=np.intp)
+        rows = np.arange(len(codes))
+        at = node
+        while len(rows):
+            code = codes[rows, self.feature[at]]
+            goes = code <= self.code[at]
+            goes |= (code == columns.missing) & (self.missing_left[at] > 0)
+            at = np.where(goes, self.left[at], self.right[at])
+            node[rows] = at
+            inner = self.left[at] != LEAF
+            rows, at = rows[inner], at[inner]
+        return node
+
+    def values_of_rows(self, X: np.ndarray) -> np.ndarray:
+        """The values (n, K) of rows in single precision, by the compiled loop."""
+        from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_in_arrays
+
+        leaf = np.empty(len(X), dtype=np.int32)
+        leaves_in_arrays(
+            np.ascontiguousarray(X),
+            (
+                np.ascontiguousarray(self.left, dtype=np.int32),
+                np.ascontiguousarray(self.right, dtype=np.int32),
+            ),
+            np.ascontiguousarray(self.feature, dtype=np.int32),
+            np.ascontiguousarray(self.threshold, dtype=np.float64),
+            np.ascontiguousarray(self.missing_left, dtype=np.uint8),
+            leaf,
+        )
+        return self.value[leaf]
+
+    def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
+        """The same tree as scikit-learn's `Tree`. O(m).
+
+        Parameters
+        ----------
+        n_features : int
+        n_classes : int, default=1
+            1 for regression.
+        """
+        fields = {
+            "left_child": self.left,
+            "right_child": self.right,
+            "feature": self.feature,
+            "threshold": self.threshold,
+            "impurity": self.impurity,
+            "n_node_samples": self.n_rows,
+            "weighted_n_node_samples": self.weight,
+            "missing_go_to_left": self.missing_left,
+        }
+        return make_tree(fields, self.value[:, None, :], self.depth, n_features, n_classes)
+
+
+class GrownTree:
+    """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
+
+    Its owner may change the values of scikit-learn's tree, so only one of the two is kept.
+
+    Parameters
+    ----------
+    arrays : TreeArrays
+    n_features : int
+    n_classes : int
+        1 for regression.
+    """
+
+    def __init__(self, arrays: TreeArrays, n_features: int, n_classes: int) -> None:
+        self.arrays: TreeArrays | None = arrays
+        self.n_features, self.n_classes = n_features, n_classes
+        self._tree: Any = None
+
+    @property
+    def tree(self) -> Any:
+        """The tree as scikit-learn's."""
+        arrays = self.arrays
+        if arrays is not None and self._tree is None:
+            self.tree = arrays.sklearn_tree(self.n_features, self.n_classes)
+        return self._tree
+
+    @tree.setter
+    def tree(self, tree: Any) -> None:
+        # In this order: another thread that finds no arrays finds the tree.
+        self._tree = tree
+        self.arrays = None
+
+    @property
+    def nodes(self) -> TreeArrays:
+        """The nodes, without making scikit-learn's tree."""
+        arrays = self.arrays
+        return TreeArrays.of(self._tree) if arrays is None else arrays
+
+
+def member_nodes(members: Sequence[Any]) -> list[TreeArrays] | None:
+    """The nodes of each member; None where a member is no tree of one output.
+
+    scikit-learn's own trees are read; an estimator of this package that is a tree gives its arrays
+    by a method `_node_arrays()`, which a subclass does not inherit.
+    """
+    found = []
+    for member in members:
+        if "_node_arrays" in vars(type(member)):
+            found.append(member._node_arrays())
+        elif is_tree(member) and member.n_outputs_ == 1:
+            found.append(TreeArrays.of(member.tree_))
+        else:
+            return None
+    return found
+
+
+# --- outputs on many rows -------------------------------------------------------------------------
+
+# So many doubles fit the first cache of a processor, with what they are added to.
+_BLOCK = 2048
+
+
+def add_multiple(u: NDArray[Any], psi: Any, b: float) -> None:
+    """u <- u + b psi in place; `psi` is an array of the shape of u, or `LeafOutputs`."""
+    add_to = getattr(psi, "add_to", None)
+    if add_to is not None:
+        add_to(u, b)
+        return
+    if u.ndim > 1 or len(u) <= 4 * _BLOCK:
+        u += b * psi
+        return
+    some = np.empty(_BLOCK)
+    for first in range(0, len(u), _BLOCK):
+        part = u[first : first + _BLOCK]
+        part += np.multiply(psi[first : first + _BLOCK], b, out=some[: len(part)])
+
+
+class LeafOutputs:
+    """The outputs of one tree, or of a tree for each of K scores, by the leaves of the rows.
+
+    ``np.asarray(outputs)`` is the array of the outputs.
+
+    Parameters
+    ----------
+    values : list of K float arrays
+        The values of the nodes of each tree.
+    leaves : list of K int arrays of shape (n,)
+        The node of each row.
+    shape : (n,) or (n, K)
+    """
+
+    def __init__(
+        self, values: list[NDArray[Any]], leaves: list[NDArray[Any]], shape: tuple[int, ...]
+    ) -> None:
+        self.values, self.leaves, self.shape = values, leaves, shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        columns = [values.take(leaf) for values, leaf in zip(self.values, self.leaves)]
+        outputs = columns[0] if len(self.shape) == 1 else np.column_stack(columns)
+        return outputs if dtype is None else outputs.astype(dtype, copy=False)
+
+    def add_to(self, u: NDArray[Any], b: float) -> None:
+        """u <- u + b psi in place. O(n)."""
+        for values, leaf, scores in zip(self.values, self.leaves, u.T if u.ndim > 1 else [u]):
+            _add_values(scores, b * values, leaf)
+
+
+def _add_values(u: NDArray[Any], values: NDArray[Any], leaf: NDArray[Any]) -> None:
+    """u += values[leaf]."""
+    if len(u) <= 4 * _BLOCK:
+        u += values.take(leaf)
+        return
+    if uses_numba() and u.flags.c_contiguous and u.dtype == values.dtype == np.float64:
+        from sklearn_ensemble_theory._hot_loops.leaf_loops import add_leaf_values
+
+        add_leaf_values(u, values, leaf)
+        return
+    for first in range(0, len(u), _BLOCK):
+        part = slice(first, first + _BLOCK)
+        u[part] += values.take(leaf[part])

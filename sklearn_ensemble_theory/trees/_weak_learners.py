@@ -1,0 +1,438 @@
+"""Regression trees over binned columns, prepared once for all rounds of a boosting algorithm."""
+
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_sample_weight
+
+from sklearn_ensemble_theory._compat import random_sample_mask
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._learners import (
+    ClassTask,
+    LeastSquaresTask,
+    PreparedRounds,
+    Task,
+    half_log_odds,
+)
+from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._growth import histogram_grower
+from sklearn_ensemble_theory.trees._options import (
+    MAX_SEED,
+    GrowthOptions,
+    TreeShape,
+    growth_options,
+)
+from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
+
+KINDS = (
+    "least_squares",
+    "drawn_least_squares",
+    "reweighted_least_squares",
+    "drawn_reweighted_least_squares",
+)
+
+
+class BinnedTreeRounds:
+    """Rounds of `BinnedTreeRegressor` fitted by least squares (see `_weak_learners`).
+
+    The columns are cut into bins once. A round takes O(n p) for each level of the tree, without
+    the fixed costs of a fit. Members are as if each had been fitted to the rows and the targets of
+    its round, except that the values of a regularised tree shrink to 0 and not to the mean of the
+    targets; where the task says so, the values of their leaves are re-optimised.
+
+    Parameters
+    ----------
+    estimator : BinnedTreeRegressor
+    X : float array of shape (n, p)
+    weight : array of shape (n,) or None
+        The sample weights. Positive.
+    task : LeastSquaresTask
+    """
+
+    is_exact = has_scale = False
+    # `best` takes targets of shape (n, K) itself.
+    takes_columns = True
+    # The rows that the last round was fitted to, where they are drawn.
+    rows: np.ndarray | None = None
+
+    def __init__(
+        self, estimator: Any, X: np.ndarray, weight: np.ndarray | None, task: LeastSquaresTask
+    ) -> None:
+        estimator._validate_params()
+        self.n, p = X.shape
+        self.weight, self.task = weight, task
+        self.min_weight_fraction = float(estimator.min_weight_fraction_leaf)
+        self.n_drawn = task.n_drawn(self.n)
+        self.columns = BinnedColumns.of(X, estimator.max_bins, weight, task.n_threads, wide=False)
+        # The weight of the drawn rows, which changes with the draw, by its expectation.
+        total = (self.n if weight is None else float(weight.sum())) * self.n_drawn / self.n
+        self.shape = TreeShape(self.n_drawn, total, p, 0)
+        self.random_state = check_random_state(task.random_state)
+        self.ties = np.random.RandomState(0)  # seeded for each tree: a new one takes 70 µs
+        options = growth_options(estimator, self.shape, bool(self.columns.has_missing.any()))
+        least = max(options.min_weight_leaf, task.min_weight_leaf)
+        self.options = replace(options, min_weight_leaf=least)
+        self.grower = histogram_grower(self.columns, self.options, task.n_threads)
+        loss = None if task.risk is None else task.risk.loss
+        # Leaf means are the optimal values of the squared loss.
+        self.reoptimises = task.reoptimise_leaves and loss is not None and not loss.is_quadratic
+        self.pattern = clone(estimator)
+
+    @classmethod
+    def of(
+        cls, estimator: Any, X: Any, weight: np.ndarray | None, task: Any
+    ) -> "BinnedTreeRounds | None":
+        """The rounds, or None where trees must be fitted one by one."""
+        if (
+            task.kind not in KINDS
+            or sp.issparse(X)
+            or estimator.criterion != "squared_error"
+            or estimator.splitter != "best"
+            or estimator.ccp_alpha > 0
+            or estimator.max_bins > MISSING
+        ):
+            return None
+        return cls(estimator, X, weight, task)
+
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, Any]:
+        """A tree, or a list of trees for the columns of the target, and their outputs.
+
+        The outputs are `LeafOutputs` where the task has a risk, and an array otherwise.
+        """
+        rows = None
+        if self.n_drawn < self.n:
+            rows = self.rows = drawn_rows(self.random_state, self.n, self.n_drawn)
+        columns = [target] if target.ndim == 1 else target.T
+        weights = [self.weight] * len(columns)
+        if self.task.reweighted:
+            weights = [weight] if weight.ndim == 1 else list(weight.T)
+        members, values, leaves = [], [], []
+        for k, (column, given) in enumerate(zip(columns, weights)):
+            seed = int(self.random_state.randint(np.iinfo(np.int32).max))
+            column = np.ascontiguousarray(column)
+            tree, leaf = self.grown(column, given, rows, seed)
+            if self.reoptimises:
+                which = k if target.ndim == 2 else None
+                self.reoptimise(tree, leaf, rows, column, scores, which)
+            members.append(self.member(tree, seed))
+            values.append(tree.value[:, 0])
+            leaves.append(leaf)
+        outputs: Any = LeafOutputs(values, leaves, target.shape)
+        if self.task.risk is None:
+            outputs = np.asarray(outputs)
+        return (members[0] if target.ndim == 1 else members), outputs
+
+    def grown(
+        self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, seed: int
+    ) -> tuple[TreeArrays, np.ndarray]:
+        if self.task.reweighted:
+            # The growers take the arrays of a round by their identity.
+            weight = np.ascontiguousarray(weight)
+            if self.min_weight_fraction:
+                self.set_least_weight(weight if rows is None else weight[rows])
+        if not self.options.max_features:
+            # Always the first of equally good features would make the trees alike.
+            self.ties.seed(seed)
+            rank = self.ties.permutation(self.columns.n_features)
+            return self.grower.grow(target, weight, rows, seed, rank)
+        # As a tree with this `random_state` draws the seed of its splitter.
+        seed = int(np.random.RandomState(seed).randint(0, MAX_SEED))
+        return self.grower.grow(target, weight, rows, seed)
+
+    def set_least_weight(self, weight: np.ndarray) -> None:
+        """Set the least weight of a leaf, of which a part is a share of the weight of the rows."""
+        least = max(self.min_weight_fraction * float(weight.sum()), self.task.min_weight_leaf)
+        self.grower.options = replace(self.options, min_weight_leaf=least)
+
+    def reoptimise(
+        self,
+        tree: TreeArrays,
+        leaf: np.ndarray,
+        rows: np.ndarray | None,
+        target: np.ndarray,
+        scores: Any,
+        k: int | None,
+    ) -> None:
+        """Set the values of the leaves to what the loss proposes (Friedman 2001).
+
+        Regularised values shrink by the same factor W/(W + l2) as means do, and values that break a
+        monotonic constraint move to the middle.
+        """
+        values = self.task.risk.leaf_values(scores, target, leaf, len(tree), rows, k)
+        set_leaf_values(tree, values, self.options)
+
+    def member(self, tree: TreeArrays, seed: int) -> Any:
+        return tree_member(self.pattern, tree, self.shape, seed)
+
+
+def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> Any:
+    """A fitted tree with these nodes, without the costs of `clone` and `fit`."""
+    member = object.__new__(type(pattern))
+    member.__dict__.update(vars(pattern), random_state=seed)
+    member._set_fitted(tree, shape, None)
+    return member
+
+
+def set_leaf_values(tree: TreeArrays, values: np.ndarray, options: GrowthOptions) -> None:
+    """Set the values of the leaves to those that a loss proposes; see `reoptimise`."""
+    l2 = options.l2_regularization
+    if l2:
+        values = values * (tree.weight / (tree.weight + l2))
+    if options.monotonic_cst is not None:
+        values = _monotonic(values, tree, options.monotonic_cst)
+    tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])
+
+
+def _monotonic(values: np.ndarray, tree: TreeArrays, constraints: np.ndarray) -> np.ndarray:
+    """The values of leaves, changed so that every split of a constrained feature is monotonic.
+
+    From the root downwards, what is on the wrong side of the middle between the largest value on
+    one side and the smallest on the other moves there. Later changes stay between values that
+    exist, so they keep what has been reached above. O(m depth).
+    """
+    values = values.copy()
+    m = len(tree)
+    below: list[list[int]] = [[] for _ in range(m)]
+    for i in range(m - 1, -1, -1):
+        left, right = tree.left[i], tree.right[i]
+        below[i] = [i] if left == LEAF else below[left] + below[right]
+    for i in np.flatnonzero(tree.left != LEAF).tolist():
+        sign = constraints[tree.feature[i]]
+        low, high = below[tree.left[i]], below[tree.right[i]]
+        if sign < 0:
+            low, high = high, low
+        if sign and (top := values[low].max()) > (bottom := values[high].min()):
+            middle = top / 2 + bottom / 2
+            values[low] = np.minimum(values[low], middle)
+            values[high] = np.maximum(values[high], middle)
+    return values
+
+
+# ---
+# Binned trees as weak learners of classes: columns cut into bins once, a tree in each round.
+
+
+class _ClassRounds:
+    """Base of the rounds: a tree grown on the shared columns, and the leaves of the rows.
+
+    Parameters
+    ----------
+    tree : BinnedTreeClassifier
+    X : float array of shape (n, p)
+    weight : array of shape (n,) or None
+        For the quantiles of the bins.
+    task : Task
+    """
+
+    is_exact = False
+    has_scale = True
+
+    def __init__(self, tree: Any, X: np.ndarray, weight: np.ndarray | None, task: Any) -> None:
+        self.columns = BinnedColumns.of(X, tree.max_bins, weight, wide=True)
+        self.pattern = clone(tree)
+        self.task = task
+
+    def grown(
+        self,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        classes: np.ndarray,
+        rows: np.ndarray | None = None,
+    ) -> tuple[Any, np.ndarray, np.ndarray]:
+        """A fitted member, the leaf of every row, and the shares of the classes in each node."""
+        member = copy(self.pattern)
+        member._grow_on(self.columns, codes, weight, rows, classes=classes)
+        arrays = member._node_arrays()
+        return member, self.leaves(arrays), arrays.value
+
+    def leaves(self, arrays: TreeArrays) -> np.ndarray:
+        """The leaf of every row. O(n depth)."""
+        columns = self.columns
+        if not uses_numba():
+            return arrays.leaves(columns)
+        from sklearn_ensemble_theory._hot_loops.bin_loops import leaf_numbers
+
+        leaves = np.empty(columns.n_rows, dtype=np.int32)
+        leaf_numbers(
+            columns.row_codes,
+            (arrays.left, arrays.right, arrays.feature),
+            (arrays.code, arrays.missing_left),
+            columns.missing,
+            leaves,
+        )
+        return leaves
+
+
+class _VoteRounds(_ClassRounds):
+    """Margins are the values of votes (see `ClassTask`)."""
+
+    task: ClassTask
+
+    def best(
+        self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        codes = self.task.codes
+        member, leaf, shares = self.grown(codes, weight, self.task.classes)
+        right, wrong = self.task.vote_values
+        return member, np.where(shares.argmax(axis=1)[leaf] == codes, right, wrong)
+
+
+class _LogOddsRounds(_ClassRounds):
+    """Outputs are half the log-odds of the second class (real AdaBoost)."""
+
+    task: ClassTask
+
+    def best(
+        self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        member, leaf, shares = self.grown(self.task.codes, weight, self.task.classes)
+        return member, self.task.signs * half_log_odds(shares[:, -1])[leaf]
+
+
+class _SignRounds(_ClassRounds):
+    """Outputs -1 and +1, for targets that change in each round."""
+
+    signs = np.array([-1, 1])
+
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray]:
+        mass = weight * np.abs(target)
+        rows = None if mass.min() > 0 else np.flatnonzero(mass)
+        if rows is not None and not len(rows):
+            rows, mass = None, weight
+        chosen = slice(None) if rows is None else rows
+        codes = (target[chosen] > 0).astype(np.intp)
+        mass = mass[chosen] / mass[chosen].mean()
+        member, leaf, shares = self.grown(codes, mass, self.signs, rows)
+        return member, self.signs[shares.argmax(axis=1)][leaf].astype(float)
+
+
+ROUNDS: dict[str, type[_ClassRounds]] = {
+    "class_error": _VoteRounds,
+    "class_log_odds": _LogOddsRounds,
+    "signs": _SignRounds,
+}
+
+
+def class_rounds(
+    tree: Any, X: np.ndarray, weight: np.ndarray | None, task: Task
+) -> PreparedRounds | None:
+    """Binned trees for a task of classes; None where clones are fitted instead.
+
+    That is for other tasks, and for parameters that draw (each clone has a seed of its own), weigh
+    classes or prune.
+    """
+    draws = tree.splitter == "random" or tree.max_features is not None
+    if task.kind not in ROUNDS or draws or tree.class_weight is not None or tree.ccp_alpha > 0:
+        return None
+    rounds: Any = ROUNDS[task.kind](tree, X, weight, task)
+    return rounds
+
+
+# ---
+# Rows drawn without replacement, as scikit-learn's gradient boosting draws them.
+
+
+def drawn_rows(random_state: np.random.RandomState, n: int, m: int) -> np.ndarray:
+    """m of n rows, every set of m rows with the same probability. O(n).
+
+    Row i is drawn with probability (m - rows drawn so far) / (n - i): Knuth's algorithm S. The
+    generator draws n numbers, so that the same seed gives the rows of scikit-learn's classes.
+
+    Parameters
+    ----------
+    random_state : RandomState
+    n, m : int
+        m is at most n.
+
+    Returns
+    -------
+    rows : int array of shape (m,)
+        In increasing order.
+    """
+    if random_sample_mask is not None:
+        return np.flatnonzero(random_sample_mask(n, m, random_state))
+    return selected_rows(random_state.uniform(size=n), m)
+
+
+def selected_rows(uniform: np.ndarray, m: int) -> np.ndarray:
+    """The rows that algorithm S selects with these uniform numbers."""
+    n = len(uniform)
+    rows: list[int] = []
+    for i, number in enumerate(uniform.tolist()):
+        if number * (n - i) < m - len(rows):
+            rows.append(i)
+    return np.array(rows, dtype=np.intp)
+
+
+class BinnedMembers:
+    """What all trees of a bagged ensemble share (see `_weak_learners.PreparedMembers`).
+
+    Parameters
+    ----------
+    tree : BinnedTreeRegressor or BinnedTreeClassifier
+        For the number of bins.
+    X : float array of shape (n, p)
+    sample_weight : array of shape (n,) or None
+        For the quantiles of the bins.
+    n_jobs : int or None, default=1
+        Of the ensemble: columns are cut into bins by so many threads.
+
+    Raises
+    ------
+    ValueError
+        If X has values too large for single precision.
+    """
+
+    def __init__(
+        self,
+        tree: Any,
+        X: np.ndarray,
+        sample_weight: np.ndarray | None,
+        n_jobs: int | None = 1,
+    ) -> None:
+        n_threads = 1 if n_jobs == 1 else effective_n_jobs(n_jobs)
+        self.columns = BinnedColumns.of(X, tree.max_bins, sample_weight, n_threads, wide=True)
+
+    def fit(
+        self,
+        member: Any,
+        rows: np.ndarray,
+        y: np.ndarray,
+        weights: np.ndarray | None,
+        features: np.ndarray | None,
+    ) -> Any:
+        """Fit one member to rows and features of the columns."""
+        columns = self.columns if features is None else self.columns.take_features(features)
+        rows = None if len(rows) == columns.n_rows else rows
+        classes = None
+        if weights is not None:
+            weights = np.asarray(weights, dtype=np.float64)
+        if is_classifier(member):
+            classes, codes = _classes_and_codes(y)
+            if member.class_weight is not None:
+                by_class = compute_sample_weight(member.class_weight, y)
+                weights = by_class if weights is None else weights * by_class
+            member._grow_on(columns, codes, weights, rows, classes=classes)
+        else:
+            member._grow_on(columns, np.asarray(y, dtype=np.float64), weights, rows)
+        return member
+
+
+def _classes_and_codes(y):
+    """`np.unique` with the inverse, without a sort where y holds small integers."""
+    if y.dtype.kind not in "iu" or not len(y) or y.min() < 0 or y.max() >= len(y):
+        return np.unique(y, return_inverse=True)
+    counts = np.bincount(y)
+    classes = np.flatnonzero(counts)
+    codes = y if len(classes) == len(counts) else (np.cumsum(counts > 0) - 1)[y]
+    return classes.astype(y.dtype), codes

@@ -1,0 +1,650 @@
+"""A row for every function of `bounds`: all that the tests of this folder need to know of it.
+
+A row has a valid call, in which each argument that is a number or an array of numbers is given, and
+the tests that have to fail if the value of the function is multiplied by 1.05. `negative` names the
+arguments of which an entry may be negative (data, targets, deviations, ends of intervals), `slow`
+those with which the time grows, so that huge numbers are not tried.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Bound(NamedTuple):
+    valid: dict
+    noticed_by: tuple  # "file::test" of this folder
+    negative: list
+    slow: list
+
+
+def bound(valid, *noticed_by, negative="", slow=""):
+    return Bound(valid, noticed_by, negative.split(), slow.split())
+
+
+def call(**arguments):
+    return arguments
+
+
+_X = np.array([[0.1, 0.5], [0.4, -0.2], [0.9, 0.3], [-0.7, 0.8]])
+_SIGNS = np.array([[1.0, 1.0, -1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
+_S = np.array([[0.7, 0.2], [0.1, 0.6]])
+_BINARY = np.array([[0, 0], [0, 1], [1, 0]])
+_CONSTANTS = {"lipschitz": 2.0, "diameter": 1.5, "noise_variance": 0.5}
+
+TABLE = {
+    "adaboost_coefficient": bound(
+        call(error=0.2),
+        "test_adaboost_rounds::test_coefficient_is_that_of_the_fitted_vote_and_minimises_the_risk",
+    ),
+    "adaboost_exponential_risk": bound(
+        call(edges=[0.1, 0.3]),
+        "test_adaboost_rounds::test_exponential_risk_of_fitted_runs_is_the_product",
+        negative="edges",
+    ),
+    "adaboost_generalization_bound": bound(
+        call(n_samples=1000, n_rounds=5, vc_dimension=2, gamma=0.1, delta=0.1),
+        "test_adaboost_rounds::test_generalisation_bound_by_hand",
+    ),
+    "adaboost_kappa_bound": bound(
+        call(t=3, kappa=0.2), "test_adaboost_rounds::test_kappa_is_attained_by_a_bent_vector"
+    ),
+    "adaboost_n_rounds": bound(
+        call(n_samples=100, gamma=0.1),
+        "test_adaboost_rounds::test_no_training_error_after_the_number_of_rounds",
+    ),
+    "adaboost_normalizer": bound(
+        call(error=0.2), "test_adaboost_rounds::test_normaliser_is_the_ratio_of_exponential_risks"
+    ),
+    "adaboost_training_error_bound": bound(
+        call(edges=[0.1, 0.3]),
+        "test_adaboost_rounds::test_the_bounds_of_a_round_agree_for_small_edges",
+        negative="edges",
+    ),
+    "adaboost_weights": bound(
+        call(weight=[0.3, 0.7], is_wrong=[True, False]),
+        "test_adaboost_rounds::test_weights_follow_the_recursion",
+    ),
+    "agnostic_boosting_error_bound": bound(
+        call(n_rounds=10, optimum=0.1, gamma=0.5, slack=0.1, learning_rate=0.5),
+        "test_values_by_hand::test_agnostic_boosting_by_hand",
+    ),
+    "averaged_projection_risk": bound(
+        call(
+            projection=[[0.5, 0.1], [0.1, 0.5]], mean=[1.0, 2.0], n_estimators=3, noise_variance=0.5
+        ),
+        "test_projection_moments::test_risk_of_averaged_projections_by_all_choices",
+        "test_projection_moments::test_risk_of_averaged_projections_by_simulation",
+        negative="mean",
+    ),
+    "averaged_ridge_optimal_penalty": bound(
+        call(
+            n_samples=100,
+            n_estimators=3,
+            eigenvalue_decay=2.0,
+            source_exponent=0.5,
+            eigenvalue_scale=2.0,
+            source_norm=1.5,
+            noise_variance=0.5,
+        ),
+        "test_member_averages::test_best_penalty_of_averaged_ridge",
+    ),
+    "averaged_ridge_risk": bound(
+        call(
+            eigenvalues=[1.0, 0.5],
+            coefficients=[1.0, 2.0],
+            penalty=0.1,
+            n_samples=10,
+            n_estimators=2,
+            noise_variance=0.5,
+        ),
+        "test_member_averages::test_risk_of_averaged_ridge_by_its_matrix",
+        "test_member_averages::test_risk_of_averaged_ridge_regressions",
+        negative="coefficients",
+    ),
+    "averaged_ridge_risk_bound": bound(
+        call(
+            n_samples=100,
+            penalty=0.1,
+            n_estimators=3,
+            eigenvalue_decay=2.0,
+            source_exponent=0.5,
+            eigenvalue_scale=2.0,
+            source_norm=1.5,
+            noise_variance=0.5,
+        ),
+        "test_member_averages::test_constants_of_the_ridge_bound",
+    ),
+    "azuma_hoeffding_tail": bound(
+        call(t=1.0, ranges=[1.0, 2.0]), "test_concentration::test_azuma_by_hand"
+    ),
+    "bagged_neighbors_optimal_max_samples": bound(
+        call(n_samples=100, n_features=2, **_CONSTANTS),
+        "test_averaging_equalities::test_best_subsample_size_by_search_over_all",
+    ),
+    "bagged_neighbors_risk_bound": bound(
+        call(n_samples=100, max_samples=10, n_features=2, **_CONSTANTS),
+        "test_values_by_hand::test_bagged_neighbors_risk_by_hand",
+    ),
+    "bagged_neighbors_variance": bound(
+        call(n_samples=100, max_samples=10, noise_variance=0.5),
+        "test_subsampled_rows::test_variance_of_bagged_neighbors_by_rational_numbers",
+        "test_subsampled_rows::test_variance_of_bagged_neighbors_is_that_of_their_weights",
+        "test_subsampled_rows::test_variance_is_the_chance_that_two_subsamples_have_the_same_nearest_row",
+    ),
+    "bagged_neighbors_variance_bound": bound(
+        call(n_samples=100, max_samples=10, noise_variance=0.5),
+        "test_subsampled_rows::test_variance_bounds_hold_for_all_schemes",
+    ),
+    "bagging_pac_n_estimators": bound(
+        call(n_samples=100, delta=0.1), "test_averaging_equalities::test_pac_members_by_hand"
+    ),
+    "bootstrap_distinct_fraction": bound(
+        call(n_samples=10, n_draws=5),
+        "test_subsampled_rows::test_distinct_fraction_by_all_samples",
+        "test_subsampled_rows::test_distinct_fraction_of_a_bootstrap_sample",
+    ),
+    "bootstrap_distinct_fraction_limit": bound(
+        call(ratio=0.5), "test_subsampled_rows::test_limit_of_the_distinct_fraction"
+    ),
+    "bounded_sub_gaussian_parameter": bound(
+        call(low=0.0, high=2.0),
+        "test_concentration::test_parameter_of_bounded_variables",
+        negative="low",
+    ),
+    "chernoff_tail": bound(
+        call(t=1.0, log_mgf=lambda a: a * a / 2, alpha_max=8.0),
+        "test_concentration::test_chernoff_of_known_variables",
+        negative="t",
+    ),
+    "coordinate_projection_bound": bound(
+        call(n_samples=100, n_components=5, size=2, squared_norm=1),
+        "test_values_by_hand::test_bounds_of_projections_by_hand",
+    ),
+    "coordinate_projection_moments": bound(
+        call(gram=np.eye(3), n_components=2),
+        "test_projection_moments::test_moments_of_coordinate_projections_by_all_choices",
+        negative="gram",
+    ),
+    "correlated_average_n_estimators": bound(
+        call(excess=0.1, correlation=0.2, member_variance=2.0),
+        "test_member_averages::test_number_of_correlated_members_is_the_smallest",
+    ),
+    "correlated_average_variance": bound(
+        call(n_estimators=10, correlation=0.2, member_variance=2.0),
+        "test_member_averages::test_variance_of_an_average_by_its_covariance_matrix",
+        "test_member_averages::test_variance_of_an_average_of_correlated_members",
+    ),
+    "cross_validation_oracle_bound": bound(
+        call(n_candidates=3, fold_sizes=[10, 20], delta=0.1, loss_bound=2.0),
+        "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
+    ),
+    "distance_features_rademacher_bound": bound(
+        call(
+            n_samples=100,
+            diameter=2.0,
+            cover_radius=0.1,
+            log_covering_number=2.0,
+            lipschitz=1.5,
+            value_bound=2.0,
+        ),
+        "test_rademacher_bounds::test_distance_features_by_hand",
+    ),
+    "divide_and_conquer_cost": bound(
+        call(n_samples=100, n_blocks=10, exponent=2.0),
+        "test_member_averages::test_cost_of_blocks_counts_operations",
+    ),
+    "divide_and_conquer_n_blocks": bound(
+        call(n_samples=100, n_features=2),
+        "test_averaging_equalities::test_number_of_blocks_that_keeps_the_rate",
+    ),
+    "empirical_rademacher_complexity": bound(
+        call(behaviours=_SIGNS),
+        "test_complexity::test_complexities_that_are_known",
+        "test_complexity::test_simulated_complexity",
+        negative="behaviours",
+    ),
+    "finite_behaviours_rademacher_bound": bound(
+        call(n_samples=100, log_n_behaviours=3.0, value_bound=2.0),
+        "test_complexity::test_finitely_many_behaviours",
+    ),
+    "finite_class_bound": bound(
+        call(n_samples=100, log_n_hypotheses=3.0, delta=0.1, loss_bound=2.0),
+        "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
+    ),
+    "frank_wolfe_bound": bound(
+        call(t=10, curvature=0.5, radius=2.0),
+        "test_boosting_comparisons::test_frank_wolfe_bound_holds_along_runs_and_by_hand",
+    ),
+    "frank_wolfe_n_rounds": bound(
+        call(n_samples=1000, radius=2.0, smoothness=0.5, lipschitz=2.0, rademacher=1.5),
+        "test_boosting_comparisons::test_number_of_rounds_at_which_both_errors_of_frank_wolfe_are_equal",
+    ),
+    "frank_wolfe_risk_bound": bound(
+        call(t=10, n_samples=1000, radius=2.0, smoothness=0.5, lipschitz=2.0, rademacher=1.5),
+        "test_boosting_comparisons::test_expected_risk_of_frank_wolfe_is_below_its_bound",
+    ),
+    "gauge": bound(call(dictionary=np.eye(2), target=[1.0, 2.0]), negative="dictionary target"),
+    "gaussian_projection_bound": bound(
+        call(n_samples=100, n_components=5, trace=2.0, squared_norm=1.0, noise_variance=0.5),
+        "test_values_by_hand::test_bounds_of_projections_by_hand",
+    ),
+    "gaussian_projection_moments": bound(
+        call(gram=np.eye(3), n_components=2),
+        "test_projection_moments::test_moments_of_gaussian_projections",
+        negative="gram",
+    ),
+    "gaussian_sketch_n_estimators": bound(
+        call(n_samples=100, n_features=5, sketch_size=20, excess=0.5),
+        "test_averaging_equalities::test_number_of_sketches_is_the_smallest",
+    ),
+    "gaussian_sketch_risk": bound(
+        call(n_samples=100, n_features=5, sketch_size=20, n_estimators=3, noise_variance=0.5),
+        "test_averaging_equalities::test_sketch_risk_by_hand",
+        "test_averaging_equalities::test_sketch_risk_by_simulation",
+    ),
+    "gradient_descent_bound": bound(
+        call(t=10, smoothness=2.0, distance=3.0),
+        "test_boosting_comparisons::test_gradient_descent_limits",
+    ),
+    "greedy_boosting_best_n_rounds": bound(
+        call(
+            n_samples=1000,
+            gauge=2.0,
+            smoothness=0.5,
+            lipschitz=2.0,
+            loss_at_zero=0.7,
+            rademacher=1.5,
+        ),
+        "test_greedy::test_best_number_of_rounds_minimises_the_risk_bound",
+    ),
+    "greedy_boosting_bound": bound(
+        call(t=10, curvature=0.5, gauge=2.0, excess=0.7),
+        "test_boosting_comparisons::test_simplified_bound_of_greedy_boosting",
+        negative="excess",
+    ),
+    "greedy_boosting_gauge_bound": bound(
+        call(t=10, curvature=0.5, risk_fall=2.0, start=0.7),
+        "test_greedy::test_the_gauge_bound_is_tight_and_the_risk_bound_is_not",
+        negative="risk_fall",
+    ),
+    "greedy_boosting_risk_bound": bound(
+        call(
+            t=10,
+            n_samples=1000,
+            gauge=2.0,
+            smoothness=0.5,
+            lipschitz=2.0,
+            loss_at_zero=0.7,
+            rademacher=1.5,
+        ),
+        "test_values_by_hand::test_greedy_boosting_by_hand",
+    ),
+    "halfspace_behaviours": bound(
+        call(X=_X), "test_growth::test_halfspaces_in_general_position", negative="X"
+    ),
+    "halfspace_shattering_coefficient": bound(
+        call(n_samples=10, n_features=2), "test_growth::test_halfspaces_in_general_position"
+    ),
+    "held_out_voting_error_bound": bound(
+        call(true_shares=[0.3, 0.9], sample_weight=[1.0, 2.0], delta=0.1),
+        "test_certificates::test_bound_on_a_vote_by_hand",
+    ),
+    "histogram_class_bound": bound(
+        call(n_samples=100, n_intervals=3, n_features=2, delta=0.1, n_classes=3),
+        "test_rademacher_bounds::test_histogram_class_by_hand_and_by_simulation",
+    ),
+    "hoeffding_deviation": bound(
+        call(n_samples=100, delta=0.1, low=-1.0, high=2.0),
+        "test_concentration::test_hoeffding_and_its_inverses",
+        negative="low high",
+    ),
+    "hoeffding_n_samples": bound(
+        call(t=0.1, delta=0.1, low=-1.0, high=2.0),
+        "test_concentration::test_number_of_samples_by_hand",
+        negative="low high",
+    ),
+    "hoeffding_tail": bound(
+        call(t=0.1, n_samples=100, low=-1.0, high=2.0),
+        "test_concentration::test_hoeffding_and_its_inverses",
+        "test_concentration::test_hoeffding_by_hand",
+        negative="low high",
+    ),
+    "independent_neighbors_optimal_n_neighbors": bound(
+        call(n_samples=100, n_features=2, n_estimators=3, **_CONSTANTS),
+        "test_member_averages::test_best_number_of_neighbors_by_search_over_all",
+    ),
+    "independent_neighbors_risk_bound": bound(
+        call(n_samples=100, n_neighbors=5, n_features=2, n_estimators=3, **_CONSTANTS),
+        "test_values_by_hand::test_independent_neighbors_risk_by_hand",
+    ),
+    "independent_neighbors_vote_bound": bound(
+        call(
+            n_samples=100,
+            n_neighbors=5,
+            n_features=2,
+            n_estimators=3,
+            n_classes=3,
+            lipschitz=2.0,
+            diameter=1.5,
+        ),
+        "test_values_by_hand::test_independent_neighbors_vote_by_hand",
+    ),
+    "interval_behaviours": bound(
+        call(x=[0.1, 0.5, 0.3]),
+        "test_values_by_hand::test_behaviours_of_intervals_and_orthants_by_hand",
+        negative="x",
+    ),
+    "interval_stump_edge_bound": bound(
+        call(n_samples=100, delta=0.1),
+        "test_boosting_comparisons::test_the_edge_of_the_stump_found_on_a_sample",
+    ),
+    "interval_stump_error": bound(
+        call(left=0.2, middle=0.3, right=0.5),
+        "test_boosting_comparisons::test_best_stump_for_an_interval_errs_on_the_least_part",
+        "test_boosting_comparisons::test_boosted_stumps_keep_the_edge_of_intervals",
+    ),
+    "is_classification_calibrated": bound(call(phi="hinge")),
+    "jackknife_plus_coverage_bound": bound(
+        call(alpha=0.1), "test_values_by_hand::test_jackknife_plus_by_hand"
+    ),
+    "johnson_lindenstrauss_dimension": bound(
+        call(n_samples=100, eps=0.2, delta=0.1),
+        "test_averaging_equalities::test_dimension_is_the_smallest_of_the_lemma",
+    ),
+    "johnson_lindenstrauss_distortion": bound(
+        call(X=_X, projected=_X[:, :1]),
+        "test_averaging_equalities::test_distortion_is_the_largest_relative_error",
+        negative="X projected",
+    ),
+    "johnson_lindenstrauss_tail_bound": bound(
+        call(n_components=100, eps=0.2, n_samples=10),
+        "test_projection_moments::test_tail_of_projected_distances",
+    ),
+    "l1_ball_excess_risk_bound": bound(
+        call(n_samples=100, n_features=5, radius=2.0, delta=0.1),
+        "test_rademacher_bounds::test_excess_risks_of_balls_by_hand",
+    ),
+    "l1_ball_rademacher_bound": bound(
+        call(n_samples=100, n_features=5, radius=2.0, feature_bound=1.5),
+        "test_rademacher_bounds::test_l1_against_l2",
+    ),
+    "l1_ball_rademacher_complexity": bound(
+        call(X=_X, radius=2.0),
+        "test_complexity::test_complexity_of_boosted_functions",
+        "test_complexity::test_complexity_of_l1_balls",
+        negative="X",
+    ),
+    "l2_ball_excess_risk_bound": bound(
+        call(n_samples=100, radius=2.0, feature_bound=1.5, delta=0.1),
+        "test_rademacher_bounds::test_excess_risks_of_balls_by_hand",
+    ),
+    "l2_ball_rademacher_bound": bound(
+        call(n_samples=100, radius=2.0, feature_bound=1.5),
+        "test_rademacher_bounds::test_complexities_of_balls_hold_and_are_attained",
+    ),
+    "l2_ball_rademacher_complexity": bound(
+        call(X=_X, radius=2.0), "test_complexity::test_complexity_of_l2_balls", negative="X"
+    ),
+    "l2_boosting_decay_rate": bound(
+        call(matrix=_S),
+        "test_linear_boosting_theory::test_decay_rate_is_the_slope_of_the_logarithm",
+        negative="matrix",
+    ),
+    "l2_boosting_new_point_error": bound(
+        call(
+            matrix=_S,
+            outputs=_S,
+            f=[1.0, 2.0],
+            f_new=[1.0, 2.0],
+            times=[1.0, 2.0],
+            sigma=0.5,
+            learning_rate=0.5,
+        ),
+        "test_linear_boosting_theory::test_expected_errors_are_those_of_simulations",
+        "test_linear_boosting_theory::test_new_point_error_at_the_training_points_is_the_test_error",
+        negative="matrix outputs f f_new",
+    ),
+    "l2_boosting_residual_filter": bound(
+        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
+        "test_linear_boosting_theory::test_residual_filter_is_what_the_loop_leaves_of_an_eigenvector",
+        "test_linear_boosting_theory::test_coefficients_of_the_smoothed_projection",
+        negative="eigenvalues",
+    ),
+    "l2_boosting_squared_bias": bound(
+        call(matrix=_S, f=[1.0, 2.0], times=[1.0, 2.0], learning_rate=0.5),
+        "test_linear_boosting_theory::test_expected_errors_are_those_of_simulations",
+        "test_linear_boosting_theory::test_squared_bias_of_an_eigenvector",
+        negative="matrix f",
+    ),
+    "l2_boosting_test_variance": bound(
+        call(matrix=_S, times=[1.0, 2.0], sigma=0.5, learning_rate=0.5),
+        "test_linear_boosting_theory::test_expected_errors_are_those_of_simulations",
+        "test_linear_boosting_theory::test_variances_at_the_ends_and_their_eigenvalues",
+        negative="matrix",
+    ),
+    "l2_boosting_training_error_bound": bound(
+        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
+        "test_linear_boosting_theory::test_share_of_the_training_error_that_is_left",
+        negative="eigenvalues",
+    ),
+    "l2_boosting_training_variance": bound(
+        call(matrix=_S, times=[1.0, 2.0], sigma=0.5, learning_rate=0.5),
+        "test_linear_boosting_theory::test_expected_errors_are_those_of_simulations",
+        "test_linear_boosting_theory::test_variances_at_the_ends_and_their_eigenvalues",
+        negative="matrix",
+    ),
+    "l2_boosting_weight_filter": bound(
+        call(eigenvalues=[0.5, 0.2], times=[1.0, 2.0], learning_rate=0.5),
+        "test_linear_boosting_theory::test_weight_filter_sums_the_residuals",
+        negative="eigenvalues",
+    ),
+    "markov_tail": bound(
+        call(t=2.0, mean=1.0), "test_concentration::test_markov_holds_and_is_attained"
+    ),
+    "massart_boosting_error_bound": bound(
+        call(noise_rate=0.2, alpha=0.1, kappa=0.1, tol=0.1),
+        "test_boosting_comparisons::test_massart_bound_in_its_other_form",
+    ),
+    "massart_boosting_n_rounds": bound(
+        call(noise_rate=0.2, alpha=0.1, gamma=0.1, kappa=0.1, tol=0.1),
+        "test_values_by_hand::test_rounds_of_boosting_with_noisy_labels_by_hand",
+    ),
+    "massart_confidence_threshold": bound(
+        call(noise_rate=0.2, alpha=0.1),
+        "test_boosting_comparisons::test_noise_under_the_measure_of_massart_boosting_at_the_threshold",
+    ),
+    "matching_pursuit_bound": bound(
+        call(t=10, gauge=2.0, learning_rate=0.5, weakness=0.5),
+        "test_greedy::test_where_the_pursuit_rates_are_tight",
+    ),
+    "matching_pursuit_kappa": bound(
+        call(gram=np.eye(3)),
+        "test_boosting_comparisons::test_kappa_of_orthogonal_and_of_equally_correlated_columns",
+        negative="gram",
+    ),
+    "mcdiarmid_deviation": bound(
+        call(differences=[1.0, 2.0], delta=0.1),
+        "test_concentration::test_mcdiarmid_and_its_inverse",
+    ),
+    "mcdiarmid_tail": bound(
+        call(t=1.0, differences=[1.0, 2.0]),
+        "test_concentration::test_mcdiarmid_is_hoeffding_for_means",
+    ),
+    "n_behaviours": bound(
+        call(behaviours=_BINARY), "test_growth::test_counts_by_hand", negative="behaviours"
+    ),
+    "neighbors_vote_n_blocks": bound(
+        call(n_samples=100, n_features=2, n_classes=3, lipschitz=2.0, diameter=1.5),
+        "test_averaging_equalities::test_best_number_of_voting_blocks_by_search_over_all",
+    ),
+    "orthant_behaviours": bound(
+        call(X=_X),
+        "test_values_by_hand::test_behaviours_of_intervals_and_orthants_by_hand",
+        negative="X",
+    ),
+    "orthogonal_matching_pursuit_bound": bound(
+        call(t=10, gauge=2.0), "test_greedy::test_where_the_pursuit_rates_are_tight"
+    ),
+    "pac_n_samples_lower_bound": bound(
+        call(vc_dimension=5, eps=0.05, delta=0.01), "test_sample_sizes::test_the_two_sample_sizes"
+    ),
+    "pac_n_samples_upper_bound": bound(
+        call(vc_dimension=5, eps=0.05, delta=0.01),
+        "test_sample_sizes::test_upper_sample_size_by_hand",
+    ),
+    "polar_gauge": bound(
+        call(dictionary=np.eye(2), direction=[1.0, 2.0]),
+        "test_gauge::test_polar_gauge_is_the_largest_product",
+        negative="dictionary direction",
+    ),
+    "projection_bias_bound": bound(
+        call(
+            gram=np.eye(2),
+            coefficients=[1.0, 2.0],
+            first=0.5 * np.eye(2),
+            second=0.5 * np.eye(2),
+            n_samples=10,
+        ),
+        "test_projection_moments::test_bias_bound_by_hand",
+        negative="gram coefficients first second",
+    ),
+    "quadratic_boosting_bound": bound(
+        call(t=10, curvature=0.5, gauge=2.0), "test_values_by_hand::test_greedy_boosting_by_hand"
+    ),
+    "rademacher_contraction_bound": bound(
+        call(complexity=0.1, lipschitz=2.0), "test_complexity::test_contraction"
+    ),
+    "rademacher_excess_risk_bound": bound(
+        call(complexity=0.1, n_samples=100, delta=0.1, loss_bound=2.0, lipschitz=2.0),
+        "test_rademacher_bounds::test_excess_risk_bound_by_hand",
+    ),
+    "rademacher_union_bound": bound(
+        call(complexities=[0.1, 0.2], n_samples=100, value_bound=2.0),
+        "test_complexity::test_union_of_classes",
+    ),
+    "random_features_bound": bound(
+        call(
+            n_samples=100, n_components=5, squared_radius=2.0, squared_norm=1.0, noise_variance=0.5
+        ),
+        "test_values_by_hand::test_bounds_of_projections_by_hand",
+    ),
+    "random_features_moment_bound": bound(
+        call(kernel=np.eye(3), n_components=2, squared_radius=1.0),
+        "test_projection_moments::test_moment_of_random_features_stays_below_its_bound",
+        negative="kernel",
+    ),
+    "sauer_shelah_bound": bound(
+        call(n_samples=10, vc_dimension=3),
+        "test_growth::test_sauer_shelah_is_attained",
+        "test_growth::test_sauer_shelah_numbers",
+    ),
+    "shattering_coefficient": bound(
+        call(behaviours=_BINARY, n_points=1),
+        "test_growth::test_counts_by_hand",
+        negative="behaviours",
+    ),
+    "smooth_boosting_n_rounds": bound(
+        call(kappa=0.1, gamma=0.1),
+        "test_values_by_hand::test_rounds_of_boosting_with_noisy_labels_by_hand",
+    ),
+    "stochastic_boosting_covariance": bound(
+        call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], learning_rate=0.5, n_rounds=3),
+        "test_random_rounds::test_covariance_by_enumeration",
+        "test_random_rounds::test_mean_and_covariance_are_those_of_simulations",
+        negative="matrices y",
+        slow="n_rounds",
+    ),
+    "stochastic_boosting_limit_covariance": bound(
+        call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], time=1.0),
+        "test_random_rounds::test_limit_covariance_is_the_leading_term",
+        negative="matrices y",
+        slow="matrices time",
+    ),
+    "stochastic_boosting_mean": bound(
+        call(matrices=[_S, 0.5 * _S], y=[1.0, 2.0], learning_rate=0.5, n_rounds=3),
+        "test_random_rounds::test_mean_is_boosting_of_the_average_learner",
+        "test_random_rounds::test_mean_and_covariance_are_those_of_simulations",
+        negative="matrices y",
+        slow="n_rounds",
+    ),
+    "stone_conditions": bound(
+        call(weights=[0.5, 0.5], distances=[[0.1, 0.2, 0.3]], radius=0.15),
+        "test_stone_conditions::test_conditions_by_hand",
+        "test_stone_conditions::test_conditions_of_bernoulli_draws",
+    ),
+    "stone_lemma_constant": bound(
+        call(n_features=2), "test_stone_conditions::test_stones_lemma_holds_for_every_point"
+    ),
+    "stump_behaviours": bound(call(X=_X), "test_growth::test_stumps", negative="X"),
+    "stump_generalization_bound": bound(
+        call(n_samples=100, n_features=3, n_members=2, delta=0.1),
+        "test_certificates::test_number_of_labels_of_stumps",
+    ),
+    "stump_rademacher_complexity": bound(
+        call(X=_X), "test_complexity::test_complexity_of_stumps_by_hand", negative="X"
+    ),
+    "stump_vc_dimension": bound(call(n_features=3), "test_growth::test_vc_dimension_of_stumps"),
+    "sub_gaussian_maximum_bound": bound(
+        call(n_variables=5, sigma=2.0), "test_concentration::test_expected_maximum"
+    ),
+    "sub_gaussian_sum_parameter": bound(
+        call(sigmas=[1.0, 2.0], weights=[1.0, -2.0]),
+        "test_concentration::test_parameter_of_martingale_sums",
+        "test_concentration::test_parameter_of_sums",
+        negative="weights",
+    ),
+    "sub_gaussian_tail": bound(
+        call(t=1.0, sigma=2.0),
+        "test_concentration::test_sub_gaussian_tail_of_normal_and_bounded_variables",
+    ),
+    "surrogate_risk": bound(
+        call(phi="hinge", y=[1.0, -1.0], scores=[0.5, 2.0], sample_weight=[1.0, 2.0]),
+        "test_boosting_comparisons::test_surrogate_risk_is_the_mean_loss",
+        negative="y scores",
+    ),
+    "symmetrization_bound": bound(
+        call(complexity=0.1), "test_rademacher_bounds::test_symmetrization_of_one_function"
+    ),
+    "uniform_deviation_bound": bound(
+        call(complexity=0.1, n_samples=100, delta=0.1, loss_bound=2.0),
+        "test_rademacher_bounds::test_uniform_deviations_by_hand",
+    ),
+    "vanishing_learning_rate_residual_bound": bound(
+        call(t=2.0, learning_rate=0.5),
+        "test_linear_boosting_theory::test_distance_of_the_fitted_values_to_their_limit",
+    ),
+    "vanishing_learning_rate_weight_bound": bound(
+        call(t=2.0, learning_rate=0.5, matrix_norm=1.0),
+        "test_linear_boosting_theory::test_distance_of_the_weights_to_their_limit",
+    ),
+    "vc_dimension": bound(call(behaviours=_BINARY), "test_growth::test_counts_by_hand"),
+    "vc_excess_risk_bound": bound(
+        call(n_samples=100, vc_dimension=3, delta=0.1),
+        "test_growth::test_vc_bound_on_the_excess_risk_by_hand",
+    ),
+    "vc_rademacher_bound": bound(
+        call(n_samples=100, vc_dimension=3), "test_growth::test_vc_bound_on_the_complexity"
+    ),
+    "vote_behaviours": bound(
+        call(members=[_SIGNS, _SIGNS], weights=[1.0, 2.0]),
+        "test_growth::test_votes_of_classifiers",
+        negative="members",
+    ),
+    "voting_error_bound": bound(
+        call(error=0.2),
+        "test_averaging_equalities::test_vote_of_equal_errors_attains_twice_the_error",
+    ),
+    "voting_generalization_bound": bound(
+        call(n_samples=100, vc_dimensions=[2, 3], delta=0.1),
+        "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
+    ),
+    "voting_vc_dimension_bound": bound(
+        call(vc_dimensions=[2, 3]),
+        "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
+    ),
+    "weighted_voting_generalization_bound": bound(
+        call(n_samples=100, n_members=2, vc_dimension=2, delta=0.1),
+        "test_certificates::test_votes_of_a_class_of_known_dimension",
+    ),
+}
