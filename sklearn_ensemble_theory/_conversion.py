@@ -1,13 +1,13 @@
 """`to_sklearn`: a fitted model as scikit-learn's own object.
 
-A class that has such a counterpart has the method ``to_sklearn = to_sklearn``, names the class of
-the counterpart in `_sklearn_class` and defines `_counterpart()`. It may define `_obstacles()`: what
-a fitted model has that the counterpart has not, in words. A subclass does not inherit the
-counterpart, because it may override the predictions.
+An estimator with such a counterpart has the method by ``to_sklearn = to_sklearn``, names the
+counterpart's class in `_sklearn_class` and makes the fitted object in `_counterpart()`. Two more
+members are optional: `_obstacles()` yields, in words, what of the fitted model has no counterpart,
+and `_other_meaning` names the parameters that mean something else there, so that the counterpart
+keeps its defaults. A subclass of the user does not inherit the counterpart, because it may override
+the predictions.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -68,30 +68,11 @@ def to_sklearn(self: Any) -> Any:
             f"{name} has no counterpart in scikit-learn: it is a subclass, which may override "
             "the predictions."
         )
-    obstacles = getattr(self, "_obstacles", tuple)
-    for reason in obstacles():
+    for reason in getattr(self, "_obstacles", tuple)():
         raise ValueError(f"{name} has no counterpart in scikit-learn: {reason}")
     model = self._counterpart()
     copy_attributes(self, model, "n_features_in_", "feature_names_in_")
     return model
-
-
-class ToSklearnMixin(ABC):
-    """The public method; a part of the estimators that have a counterpart."""
-
-    _sklearn_class: Any
-    # Parameters of the same name with other values there, in some release; their defaults are kept.
-    _other_meaning: frozenset[str] = frozenset()
-
-    to_sklearn = to_sklearn
-
-    def _obstacles(self) -> Iterator[str]:
-        """What scikit-learn has no counterpart of, in words."""
-        yield from ()
-
-    @abstractmethod
-    def _counterpart(self) -> Any:
-        """scikit-learn's fitted object."""
 
 
 def shared_parameters(estimator: Any, /, **changes: Any) -> dict[str, Any]:
@@ -111,10 +92,10 @@ def sklearn_member(member: Any) -> Any:
 
 
 def sklearn_learner(estimator: Any) -> Any:
-    """The same for a base learner that is not fitted: trees have an unfitted counterpart."""
-    unfitted = getattr(estimator, "_unfitted_counterpart", None)
+    """A base learner that is not fitted as scikit-learn's, where it is a tree or stump of ours."""
     is_own = "_sklearn_class" in vars(type(estimator))
-    return unfitted() if is_own and unfitted is not None else estimator
+    unfitted = getattr(estimator, "_unfitted_counterpart", None) if is_own else None
+    return estimator if unfitted is None else unfitted()
 
 
 def copy_attributes(source: Any, model: Any, *names: str) -> None:

@@ -10,11 +10,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._conversion import (
-    ToSklearnMixin,
     copy_attributes,
     shared_parameters,
     sklearn_learner,
     sklearn_member,
+    to_sklearn,
 )
 from sklearn_ensemble_theory._learners import aligned_columns
 from sklearn_ensemble_theory._rows import names_checked
@@ -71,7 +71,7 @@ LEAF_OUTPUTS: dict[str, Callable[[Sequence[Any], int], LeafFunction | None]] = {
 OUT_OF_BAG = ("oob_score_", "oob_prediction_", "oob_decision_function_")
 
 
-class FittedMembersMixin(ToSklearnMixin):
+class FittedMembersMixin:
     """What needs the fitted members only.
 
     `fit` sets `estimators_`, `estimators_features_`, the members' seeds `_seeds` and the
@@ -88,6 +88,9 @@ class FittedMembersMixin(ToSklearnMixin):
     oob_score: bool | Callable[..., float]
     _seeds: np.ndarray
     _member_spec: MemberSpec
+    _sklearn_class: Any
+
+    to_sklearn = to_sklearn
 
     def _mean_prediction(
         self, X: Any, method: str, params: dict[str, Any] | None = None

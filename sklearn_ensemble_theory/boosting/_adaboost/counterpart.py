@@ -6,21 +6,24 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._conversion import (
-    ToSklearnMixin,
     copy_attributes,
     shared_parameters,
     sklearn_learner,
     sklearn_member,
+    to_sklearn,
 )
 
 
-class BoostedCounterpart(ToSklearnMixin):
+class BoostedCounterpart:
     """`to_sklearn` of the AdaBoost estimators; a part of them."""
 
     estimator: Any
     estimator_: Any
     estimators_: list[Any]
     estimator_weights_: np.ndarray
+    _sklearn_class: Any
+
+    to_sklearn = to_sklearn
 
     def _counterpart(self) -> Any:
         given = None if self.estimator is None else sklearn_learner(self.estimator)

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import fitted_loss
 from sklearn_ensemble_theory._conversion import (
-    ToSklearnMixin,
     copy_attributes,
     shared_parameters,
     sklearn_member,
+    to_sklearn,
 )
 from sklearn_ensemble_theory._learners import is_tree, reads_single_precision
 from sklearn_ensemble_theory._typing import MatrixLike, available_if
@@ -42,7 +42,7 @@ def _members_are_trees(model: Any) -> bool:
     return True
 
 
-class FittedRounds(ToSklearnMixin, Reading):
+class FittedRounds(Reading):
     """What the estimators of gradient boosting do after the fit; a part of them."""
 
     estimators_: np.ndarray
@@ -50,6 +50,9 @@ class FittedRounds(ToSklearnMixin, Reading):
     n_features_in_: int
     _start: Any
     _dummy_init: Any
+    _sklearn_class: Any
+
+    to_sklearn = to_sklearn
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "estimators_")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._compat import make_tree
-from sklearn_ensemble_theory._conversion import ToSklearnMixin
+from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
 # scikit-learn's marks of a leaf.
@@ -46,7 +46,7 @@ def gini(shares: np.ndarray) -> np.ndarray:
     return 1.0 - np.square(shares).sum(axis=-1)
 
 
-class StumpTree(ToSklearnMixin):
+class StumpTree:
     """`to_sklearn` of a stump; it defines the values of its sides, and their impurities.
 
     `fit` and the ensembles that know it set `_sides`, the array of `sides_of`.
@@ -56,6 +56,9 @@ class StumpTree(ToSklearnMixin):
     threshold_: float
     n_features_in_: int
     _sides: np.ndarray
+    _sklearn_class: Any
+
+    to_sklearn = to_sklearn
 
     def _leaf_values(self) -> np.ndarray:
         """The values of the two sides, in two rows, as a tree has them."""
