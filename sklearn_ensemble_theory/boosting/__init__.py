@@ -8,7 +8,7 @@ from sklearn_ensemble_theory.boosting._adaboost.estimators import (
     AdaBoostClassifier,
     AdaBoostRegressor,
 )
-from sklearn_ensemble_theory.boosting._additive.estimators import L2BoostingRegressor
+from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._frank_wolfe.estimators import (
     FrankWolfeClassifier,

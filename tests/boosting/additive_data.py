@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
-from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
+from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
 CATEGORY_RATE = 0.2
 

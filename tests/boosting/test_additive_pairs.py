@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost
+from sklearn_ensemble_theory.boosting._additive.pair_rounds import PairBoost
 
 
 def interacting_data(n=800, seed=0):

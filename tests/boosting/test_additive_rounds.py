@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import squared_risk
-from sklearn_ensemble_theory.boosting._additive._fitting.table_models import BinnedRows
-from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
-from sklearn_ensemble_theory.boosting._additive._tables.smoothing_rounds import SmoothingRounds
-from sklearn_ensemble_theory.boosting._additive._tables.stump_rounds import TableStumps
+from sklearn_ensemble_theory.boosting._additive.bins import squared_risk
+from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
+from sklearn_ensemble_theory.boosting._additive.rounds import SmoothingRounds, TableStumps
+from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
 from .additive_data import RowRounds, mixed_data
 

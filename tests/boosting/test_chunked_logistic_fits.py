@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory._blocks import PassCount
-from sklearn_ensemble_theory.boosting._additive._bins.feature_bins import FeatureBins
-from sklearn_ensemble_theory.boosting._additive._fitting.chunked_logistic_fits import (
+from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive.logistic_loss import (
     ChunkedLogisticFits,
+    LogisticFits,
 )
-from sklearn_ensemble_theory.boosting._additive._fitting.logistic_fits import LogisticFits
-from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+from sklearn_ensemble_theory.boosting._additive.phases import (
     BinnedRows,
     LabelledRows,
 )

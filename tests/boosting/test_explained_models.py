@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._additive.explanations import shapley_values
+from sklearn_ensemble_theory.boosting._additive.terms import shapley_values
 from sklearn_ensemble_theory.inspection import (
     LocalExplanationDisplay,
     ShapeFunctionDisplay,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sklearn_ensemble_theory.boosting._additive.explanations import (
+from sklearn_ensemble_theory.boosting._additive.terms import (
     TermExplanationMixin,
     explain_terms,
     shapley_values,

@@ -15,9 +15,7 @@ from sklearn.model_selection import (
 from sklearn_ensemble_theory import L2BoostingRegressor
 from sklearn_ensemble_theory._bins import bin_codes, bin_edges_from_quantiles
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.boosting._additive._tables.counted_gram import CountedGram
-from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
-from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
+from sklearn_ensemble_theory.boosting._additive.sums import CountedGram, CutLayout, cut_sums
 
 from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting
 

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory._blocks import PassCount
-from sklearn_ensemble_theory.boosting._pairs.coarse_bins import coarse_bins
-from sklearn_ensemble_theory.boosting._pairs.pair_cells import coarse_columns
-from sklearn_ensemble_theory.boosting._pairs.pair_passes import (
+from sklearn_ensemble_theory.boosting._additive.pair_rounds import (
+    PairBoost,
     PairColumns,
     PairPasses,
     PairResiduals,
     residual_sums,
 )
-from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost
+from sklearn_ensemble_theory.boosting._additive.pair_tables import coarse_bins, coarse_columns
 
 from ..local_blocks import LocalBlocks
 from .pairs_data import ROUTES, product_data

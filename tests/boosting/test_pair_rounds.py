@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.boosting._pairs.pair_rounds import PairBoost, Visit
-from sklearn_ensemble_theory.boosting._pairs.purification import AdditiveFit, purify
-from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import (
+from sklearn_ensemble_theory.boosting._additive.pair_rounds import PairBoost, Visit
+from sklearn_ensemble_theory.boosting._additive.pair_tables import (
     LEARNING_RATES,
     MIN_SHARE,
+    AdditiveFit,
     inverse_weights,
+    purify,
     quadrant_steps,
 )
 

@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.boosting._pairs.coarse_bins import coarse_bins
-from sklearn_ensemble_theory.boosting._pairs.detection import detect_pairs, interaction_gains
-from sklearn_ensemble_theory.boosting._pairs.interactions import resolve_interactions
-from sklearn_ensemble_theory.boosting._pairs.purification import AdditiveFit, purify
-from sklearn_ensemble_theory.boosting._pairs.quadrant_steps import ordered_bins
+from sklearn_ensemble_theory.boosting._additive.pair_tables import (
+    AdditiveFit,
+    coarse_bins,
+    ordered_bins,
+    purify,
+)
+from sklearn_ensemble_theory.boosting._additive.pairs import (
+    detect_pairs,
+    interaction_gains,
+    resolve_interactions,
+)
 
 from .pairs_data import ROUTES, correlated_weight, product_data, uniform_codes
 
@@ -256,7 +262,7 @@ def test_groups_of_pairs_and_threads_do_not_matter(monkeypatch):
     codes, residual = product_data(2000, p=6, strength=0.3)
     sizes = np.full(6, 16)
     once = detect_pairs(codes, sizes, residual, "auto", random_state=0)
-    module = "sklearn_ensemble_theory.boosting._pairs.detection._CELLS_AT_ONCE"
+    module = "sklearn_ensemble_theory.boosting._additive.pairs._CELLS_AT_ONCE"
     monkeypatch.setattr(module, 1000)
     often = detect_pairs(codes, sizes, residual, "auto", random_state=0, n_threads=2)
     assert once.pairs == often.pairs == [(0, 1)]

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.boosting._additive._tables import stump_sums
-from sklearn_ensemble_theory.boosting._additive._tables.layout import CutLayout
-from sklearn_ensemble_theory.boosting._additive._tables.stump_sums import StumpSums
+from sklearn_ensemble_theory.boosting._additive import sums
+from sklearn_ensemble_theory.boosting._additive.sums import CutLayout, StumpSums
 
 N = 500
 
@@ -75,4 +74,4 @@ def test_counts_that_need_more_bytes(monkeypatch):
     weighted = StumpSums.of([(codes, y, np.ones(N), None)], layout, 1)
     assert (few + weighted).tables.dtype == np.float64
     np.testing.assert_array_equal((few + weighted).gram(), 2 * few.gram())
-    assert stump_sums._kind_of(2**31 - 1, True) == np.int32
+    assert sums._kind_of(2**31 - 1, True) == np.int32

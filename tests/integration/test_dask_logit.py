@@ -10,7 +10,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
 from sklearn_ensemble_theory._folds import folds_by_hash
-from sklearn_ensemble_theory.boosting._additive._bins.chunk_summaries import ClassLabels
+from sklearn_ensemble_theory.boosting._additive.bins import ClassLabels
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

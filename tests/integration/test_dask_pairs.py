@@ -11,7 +11,7 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
 from sklearn_ensemble_theory._folds import folds_by_hash
-from sklearn_ensemble_theory.boosting._additive._fitting import chunked_pairs
+from sklearn_ensemble_theory.boosting._additive import pairs
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -117,7 +117,7 @@ def test_tables_of_few_pairs_at_a_time(monkeypatch):
     X, y, _ = rows("labels")
     parts = lazy(400, X, y)
     model = clone(MODELS["labels"]).set_params(interactions="auto").fit(*parts)
-    monkeypatch.setattr(chunked_pairs, "_CELLS_OF_A_PASS", 200)
+    monkeypatch.setattr(pairs, "_CELLS_OF_A_PASS", 200)
     again = clone(model).fit(*parts)
     assert again.n_passes_ > model.n_passes_
     assert again.term_features_ == model.term_features_

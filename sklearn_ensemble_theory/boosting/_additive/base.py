@@ -13,28 +13,24 @@ from sklearn_ensemble_theory._folds import fold_numbers
 from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._rows import is_frame, rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory._scaling import power_of_two
-from sklearn_ensemble_theory.boosting._additive._bins.bin_choice import (
+from sklearn_ensemble_theory.boosting._additive.bins import (
     MAX_SMOOTHING_ROUNDS,
     MIB,
     SMOOTHING_PATIENCE,
+    CategoricalColumns,
     CheckedRows,
     choose_bins,
     rows_are_faster,
 )
-from sklearn_ensemble_theory.boosting._additive._bins.categorical_columns import (
-    CategoricalColumns,
-)
-from sklearn_ensemble_theory.boosting._additive._fitting.pair_terms import fit_pairs
-from sklearn_ensemble_theory.boosting._additive._fitting.phases import run_phase
-from sklearn_ensemble_theory.boosting._additive._tables.smoothing_rounds import SmoothingRounds
-from sklearn_ensemble_theory.boosting._additive._tables.stump_rounds import TableStumps
-from sklearn_ensemble_theory.boosting._additive.fitted_terms import AdditiveTerms
+from sklearn_ensemble_theory.boosting._additive.pairs import fit_pairs, resolve_interactions
+from sklearn_ensemble_theory.boosting._additive.phases import run_phase
+from sklearn_ensemble_theory.boosting._additive.rounds import SmoothingRounds, TableStumps
 from sklearn_ensemble_theory.boosting._additive.terms import (
+    AdditiveTerms,
     centred,
     delete_group_errors,
     segments_of,
 )
-from sklearn_ensemble_theory.boosting._pairs.interactions import resolve_interactions
 
 # In smoothing rounds scores may move so many times farther between two refreshes: their steps are
 # those of Newton's method, whose limit does not depend on them.

@@ -1,21 +1,22 @@
 """The squared error as sums over bins: one pass over the rows."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory.boosting._additive._fitting.table_models import (
+from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
+from sklearn_ensemble_theory.boosting._additive.cuts import NormalizedCuts, RowState, TableState
+from sklearn_ensemble_theory.boosting._additive.pairs import PairTerms
+from sklearn_ensemble_theory.boosting._additive.phases import (
     LabelledRows,
     Stage,
     TableModel,
     WorkingResiduals,
     scores_at,
 )
-from sklearn_ensemble_theory.boosting._additive._tables.cut_sums import cut_sums
-from sklearn_ensemble_theory.boosting._additive._tables.normalized_cuts import NormalizedCuts
-from sklearn_ensemble_theory.boosting._additive._tables.row_state import RowState
-from sklearn_ensemble_theory.boosting._additive._tables.table_state import TableState
+from sklearn_ensemble_theory.boosting._additive.sums import CutSums, StoredGram, cut_sums
 
 
 class SquaredErrorFits:
@@ -105,3 +106,67 @@ def squared_work(
     """The residuals of each model; `pairs` and `scores` have no meaning for the squared error."""
     residuals = [block.y - scores_at(model, block.rows.codes)[:, 0] for model in models]
     return [WorkingResiduals(block.rows.weight, None, residuals)]
+
+
+@dataclass
+class _TargetSums(SummedFields):
+    """The sums with the targets minus the pairs of each of M models, by fold.
+
+    Attributes
+    ----------
+    y, yy : array of shape (M, k)
+    left_y : array of shape (M, k, P)
+    """
+
+    y: np.ndarray
+    yy: np.ndarray
+    left_y: np.ndarray
+
+
+class ChunkedSquaredFits(SquaredErrorFits):
+    """`SquaredErrorFits`, whose rows are in chunks.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of `LabelledRows`.
+    sums : CutSums
+        Over all chunks.
+    gram : StoredGram
+    n_splits : int
+    passes : PassCount
+    """
+
+    def __init__(
+        self, blocks: Blocks, sums: CutSums, gram: StoredGram, n_splits: int, passes: PassCount
+    ) -> None:
+        super().__init__(sums, gram, n_splits)
+        self.blocks, self.sums, self.passes = blocks, sums, passes
+
+    def given(self, pairs: PairTerms) -> SquaredErrorFits:
+        """The risk of main effects that are added to pairs; one pass."""
+        self.passes.n += 1
+        found = self.blocks.sum(_sums_minus_pairs, pairs, len(self.cuts))
+        sums = [
+            replace(self.sums, y=y, yy=yy, left_y=left_y)
+            for y, yy, left_y in zip(found.y, found.yy, found.left_y)
+        ]
+        return SquaredErrorFits(sums, self.gram, self.n_splits)
+
+
+def _sums_minus_pairs(block: LabelledRows, pairs: PairTerms, n_models: int) -> _TargetSums:
+    rows = block.rows
+    none = np.zeros((rows.n_groups, rows.layout.n_cuts))
+    each = [
+        cut_sums(
+            rows.codes,
+            rows.layout,
+            block.y - pairs.scores(rows.codes, number)[:, 0],
+            sample_weight=rows.weight,
+            folds=rows.folds,
+            n_folds=rows.n_groups,
+            left_weight=none,
+        )
+        for number in range(n_models)
+    ]
+    return _TargetSums(*(np.array([getattr(s, n) for s in each]) for n in ("y", "yy", "left_y")))

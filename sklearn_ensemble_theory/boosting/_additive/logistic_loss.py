@@ -1,0 +1,596 @@
+"""Stages of the logistic loss, wherever the rows are.
+
+The residuals are working residuals g/w, with the gradient g = y - p at the scores of the model and
+weights w, the second derivatives p (1 - p) [Friedman, Hastie and Tibshirani 2000]; rounds of a
+stage lower the quadratic that has this gradient and these weights. A stage ends when the scores
+have moved by a given amount, and the next one computes gradients and weights again. The weights of
+all models are those of the model of all rows: the tables of pairs of cuts are then counted once for
+all folds, while every gradient is exact. Weights that have changed little since the stage before,
+on average by no more than a given share, are kept, and with them all products of cuts: only
+gradients are summed again.
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
+from sklearn_ensemble_theory.boosting._additive.cuts import NormalizedCuts, RowState, TableState
+from sklearn_ensemble_theory.boosting._additive.pairs import PairTerms, weight_by_bin
+from sklearn_ensemble_theory.boosting._additive.phases import (
+    LabelledRows,
+    Stage,
+    TableModel,
+    WorkingResiduals,
+    scores_at,
+)
+from sklearn_ensemble_theory.boosting._additive.sums import (
+    CountedGram,
+    CutLayout,
+    StoredGram,
+    StumpSums,
+    cut_sums,
+)
+
+# Second derivatives are bounded from below by this: a row whose probability is 0 or 1 to rounding
+# has a gradient of that size too.
+_MIN_CURVATURE = 1e-5
+
+
+class KnownWeights:
+    """The weights of a stage, by what depends on nothing else.
+
+    Parameters
+    ----------
+    gram : CountedGram or StoredGram
+    n_models : int
+
+    Attributes
+    ----------
+    rows : list of CutRows or None
+        The products of cuts, by model.
+    """
+
+    def __init__(self, gram: CountedGram | StoredGram, n_models: int) -> None:
+        self.gram = gram
+        self.rows: list = [None] * n_models
+
+    def table_state(
+        self, cuts: NormalizedCuts, number: int, max_cuts: int | None = None
+    ) -> TableState:
+        """The state of a model, with the products that an earlier one of it has computed."""
+        state = TableState(cuts, max_cuts, rows=self.rows[number])
+        self.rows[number] = state.rows
+        return state
+
+
+class LogisticStages(ABC):
+    """The logistic loss of two classes, one score, or of K classes, K scores.
+
+    Parameters
+    ----------
+    layout : CutLayout
+    class_weight : array of shape (n_groups, n_classes)
+        The weight of each class in each fold.
+    mean_weight : float
+        Of a row.
+    n_splits : int
+    max_cuts : int or None
+        Of how many cuts each model keeps the rows of products.
+
+    Attributes
+    ----------
+    n_refreshes : int
+        How many stages have been opened.
+    """
+
+    is_quadratic = False
+
+    def __init__(
+        self,
+        layout: CutLayout,
+        class_weight: np.ndarray,
+        mean_weight: float,
+        n_splits: int,
+        max_cuts: int | None = None,
+    ) -> None:
+        self.layout, self.class_weight, self.mean_weight = layout, class_weight, mean_weight
+        self.n_splits, self.max_cuts = n_splits, max_cuts
+        self.n_classes = class_weight.shape[1]
+        self.n_scores = 1 if self.n_classes == 2 else self.n_classes
+        self.n_refreshes = 0
+        self.known: list = [None] * self.n_scores
+        weights = np.array([class_weight.sum(), *class_weight[:n_splits].sum(axis=1)])
+        if not (weights > 0).all():
+            raise ValueError("Every split of cv must have weight in its test set.")
+        self.per_square = 0.5 / weights
+
+    @property
+    def held_out(self) -> list:
+        """The fold that each model leaves out: none, then each in turn."""
+        return [None, *range(self.n_splits)]
+
+    def start(self) -> list[TableModel]:
+        """Models of the class frequencies alone, of the rows that each is fitted to."""
+        models = []
+        for fold in self.held_out:
+            groups = self.class_weight
+            share = (groups if fold is None else np.delete(groups, fold, axis=0)).sum(axis=0)
+            # a class that is absent from the training rows has not the probability 0
+            share = np.maximum(share, 0.5 * self.mean_weight)
+            log = np.log(share / share.sum())
+            intercepts = log[1:] - log[0] if self.n_scores == 1 else log - log.mean()
+            p = len(self.layout.n_bins)
+            models.append(TableModel(intercepts, [[None] * p for _ in range(self.n_scores)]))
+        return models
+
+    def open(self, models: Sequence, tolerance: float = 0.0, by_rows: bool = False) -> Stage:
+        """The next stage.
+
+        Parameters
+        ----------
+        models : list of TableModel
+        tolerance : float, default=0
+            The weights of the stage before are kept if they have changed by no more than this share
+            on average.
+        by_rows : bool, default=False
+            Whether the states are those of rows.
+        """
+        self.n_refreshes += 1
+        self._read(models)
+        for score in range(self.n_scores):
+            if self._moved(score, tolerance):
+                self.known[score] = self._counted(score)
+        models = [model.copy() for model in models]
+        states: list = [[] for _ in models]
+        for score in range(self.n_scores):
+            for number, model in enumerate(models):
+                state = self._state(score, number, by_rows)
+                model.intercepts[score] += state.cuts.mean
+                states[number].append(state)
+        if self.n_scores > 1:
+            for model in models:
+                model.intercepts -= model.intercepts.mean()
+        losses = self._losses()
+        return Stage(states, models, losses[1:], self.per_square, losses[0])
+
+    def _moved(self, score, tolerance):
+        """Whether the products of cuts must be counted with new weights."""
+        if self.known[score] is None or tolerance <= 0:
+            return True
+        change, total = self._change(score)
+        return change > tolerance * total
+
+    @abstractmethod
+    def _read(self, models: Sequence) -> None:
+        """Compute what the other methods need of the models at the rows."""
+
+    @abstractmethod
+    def _change(self, score: int) -> tuple[float, float]:
+        """The sums over all rows of the change of the weights, and of the weights."""
+
+    @abstractmethod
+    def _counted(self, score: int) -> KnownWeights:
+        """The present weights of a score."""
+
+    @abstractmethod
+    def _state(self, score: int, number: int, by_rows: bool) -> Any:
+        """The state of one score of a model, with the weights that are known."""
+
+    @abstractmethod
+    def _losses(self) -> np.ndarray:
+        """The mean losses of the first model over all rows, and of each over its held-out rows."""
+
+
+def class_weights(
+    y: np.ndarray,
+    n_classes: int,
+    weight: np.ndarray | None,
+    folds: np.ndarray | None,
+    n_groups: int,
+) -> np.ndarray:
+    """The weight of each class in each fold: (n_groups, n_classes)."""
+    cell = y if folds is None else y + n_classes * folds.astype(np.intp)
+    total = np.bincount(cell, weights=weight, minlength=n_groups * n_classes)
+    return total.reshape(n_groups, n_classes).astype(float)
+
+
+def probabilities_of(scores: np.ndarray) -> np.ndarray:
+    """The probability of the second class, or of all: (n, n_scores)."""
+    return softmax(scores, axis=1) if scores.shape[1] > 1 else expit(scores)
+
+
+def curvature_of(probability: np.ndarray, n_scores: int) -> np.ndarray:
+    """The second derivatives of the loss by one score: (n,)."""
+    curvature = probability * (1 - probability)
+    if n_scores > 1:  # as in the multinomial LogitBoost, steps times (K - 1) / K
+        curvature *= n_scores / (n_scores - 1)
+    return np.maximum(curvature, _MIN_CURVATURE)
+
+
+def is_of_class(y: np.ndarray, score: int, n_scores: int) -> np.ndarray:
+    """Whether each row is of the class whose probability rises with a score."""
+    return y == (1 if n_scores == 1 else score)
+
+
+def logistic_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The loss of each row: (n,)."""
+    if scores.shape[1] == 1:
+        return np.logaddexp(0, scores[:, 0]) - y * scores[:, 0]
+    return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
+
+
+class _WeightsOfRows(KnownWeights):
+    """The second derivatives of the loss, and those times the sample weights."""
+
+    def __init__(self, curvature, weight, gram, n_models):
+        super().__init__(gram, n_models)
+        self.curvature, self.weight = curvature, weight
+
+
+class LogisticFits(LogisticStages):
+    """The logistic loss of rows in memory, whose scores are kept from stage to stage.
+
+    Parameters
+    ----------
+    rows : BinnedRows
+    y : int array of shape (n,)
+        The number of each row's class.
+    n_classes : int
+    max_cuts : int or None
+    offsets : list of arrays of shape (n, n_scores), default=None
+        Scores to which those of each model are added.
+    """
+
+    def __init__(self, rows, y, n_classes, max_cuts=None, offsets=None):
+        self.rows, self.y, self.offsets = rows, y, offsets
+        self.weight = np.ones(len(y)) if rows.weight is None else rows.weight
+        by_class = class_weights(y, n_classes, rows.weight, rows.folds, rows.n_groups)
+        super().__init__(rows.layout, by_class, self.weight.mean(), rows.n_splits, max_cuts)
+        self.scores: list = []  # of each model at all rows: (n, n_scores)
+        self.scored: list = []  # the models of these scores
+        self.probabilities: list = []
+
+    def working_residuals(self, models: list, pairs=None) -> list[WorkingResiduals]:
+        """Working residuals, with the weights of the first model.
+
+        Parameters
+        ----------
+        models : list of TableModel
+        pairs : PairTerms, default=None
+            Functions that are added to those of the models.
+        """
+        return logistic_work(LabelledRows(self.rows, self.y), models, pairs, range(self.n_scores))
+
+    def given(self, pairs) -> "LogisticFits":
+        """The risk of main effects that are added to pairs."""
+        offsets = [pairs.scores(self.rows.codes, k) for k in range(len(self.held_out))]
+        return LogisticFits(self.rows, self.y, self.n_classes, self.max_cuts, offsets)
+
+    def _read(self, models):
+        self._update_scores(models)
+        self.probabilities = [probabilities_of(scores) for scores in self.scores]
+
+    def _curvature(self, score):
+        return curvature_of(self.probabilities[0][:, score], self.n_scores)
+
+    def _change(self, score):
+        curvature = self._curvature(score)
+        change = self.weight @ np.abs(curvature - self.known[score].curvature)
+        return change, self.weight @ curvature
+
+    def _counted(self, score):
+        curvature, rows = self._curvature(score), self.rows
+        weight = self.weight * curvature
+        sums = self._sums(np.zeros(len(curvature)), weight, None)
+        gram = CountedGram(
+            rows.codes,
+            rows.layout,
+            sums.left_weight,
+            sample_weight=weight,
+            folds=rows.folds,
+            max_cuts=self.max_cuts,
+        )
+        return _WeightsOfRows(curvature, weight, gram, len(self.held_out))
+
+    def _state(self, score, number, by_rows):
+        known, fold = self.known[score], self.held_out[number]
+        target = is_of_class(self.y, score, self.n_scores)
+        residual = (target - self.probabilities[number][:, score]) / known.curvature
+        sums = self._sums(residual, known.weight, known.gram.left_weight)
+        cuts = NormalizedCuts(sums, known.gram, fold)
+        if not by_rows:
+            return known.table_state(cuts, number, self.max_cuts)
+        is_held = None if fold is None else self.rows.folds == fold
+        residual -= cuts.mean
+        return RowState(cuts, self.rows.codes, residual, known.weight, is_held)
+
+    def _sums(self, residual, weight, left_weight):
+        rows = self.rows
+        return cut_sums(
+            rows.codes,
+            rows.layout,
+            residual,
+            sample_weight=weight,
+            left_weight=left_weight,
+            folds=rows.folds,
+            n_folds=rows.n_groups,
+        )
+
+    def _update_scores(self, models):
+        """The scores of all rows, from those of the models of the stage before."""
+        codes = self.rows.codes
+        if not self.scores:
+            self.scores = [np.tile(m.intercepts, (len(self.y), 1)) for m in models]
+            for scores, offset in zip(self.scores, self.offsets or []):
+                scores += offset
+            self.scored = [None] * len(models)
+        for number, (model, scores) in enumerate(zip(models, self.scores)):
+            before = self.scored[number]
+            for score in range(self.n_scores):
+                shift = model.intercepts[score]
+                if before is not None:
+                    shift -= before.intercepts[score]
+                    scores[:, score] += shift
+                for j, table in enumerate(model.tables[score]):
+                    known = None if before is None else before.tables[score][j]
+                    if table is None or table is known:
+                        change = None if known is None or table is known else -known
+                    else:
+                        change = table if known is None else table - known
+                    if change is not None:
+                        scores[:, score] += change.take(codes[:, j])
+            self.scored[number] = TableModel(
+                model.intercepts.copy(), [list(own) for own in model.tables]
+            )
+
+    def _losses(self):
+        losses = []
+        for scores, fold in zip(self.scores, self.held_out):
+            loss = logistic_losses(scores, self.y)
+            kept = slice(None) if fold is None else self.rows.folds == fold
+            losses.append(np.average(loss[kept], weights=self.weight[kept]))
+        return np.array(losses)
+
+
+def logistic_work(
+    block: LabelledRows, models: Sequence[TableModel], pairs: Any, scores: Sequence[int]
+) -> list[WorkingResiduals]:
+    """Working residuals of some of the scores, with the weights of the first model.
+
+    Parameters
+    ----------
+    block : LabelledRows
+    models : sequence of TableModel
+    pairs : PairTerms or None
+        Functions that are added to those of the models.
+    scores : sequence of int
+    """
+    rows, n_scores = block.rows, len(models[0].tables)
+    weight = np.ones(len(block.y)) if rows.weight is None else rows.weight
+    probabilities = []
+    for number, model in enumerate(models):
+        own = scores_at(model, rows.codes)
+        if pairs is not None:
+            own += pairs.scores(rows.codes, number)
+        probabilities.append(probabilities_of(own))
+    works = []
+    for score in scores:
+        curvature = curvature_of(probabilities[0][:, score], n_scores)
+        target = is_of_class(block.y, score, n_scores)
+        residuals = [(target - p[:, score]) / curvature for p in probabilities]
+        works.append(WorkingResiduals(weight * curvature, weight, residuals))
+    return works
+
+
+@dataclass
+class _RowTotals(SummedFields):
+    """Sums over rows that no model changes."""
+
+    n_rows: int
+    class_weight: np.ndarray  # (k, n_classes)
+    bin_weight: np.ndarray  # (n_bins of all features,)
+
+
+@dataclass
+class _GradientSums(SummedFields):
+    """Sums over rows at the models of a stage, of K scores, M models and k folds.
+
+    Attributes
+    ----------
+    y : array of shape (K, M, k)
+        Gradients w (t - p).
+    left_y : array of shape (K, M, k, P)
+        The same left of each cut.
+    squares, new_squares : array of shape (K, M, k)
+        w (t - p)^2, divided by the second derivatives that are known, and by those of the stage.
+    change, total : array of shape (K,)
+        Absolute differences of these, and those of the stage.
+    losses : array of shape (M, k)
+    """
+
+    y: np.ndarray
+    left_y: np.ndarray
+    squares: np.ndarray
+    new_squares: np.ndarray
+    change: np.ndarray
+    total: np.ndarray
+    losses: np.ndarray
+
+
+class _WeightsOfModel(KnownWeights):
+    """The sums over rows with second derivatives at the scores of a model."""
+
+    def __init__(self, model, sums, gram, n_models):
+        super().__init__(gram, n_models)
+        self.model, self.sums = model, sums
+
+
+class ChunkedLogisticFits(LogisticStages):
+    """The logistic loss of rows in chunks.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Of `LabelledRows`.
+    layout : CutLayout
+    n_classes : int
+    n_splits : int
+    passes : PassCount
+
+    Attributes
+    ----------
+    bin_weights : list of p arrays
+        The weight of the rows in each bin.
+    """
+
+    rows = None
+
+    def __init__(
+        self, blocks: Blocks, layout: CutLayout, n_classes: int, n_splits: int, passes: PassCount
+    ) -> None:
+        passes.n += 1
+        totals = blocks.sum(_row_totals, n_classes)
+        by_class = totals.class_weight
+        super().__init__(layout, by_class, by_class.sum() / totals.n_rows, n_splits)
+        self.blocks, self.passes = blocks, passes
+        self.bin_weights = np.split(totals.bin_weight, np.cumsum(layout.n_bins)[:-1])
+        self.models: Sequence = []
+        self.found: Any = None
+        self.pairs: PairTerms | None = None
+
+    def given(self, pairs: PairTerms) -> "ChunkedLogisticFits":
+        """The risk of main effects that are added to pairs."""
+        other = copy.copy(self)
+        other.pairs, other.known, other.n_refreshes = pairs, [None] * self.n_scores, 0
+        return other
+
+    def _read(self, models):
+        self.models = models
+        self.passes.n += 1
+        known = [None if each is None else each.model for each in self.known]
+        self.found = self.blocks.sum(_gradient_sums, models, known, self.pairs)
+
+    def _change(self, score):
+        return self.found.change[score], self.found.total[score]
+
+    def _counted(self, score):
+        # One score at a time: these sums are the largest.
+        self.passes.n += 1
+        counted = self.blocks.sum(_weight_sums, self.models[0], score, self.pairs)
+        self.found.squares[score] = self.found.new_squares[score]
+        gram = StoredGram(counted.gram(), self.layout)
+        return _WeightsOfModel(self.models[0].copy(), counted.sums, gram, len(self.models))
+
+    def _state(self, score, number, by_rows):
+        known, found = self.known[score], self.found
+        sums = replace(
+            known.sums,
+            y=found.y[score, number],
+            yy=found.squares[score, number],
+            left_y=found.left_y[score, number],
+        )
+        cuts = NormalizedCuts(sums, known.gram, self.held_out[number])
+        return known.table_state(cuts, number)
+
+    def _losses(self):
+        total, of_fold = self.found.losses.sum(axis=1), self.class_weight.sum(axis=1)
+        held = [self.found.losses[1 + fold, fold] / of_fold[fold] for fold in range(self.n_splits)]
+        return np.array([total[0] / of_fold.sum(), *held])
+
+
+def _row_totals(block, n_classes):
+    rows = block.rows
+    groups = class_weights(block.y, n_classes, rows.weight, rows.folds, rows.n_groups)
+    return _RowTotals(len(block.y), groups, weight_by_bin(rows, rows.weight))
+
+
+def _gradient_sums(
+    block: LabelledRows,
+    models: Sequence[TableModel],
+    known: Sequence,
+    pairs: PairTerms | None,
+) -> Any:
+    """The sums over one block; `known` has the model of each score's second derivatives."""
+    rows, y = block.rows, block.y
+    n_scores, n_models = len(models[0].tables), len(models)
+    n_groups, n_cuts = rows.n_groups, rows.layout.n_cuts
+    weight = np.ones(len(y)) if rows.weight is None else rows.weight
+    found = _GradientSums(
+        np.empty((n_scores, n_models, n_groups)),
+        np.empty((n_scores, n_models, n_groups, n_cuts)),
+        np.empty((n_scores, n_models, n_groups)),
+        np.empty((n_scores, n_models, n_groups)),
+        np.empty(n_scores),
+        np.empty(n_scores),
+        np.empty((n_models, n_groups)),
+    )
+
+    def by_fold(values):
+        folds = np.zeros(len(y), np.intp) if rows.folds is None else rows.folds
+        return np.bincount(folds, weights=values, minlength=n_groups)
+
+    curvature = _curvatures(rows, models[0], pairs)
+    of_model = {id(models[0]): curvature}
+    before = np.empty_like(curvature)
+    for score, model in enumerate(known):
+        if model is None:
+            model = models[0]
+        elif id(model) not in of_model:
+            of_model[id(model)] = _curvatures(rows, model, pairs)
+        before[:, score] = of_model[id(model)][:, score]
+    of_model.clear()
+    found.change[:] = weight @ np.abs(curvature - before)
+    found.total[:] = weight @ curvature
+    none = np.zeros((n_groups, n_cuts))
+    for number, model in enumerate(models):
+        scores = _scores_with_pairs(rows, model, pairs, number)
+        found.losses[number] = by_fold(weight * logistic_losses(scores, y))
+        gradient = -probabilities_of(scores)
+        for score in range(n_scores):
+            own = gradient[:, score] + is_of_class(y, score, n_scores)
+            sums = cut_sums(
+                rows.codes,
+                rows.layout,
+                own,
+                sample_weight=rows.weight,
+                folds=rows.folds,
+                n_folds=n_groups,
+                left_weight=none,
+            )
+            found.y[score, number], found.left_y[score, number] = sums.y, sums.left_y
+            squares = weight * own**2
+            found.squares[score, number] = by_fold(squares / before[:, score])
+            found.new_squares[score, number] = by_fold(squares / curvature[:, score])
+    return found
+
+
+def _scores_with_pairs(rows, model, pairs, number):
+    scores = scores_at(model, rows.codes)
+    return scores if pairs is None else scores + pairs.scores(rows.codes, number)
+
+
+def _curvatures(rows, model, pairs):
+    """The second derivatives at the scores of a model of all rows: (n, n_scores)."""
+    probabilities = probabilities_of(_scores_with_pairs(rows, model, pairs, 0))
+    n_scores = probabilities.shape[1]
+    return np.column_stack([curvature_of(p, n_scores) for p in probabilities.T])
+
+
+def _weight_sums(
+    block: LabelledRows, model: TableModel, score: int, pairs: PairTerms | None
+) -> StumpSums:
+    """The sums with two cuts over one block, with the second derivatives at a model."""
+    rows = block.rows
+    weight = _curvatures(rows, model, pairs)[:, score]
+    if rows.weight is not None:
+        weight = weight * rows.weight
+    else:
+        weight = np.ascontiguousarray(weight)
+    block = rows.codes, np.zeros(len(weight)), weight, rows.folds
+    return StumpSums.of([block], rows.layout, rows.n_groups)

@@ -1,1 +1,0 @@
-"""Pairs of features in additive models: their detection, boosting on their tables, purification."""
