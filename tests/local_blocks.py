@@ -1,6 +1,9 @@
 """Blocks in the memory of the test: what `DaskBlocks` computes, without Dask."""
 
+import numpy as np
+
 from sklearn_ensemble_theory._blocks import added, applied, first_of, second_of, split_arguments
+from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
 
 
 class LocalBlocks:
@@ -30,3 +33,11 @@ class LocalBlocks:
         parts, shared = split_arguments(args, LocalBlocks)
         rows = zip(self.blocks, *(other.blocks for other in parts), strict=True)
         return [applied(function, shared, *blocks) for blocks in rows]
+
+
+def rows_in_blocks(X, y, weight=None, *, cuts, is_classifier=False, **checks):
+    """The rows that `_fit_chunks` gets of a Dask collection cut before the rows `cuts`."""
+    weights = [None] * (len(cuts) + 1) if weight is None else np.split(weight, cuts)
+    given = zip(range(len(cuts) + 1), np.split(X, cuts), np.split(y, cuts), weights)
+    checks = RowChecks(X.shape[1], is_classifier, **checks)
+    return ChunkedRows(LocalBlocks(given), checks, X[:0], weight is not None)

@@ -23,7 +23,7 @@ from sklearn_ensemble_theory.averaging._neighbors.rank_weights import (
 )
 from sklearn_ensemble_theory.averaging._projections.estimators import RandomProjectionRegressor
 from sklearn_ensemble_theory.averaging._projections.expected_projection import ExpectedProjection
-from sklearn_ensemble_theory.averaging._sketching.estimators import SketchedLinearRegression
+from sklearn_ensemble_theory.averaging._sketching import SketchedLinearRegression
 
 __all__ = [
     "BaggedNearestNeighborsClassifier",

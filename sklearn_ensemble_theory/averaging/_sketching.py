@@ -1,25 +1,49 @@
-"""The average of sketched least-squares fits [Bach, §10.2.1]."""
+"""The average of sketched least-squares fits [Bach, §10.2.1].
 
-from numbers import Real
-from typing import Any, Literal
+A fit has two steps: sums over the rows, of which the sketches S (X, y) are the largest, in one pass
+(`least_squares.sums_of_rows`); and a small least-squares problem for each sketch, whose solutions
+are averaged and perhaps refined by further passes (`_solve`).
+"""
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import check_random_state
+from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._rows import finite_predictions, validate_data
-from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._rows import (
+    BlockedRows,
+    MemoryRows,
+    Rows,
+    check_usual_units,
+    finite_predictions,
+    kept_rows,
+    validate_data,
+)
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
-from sklearn_ensemble_theory.averaging._sketching.base import BaseSketchedRegression
-from sklearn_ensemble_theory.averaging._sketching.sketches import SKETCHES
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
+
+from ._sketched_least_squares import (
+    CentredRows,
+    Frame,
+    SketchSums,
+    in_groups,
+    member_solutions,
+    refined,
+    sums_of_rows,
+)
+from ._sketches import SKETCHES
 
 # Columns of noise that share the sketches of one fit in a simulated risk.
 NOISE_COLUMNS = 8
 
 
-class SketchedLinearRegression(BaseSketchedRegression):
+class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     """Linear regression on random sketches of the rows, averaged over several sketches.
 
     A sketch replaces the n rows of (X, y) by s random combinations of them, S X and S y. Least
@@ -159,6 +183,22 @@ class SketchedLinearRegression(BaseSketchedRegression):
     array([ 1. , -2. ,  0.5])
     """
 
+    _running_state = ("_sums",)  # partial_fit adds to it
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "sketch": [StrOptions(set(SKETCHES))],
+        "sketch_size": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, None, closed="neither"),
+        ],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "n_refinements": [Interval(Integral, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
         n_estimators: int = 1,
@@ -181,6 +221,193 @@ class SketchedLinearRegression(BaseSketchedRegression):
         self.fit_intercept = fit_intercept
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the members and average them.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, or a Dask array or data frame without sparse chunks.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets; a Dask collection where X is one.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the squared errors. Integer weights are equivalent in
+            distribution to repeating rows, except for `sketch="subsample"`, where rows are drawn
+            uniformly whatever their weights.
+
+        Returns
+        -------
+        self : object
+            The fitted model.
+
+        Raises
+        ------
+        ValueError
+            If `sketch_size` is below the number of features and `alpha` is 0, or the data are not
+            valid.
+
+        Notes
+        -----
+        See the notes of the class for the cost.
+        """
+        rows = self._checked_rows(X, y, sample_weight, reset=True)
+        self._fit_chunks(MemoryRows(rows, rows.X.shape[1]))
+        return self
+
+    def _fit_chunks(self, rows: BlockedRows) -> None:
+        """`fit` of rows in blocks: one in memory, one for each chunk of a Dask collection.
+
+        Of a collection the rows are read once; for leverage scores three times; with refinements
+        once more and once for each of them.
+        """
+        size = self._size(rows.n_features)
+        rows = rows.knowing(multi_output=True)
+        options = self.sketch, size, self._seeds(), self.fit_intercept, self.n_jobs
+        sums = sums_of_rows(rows, *options)
+        self._solve(sums, rows)
+        self.__dict__.pop("_sums", None)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Add a chunk of rows to the sketches, and solve again.
+
+        Chunks one after the other give the model of one `fit` to all rows with the same
+        `random_state`, up to rounding. A first call, also after `fit`, starts a new model.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows of the chunk.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their targets.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self : object
+            The model of all rows so far.
+
+        Raises
+        ------
+        ValueError
+            If the sketch needs all rows at once (`sketch="leverage"`, `n_refinements` above 0), or
+            the chunk has no rows or other columns than the first one.
+
+        Notes
+        -----
+        The m sketches of s rows, m s (d + q + 1) numbers, stay in memory. The cost is that of `fit`
+        on the chunk, O(m s d^2) for the solutions included.
+        """
+        if not SKETCHES[self.sketch].oblivious or self.n_refinements:
+            raise ValueError(
+                f"partial_fit sees a chunk once: sketch={self.sketch!r} with "
+                f"n_refinements={self.n_refinements} needs all rows again. Use another sketch and "
+                "n_refinements=0."
+            )
+        sums = vars(self).get("_sums")
+        rows = self._checked_rows(X, y, sample_weight, reset=sums is None)
+        X, y, weight = rows.X, rows.y, rows.weight
+        if sums is None:
+            frame = Frame.of(X, y, self.fit_intercept, no_spread=1.0)  # other y may follow
+            kind, size = SKETCHES[self.sketch], self._size(X.shape[1])
+            shape = size, X.shape[1], len(frame.y_shift) + 1
+            sums = SketchSums([kind([seed, 0], *shape) for seed in self._seeds()], frame)
+        elif y.reshape(len(y), -1).shape[1] != len(sums.frame.y_shift) or (
+            (y.ndim == 1) != sums.frame.single
+        ):
+            raise ValueError("y must have as many columns as in the first call of partial_fit.")
+        sums.add(sums.frame.rows(X, y, weight), self.n_jobs)
+        self._solve(sums)
+        self._sums = sums
+        return self
+
+    def _checked_rows(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, *, reset: bool
+    ) -> Rows:
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            multi_output=True,
+            y_numeric=True,
+        )
+        y = np.asarray(y, dtype=np.float64)
+        self._size(X.shape[1])
+        if sample_weight is None:
+            return Rows(X, y, None, range(len(y)))
+        rows = kept_rows(X, y, sample_weight, as_given=True)
+        check_usual_units(rows.weights())
+        return rows
+
+    def _size(self, d: int) -> int:
+        """The number s of rows of a sketch."""
+        size = self.sketch_size
+        s = int(size) if isinstance(size, Integral) else max(1, int(np.ceil(size * d)))
+        if s < d and self.alpha == 0:
+            raise ValueError(
+                f"sketch_size={size!r} gives sketches of {s} rows, fewer than the {d} features of "
+                "X, so that least squares has no unique solution. Use a larger sketch_size, or "
+                "alpha > 0."
+            )
+        return s
+
+    def _seeds(self) -> list[int]:
+        rng = check_random_state(self.random_state)
+        return [int(seed) for seed in rng.randint(MAX_SEED, size=int(self.n_estimators))]
+
+    def _solve(self, sums: SketchSums, rows: BlockedRows | None = None) -> None:
+        """Solve the sketched problems and store the fitted attributes.
+
+        Coefficients of the sketches are about the shifts and in the units of `sums.frame`.
+        """
+        frame = sums.frame
+        x_mean, y_mean = sums.means(self.fit_intercept)
+        keeps_gram = self.n_refinements > 0
+        options = x_mean, y_mean, self.alpha, keeps_gram
+        results = in_groups(member_solutions, sums.sketches, self.n_jobs, *options)
+        members = np.array([theta for theta, *_ in results])
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = members.mean(axis=0)
+            if self.n_refinements and rows is not None:
+                centred = rows.view(CentredRows.of, frame, x_mean, y_mean)
+                grams = [gram for _, _, gram in results]
+                mean = refined(mean, grams, centred, self.alpha, self.n_refinements)
+            coefs = members.transpose(0, 2, 1) * frame.y_unit[:, None]
+            coef = mean.T * frame.y_unit[:, None]
+            intercept = (y_mean - x_mean @ mean) * frame.y_unit + frame.y_shift
+            intercept = intercept - coef @ frame.x_shift
+        if not (np.isfinite(coefs).all() and np.isfinite(intercept).all()):
+            raise ValueError(
+                "X is so small, or y so large, that the coefficients overflow; scale them."
+            )
+        self.sketch_size_ = sums.sketches[0].size
+        self.n_samples_seen_ = sums.n_rows
+        self.rank_ = max(rank for _, rank, _ in results)
+        self.coefs_ = coefs[:, 0] if frame.single else coefs
+        self.coef_ = coef[0] if frame.single else coef
+        self.intercept_: float | np.ndarray = 0.0
+        if self.fit_intercept:
+            self.intercept_ = float(intercept[0]) if frame.single else intercept
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
