@@ -36,6 +36,10 @@ class Blocks(Protocol):
 
     def __len__(self) -> int: ...
 
+    def grouped(self) -> "Blocks":
+        """The same blocks, those of one worker in one task."""
+        ...
+
     def map(self, function: Callable[..., Any], *args: Any) -> "Blocks":
         """The results as blocks, which are computed once and kept where the blocks are."""
         ...
@@ -264,6 +268,9 @@ class GroupedBlocks:
 
     def __len__(self) -> int:
         return len(self.groups)
+
+    def grouped(self) -> Blocks:
+        return self
 
     def map(self, function: Callable[..., Any], *args: Any) -> "GroupedBlocks":
         return GroupedBlocks(self.groups.map(_map_group, *_arguments(function, args)))

@@ -14,10 +14,10 @@ from sklearn_ensemble_theory.boosting._frank_wolfe.estimators import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
 )
-from sklearn_ensemble_theory.boosting._gradient_boosting.classifier import (
+from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory.boosting._gradient_boosting.regressor import GradientBoostingRegressor
 from sklearn_ensemble_theory.boosting._pursuit.estimators import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._robust.estimators import (
     AgnosticBoostClassifier,

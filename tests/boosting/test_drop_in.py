@@ -259,7 +259,7 @@ def test_small_sparse_data_give_the_model_of_dense_data(binary, monkeypatch):
     assert isinstance(sparse.estimator_, BinnedTreeRegressor)
     expected = dense.decision_function(X)
     np.testing.assert_array_equal(sparse.decision_function(sp.csc_matrix(X)), expected)
-    module = "sklearn_ensemble_theory.boosting._gradient_boosting.default_trees"
+    module = "sklearn_ensemble_theory.boosting._gradient_boosting.fit"
     monkeypatch.setattr(f"{module}.MOST_DENSE_VALUES", 10)
     # Rows that stay sparse, for trees that were binned, and the other way round.
     np.testing.assert_allclose(sparse.decision_function(sp.csr_matrix(X)), expected)

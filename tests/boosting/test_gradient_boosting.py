@@ -22,7 +22,6 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._gradient_boosting.ensemble import AdditiveModel
 from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from .gradient_boosting_data import BINARY, REGRESSION, BestColumn
@@ -107,7 +106,8 @@ def test_every_loss_with_every_learner_and_step(regression, loss, estimator, ste
     else:
         assert (np.diff(risks) <= 1e-12).all()
         assert start - risks[-1] > 0.01 * np.abs(start)
-    assert model.loss_.risk(y, model._raw(X)) == pytest.approx(risks[-1], rel=1e-9)
+    u = model.loss_.scores_from(model.predict(X))
+    assert model.loss_.risk(y, u) == pytest.approx(risks[-1], rel=1e-9)
     assert (model.predict(X) > 0).all() or loss != "poisson"
 
 
@@ -176,9 +176,7 @@ def test_init(regression, binary):
     zero = GradientBoostingRegressor(init="zero", n_estimators=1, learning_rate=1e-9)
     np.testing.assert_allclose(zero.fit(X, y).predict(X), 0, atol=1e-6)
     ridge = GradientBoostingRegressor(init=Ridge(), n_estimators=30, random_state=0).fit(X, y)
-    np.testing.assert_allclose(
-        AdditiveModel.of(ridge).initial_scores(X), Ridge().fit(X, y).predict(X), rtol=1e-5
-    )
+    np.testing.assert_allclose(ridge.init_.predict(X), Ridge().fit(X, y).predict(X), rtol=1e-5)
     assert ridge.score(X, y) > Ridge().fit(X, y).score(X, y)
     X, y, *_ = binary
     logistic = GradientBoostingClassifier(

@@ -110,8 +110,8 @@ def test_a_level_of_all_trees_is_one_sum(monkeypatch, n_classes):
 
     monkeypatch.setattr(LocalBlocks, "step", counted)
     in_chunks(GradientBoostingClassifier(n_estimators=3, max_depth=3), X, labels)
-    one = ["start_round", "grow_on_chunk", "grow_on_chunk", "leaf_tables"]
-    assert calls == [*one[:1], "grow_on_chunk", *one[1:], *one, *one]
+    one = ["start_round", "grow_on_block", "grow_on_block", "leaf_tables"]
+    assert calls == [*one[:1], "grow_on_block", *one[1:], *one, *one]
 
 
 def test_sums_are_the_same_for_any_cut_of_the_rows():

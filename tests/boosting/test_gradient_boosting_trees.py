@@ -53,7 +53,7 @@ every_kind = pytest.mark.parametrize(
 
 
 def test_the_default_is_a_binned_tree_and_an_exact_one_for_large_sparse_data(monkeypatch):
-    module = "sklearn_ensemble_theory.boosting._gradient_boosting.default_trees"
+    module = "sklearn_ensemble_theory.boosting._gradient_boosting.fit"
     monkeypatch.setattr(f"{module}.MOST_DENSE_VALUES", 100)
     X, y = make_regression(60, 4, random_state=0)
     dense = GradientBoostingRegressor(n_estimators=3).fit(X, y)

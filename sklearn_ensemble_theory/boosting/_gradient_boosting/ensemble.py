@@ -1,23 +1,65 @@
-"""The additive model of gradient boosting: initial scores, members and coefficients."""
+"""The additive model of gradient boosting: initial scores, and members with their coefficients.
+
+    u(x) = u_0(x) + sum_t b_t psi_t(x)                                   [Bach, eq. (10.5)]
+
+`AdditiveModel` is what a fit adds rounds to and what a prediction sums; the fitted attributes of an
+estimator are its lists as arrays. `DrawnScores` and `HeldOut` compute the risks of the rounds on
+rows that they were not fitted to.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets
 
-from sklearn_ensemble_theory._learners import is_tree, predict_validated
-from sklearn_ensemble_theory.boosting._gradient_boosting.drawn_scores import DrawnScores
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting.losses import Loss
-from sklearn_ensemble_theory.trees._packed import (
-    PackedCache,
-    TreeSums,
-    add_in_threads,
-    packed_trees,
-)
+from ..._learners import is_tree, predict_validated
+from ..._rows import Rows
+from ...trees._packed import PackedCache, TreeSums, add_in_threads, packed_trees
+from .._risk import EmpiricalRisk
+from ..losses import Loss
+
+# A larger target cannot be squared and summed.
+LARGEST_TARGET = 1e150
+
+
+# --- targets: numbers, or -1 and +1 for two classes, or 0 ... K-1 for more ------------------------
+
+
+def classes_of(y: np.ndarray) -> np.ndarray:
+    """The labels of a classifier's targets, in increasing order."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(f"y has 1 class, {classes[0]}; at least 2 classes are required.")
+    return classes
+
+
+def encoded(y: Any, classes: np.ndarray | None) -> np.ndarray:
+    """The targets as the loss takes them; `classes` is None for numbers."""
+    if classes is None:
+        # Writable, because numba compiles its loops once more for arrays that are not.
+        y = np.require(y, np.float64, ["C", "W"])
+        if np.max(np.abs(y), initial=0.0) > LARGEST_TARGET:
+            raise ValueError(f"y has values above {LARGEST_TARGET:g}, which cannot be squared.")
+        return y
+    codes = np.minimum(np.searchsorted(classes, y), len(classes) - 1)
+    if np.any(classes[codes] != y):
+        raise ValueError("y_val has classes that are not in y.")
+    return 2.0 * codes - 1.0 if len(classes) == 2 else codes
+
+
+def decoded(y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """The user's targets from those that the loss takes."""
+    if classes is None:
+        return y
+    return classes[(y > 0).astype(int) if len(classes) == 2 else y]
+
+
+# --- the model ------------------------------------------------------------------------------------
 
 
 class AdditiveModel:
@@ -30,9 +72,8 @@ class AdditiveModel:
         What the scores start from.
     n_scores : int
         K, the number of scores of a row.
-    predict_init : callable
-        ``predict_init(init, loss, X)``, the predictions of an `init` that is an estimator, as the
-        loss's link takes them.
+    of_classes : bool
+        Whether an `init` that is an estimator gives the probabilities of classes.
 
     Attributes
     ----------
@@ -42,16 +83,12 @@ class AdditiveModel:
         Risks on the rows that a round was fitted to, and on the others; 0 where rows were not
         drawn, or are not known.
     stop_reason : str
-    packed : PackedCache
     n_jobs : int or None
         Threads that predict.
     """
 
-    def __init__(
-        self, loss: Loss, init: Any, n_scores: int, predict_init: Callable[[Any, Loss, Any], Any]
-    ) -> None:
-        self.loss, self.init, self.n_scores = loss, init, n_scores
-        self.predict_init = predict_init
+    def __init__(self, loss: Loss, init: Any, n_scores: int, of_classes: bool) -> None:
+        self.loss, self.init, self.n_scores, self.of_classes = loss, init, n_scores, of_classes
         self.members: list[list[Any]] = []
         self.steps: list[float] = []
         self.train_scores: list[float] = []
@@ -64,24 +101,22 @@ class AdditiveModel:
         self.packed = PackedCache()
         self.n_jobs: int | None = 1
 
+    # --- from and to the fitted attributes of an estimator ----------------------------------------
+
     @classmethod
     def of(cls, estimator: Any) -> AdditiveModel:
         """The model of a fitted estimator, to predict from."""
-        model = cls(
-            estimator.loss_,
-            estimator._start,
-            estimator.estimators_.shape[1],
-            estimator._predict_init,
-        )
+        of_classes = hasattr(estimator, "classes_")
+        n_scores = estimator.estimators_.shape[1]
+        model = cls(estimator.loss_, estimator._start, n_scores, of_classes)
         model.members = estimator.estimators_.tolist()
         model.steps = estimator.steps_.tolist()
-        model.n_jobs = getattr(estimator, "n_jobs", 1)
-        model.packed = getattr(estimator, "_packed", model.packed)
+        model.n_jobs, model.packed = estimator.n_jobs, estimator._packed
         return model
 
     @classmethod
     def to_continue(cls, estimator: Any) -> AdditiveModel:
-        """The same with its history."""
+        """The model of a fitted estimator with its history, to add rounds to."""
         model = cls.of(estimator)
         factor, none = model.loss._deviance_factor, np.zeros(len(model.steps))
         model.train_scores = estimator.train_scores_.tolist()
@@ -93,16 +128,55 @@ class AdditiveModel:
         model.oob_improvements = (gains / factor).tolist()
         return model
 
-    def record_drawn(self, drawn: DrawnScores | None, rows: np.ndarray | None, risk: float) -> None:
-        """Add the scores of a round on the rows that it was fitted to and on the others."""
-        found = (risk, 0.0, 0.0)
-        if drawn is not None and rows is not None:
-            found = drawn.after(rows, self.oob_scores[-1] if self.oob_scores else 0.0)
-            self.has_oob_scores = True
-        for scores, score in zip(
-            (self.in_bag_scores, self.oob_scores, self.oob_improvements), found
-        ):
-            scores.append(score)
+    def attributes(self, learner: Any, classes: np.ndarray | None, followed: bool) -> dict:
+        """The fitted attributes after the rounds so far.
+
+        Parameters
+        ----------
+        learner : estimator
+            What was cloned in each round.
+        classes : array or None
+            The labels of a classifier.
+        followed : bool
+            Whether there are validation rows.
+        """
+        factor = self.loss._deviance_factor
+        estimators = np.empty((len(self.members), self.n_scores), dtype=object)
+        for row, members in zip(estimators, self.members):
+            row[:] = members
+        found = {
+            "_start": self.init,
+            "_packed": PackedCache(),
+            "estimator_": learner,
+            "estimators_": estimators,
+            "loss_": self.loss,
+            "n_estimators_": len(self.members),
+            "n_trees_per_iteration_": self.n_scores,
+            "steps_": np.array(self.steps),
+            "stop_reason_": self.stop_reason,
+            "train_score_": factor * np.array(self.in_bag_scores),
+            "train_scores_": np.array(self.train_scores),
+        }
+        if classes is not None:
+            found |= {"classes_": classes, "n_classes_": len(classes)}
+        if followed:
+            found["validation_scores_"] = np.array(self.validation_scores)
+        if self.has_oob_scores:
+            found["oob_improvement_"] = factor * np.array(self.oob_improvements)
+            found["oob_scores_"] = factor * np.array(self.oob_scores)
+            found["oob_score_"] = float(found["oob_scores_"][-1])
+        return found
+
+    # --- the history ------------------------------------------------------------------------------
+
+    def add_risks(self, risk: float, drawn: tuple[float, float, float] | None = None) -> None:
+        """Record the risk after a round, and what `DrawnScores` found where rows were drawn."""
+        self.train_scores.append(risk)
+        in_bag, out_of_bag, gain = (risk, 0.0, 0.0) if drawn is None else drawn
+        self.in_bag_scores.append(in_bag)
+        self.oob_scores.append(out_of_bag)
+        self.oob_improvements.append(gain)
+        self.has_oob_scores |= drawn is not None
 
     def last_risks(self) -> str:
         """The risks after the last round, for messages."""
@@ -111,13 +185,25 @@ class AdditiveModel:
             note += f", validation {self.validation_scores[-1]:.4g}"
         return note
 
+    # --- scores -----------------------------------------------------------------------------------
+
     def initial_scores(self, X: Any) -> np.ndarray:
         """u_0, an array to add to."""
-        if hasattr(self.init, "predict"):
-            found = self.loss.scores_from(self.predict_init(self.init, self.loss, X))
-            return np.array(found, dtype=float, order="C")
-        shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
-        return np.broadcast_to(0.0 if isinstance(self.init, str) else self.init, shape).copy()
+        if not hasattr(self.init, "predict"):
+            shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
+            return np.broadcast_to(0.0 if isinstance(self.init, str) else self.init, shape).copy()
+        if not self.of_classes:
+            prediction = np.ravel(self.init.predict(X))
+        elif not self.loss.probability:
+            raise ValueError(
+                f"init: {type(self.loss).__name__} gives no probabilities, so the scores cannot "
+                f"start from the probabilities of {type(self.init).__name__}; use init=None or "
+                "'zero'."
+            )
+        else:
+            proba = self.init.predict_proba(X)
+            prediction = proba[:, 1] if proba.shape[1] == 2 else proba
+        return np.array(self.loss.scores_from(prediction), dtype=float, order="C")
 
     def staged_scores(self, X: Any) -> Iterator[np.ndarray]:
         """The scores before the first round and after each, in one array that changes."""
@@ -167,29 +253,17 @@ def packed_rounds(
     return packed_trees(members, width=n_scores, scale=scale, n_rows=n_rows)
 
 
-class HeldOut:
-    """The validation rows and their scores, which follow the rounds."""
-
-    def __init__(self, model: AdditiveModel, X: Any, y: np.ndarray, weight: Any) -> None:
-        self.X, self.y, self.weight = X, y, weight
-        self.risk = EmpiricalRisk(model.loss, y, weight)
-        self.scores = model.scores(X)
-
-    def risk_after(self, members: list[Any], step: float, loss: Loss) -> float:
-        """The validation risk, by the loss of the round, once this is added to the scores."""
-        if loss is not self.risk.loss:
-            self.risk = EmpiricalRisk(loss, self.y, self.weight)
-        sums = packed_rounds(members, [step], len(members)) if _is_dense(self.X) else None
-        if sums is None:
-            self.scores += step * outputs(members, self.X)
-        else:
-            sums.add(self.X, self.scores.reshape(-1, len(members)))
-        return self.risk.value(self.scores)
-
-
 def outputs(members: list[Any], X: Any) -> np.ndarray:
     """psi of one round, for an X that is validated: (n,), or (n, K) for several scores."""
-    columns = [np.asarray(_predict(member, X), dtype=float).ravel() for member in members]
+    columns = []
+    for member in members:
+        if is_tree(member) and isinstance(X, np.ndarray):
+            column = member.predict(np.asarray(X, dtype=np.float32), check_input=False)
+        elif sp.issparse(X) and getattr(member, "_reads_single_precision", False):
+            column = member.tree_.predict(X)  # a binned tree, which is fitted to dense data only
+        else:
+            column = predict_validated(member, X)
+        columns.append(np.asarray(column, dtype=float).ravel())
     return columns[0] if len(members) == 1 else np.column_stack(columns)
 
 
@@ -197,9 +271,62 @@ def _is_dense(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind == "f"
 
 
-def _predict(member: Any, X: Any) -> Any:
-    if is_tree(member) and isinstance(X, np.ndarray):
-        return member.predict(np.asarray(X, dtype=np.float32), check_input=False)
-    if sp.issparse(X) and getattr(member, "_reads_single_precision", False):
-        return member.tree_.predict(X)  # a binned tree, which is fitted to dense data only
-    return predict_validated(member, X)
+# --- risks on rows that a round was not fitted to -------------------------------------------------
+
+
+class DrawnScores:
+    """The risks of each round on the rows that were drawn for it, and on those left out.
+
+    Where rounds are fitted to drawn rows, both need the losses of all rows: O(n) a round.
+
+    Parameters
+    ----------
+    risk : EmpiricalRisk
+    u : array of shape (n,) or (n, K)
+        The scores that change with the rounds.
+    is_first : bool
+        Whether the next round is the first of all.
+    """
+
+    def __init__(self, risk: EmpiricalRisk, u: np.ndarray, is_first: bool) -> None:
+        self.risk, self.u = risk, u
+        self.before = None
+        if is_first:
+            loss = risk.loss.adapted(risk.y, u, risk.weight)
+            self.before = loss.value(risk.y, u)
+
+    def after(self, rows: np.ndarray, previous: float) -> tuple[float, float, float]:
+        """The risks on the rows and on the others, and how much the latter fell from `previous`."""
+        risk = self.risk
+        inside = np.zeros(len(risk.y), dtype=bool)
+        inside[rows] = True
+        values = risk.scored_loss.value(risk.y, self.u)
+        if self.before is not None:  # the first improvement is that over the initial scores
+            previous, self.before = self.mean(self.before, ~inside), None
+        out = self.mean(values, ~inside)
+        return self.mean(values, inside), out, previous - out
+
+    def mean(self, values: np.ndarray, part: np.ndarray) -> float:
+        weight = self.risk.weight[part]
+        return float(values[part] @ weight / weight.sum()) if weight.size else float("nan")
+
+
+class HeldOut:
+    """The validation rows and their scores, which follow the rounds."""
+
+    def __init__(self, model: AdditiveModel, rows: Rows) -> None:
+        self.rows = rows
+        self.risk = EmpiricalRisk(model.loss, rows.y, rows.weight)
+        self.scores = model.scores(rows.X)
+
+    def risk_after(self, members: list[Any], step: float, loss: Loss) -> float:
+        """The validation risk, by the loss of the round, once this is added to the scores."""
+        X = self.rows.X
+        if loss is not self.risk.loss:
+            self.risk = EmpiricalRisk(loss, self.rows.y, self.rows.weight)
+        sums = packed_rounds(members, [step], len(members)) if _is_dense(X) else None
+        if sums is None:
+            self.scores += step * outputs(members, X)
+        else:
+            sums.add(X, self.scores.reshape(-1, len(members)))
+        return self.risk.value(self.scores)

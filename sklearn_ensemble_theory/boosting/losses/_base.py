@@ -69,6 +69,11 @@ class Loss(BaseEstimator):
     # scikit-learn's gradient boosting reports this multiple of the risk.
     _deviance_factor: float = 1.0
 
+    @classmethod
+    def _of_alpha(cls, alpha: float) -> Loss:
+        """The loss that users name, for an estimator with the parameter `alpha`."""
+        return cls()
+
     def value(self, y: Array, u: Array) -> Array:
         """Return the loss of each row.
 

@@ -39,8 +39,10 @@ def loss_names(target: Target, differentiable: bool = False) -> set[str]:
     }
 
 
-def make_loss(loss: Any, n_classes: int = 0) -> Loss:
+def make_loss(loss: Any, n_classes: int = 0, alpha: float | None = None) -> Loss:
     """The loss of an estimator's parameter `loss`, for a target of so many classes; 0 if real.
+
+    `alpha` is the parameter of this name, for losses by name that read it (`Loss._of_alpha`).
 
     Raises
     ------
@@ -52,7 +54,7 @@ def make_loss(loss: Any, n_classes: int = 0) -> Loss:
     if isinstance(loss, str):
         for name, kind, cls in REGISTRY:
             if (name, kind) == (loss, target):
-                return cls()
+                return cls() if alpha is None else cls._of_alpha(alpha)
     found = None if isinstance(loss, str) else as_loss(loss)
     needed = n_classes if n_classes > 2 else 1
     if found is not None and found.n_scores(n_classes) == needed:

@@ -163,6 +163,10 @@ class QuantileLoss(PiecewiseLinearLoss):
     def __init__(self, quantile: float = 0.5) -> None:
         self.quantile = quantile
 
+    @classmethod
+    def _of_alpha(cls, alpha: float) -> QuantileLoss:
+        return cls(alpha)
+
     def check_target(self, y: np.ndarray) -> None:
         if not (isinstance(self.quantile, Real) and 0 < self.quantile < 1):
             raise ValueError(f"quantile must be strictly between 0 and 1, got {self.quantile!r}.")
@@ -196,6 +200,10 @@ class HuberLoss(Loss):
     def __init__(self, delta: float = 1.0, quantile: float | None = None) -> None:
         self.delta = delta
         self.quantile = quantile
+
+    @classmethod
+    def _of_alpha(cls, alpha: float) -> HuberLoss:
+        return cls(quantile=alpha)
 
     def check_target(self, y: np.ndarray) -> None:
         if not (isinstance(self.delta, Real) and 0 < self.delta < np.inf):

@@ -1,1 +1,0 @@
-"""Gradient boosting of rows in chunks."""

@@ -1,0 +1,703 @@
+"""Gradient boosting of real targets and of classes: parameters and predictions."""
+
+from collections.abc import Callable, Iterator
+from numbers import Real
+from typing import ClassVar, Literal
+
+import numpy as np
+from sklearn import ensemble
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+
+from ..._blocks import by_chunks
+from ..._compat import HasMethods, Interval, StrOptions
+from ..._typing import LossLike, MatrixLike, RandomStateLike, available_if
+from ..losses._registry import (
+    loss_gives_probabilities,
+    loss_names,
+    predict_log_proba,
+    predict_proba,
+)
+from .fit import BaseGradientBoosting
+
+
+class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
+    """Gradient boosting of any regressor, for any loss, with any step rule.
+
+    Each round fits the base learner to the negative gradient of the loss at the current scores by
+    least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        The base learner. None grows trees that the parameters `max_depth`, `max_features` and so on
+        describe: `BinnedTreeRegressor`, whose columns are cut into `max_bins` bins once for all
+        rounds, and for sparse X of more than 2^22 values, zeros included, the exact
+        `DecisionTreeRegressor` of scikit-learn. With an estimator these parameters must have their
+        defaults; those of trees are then set there, as in ``BinnedTreeRegressor(max_depth=3,
+        monotonic_cst=[1, 0])``. The columns of `DecisionStumpRegressor` are sorted once for all
+        rounds. An estimator without such a preparation gets data frames and missing values as they
+        are.
+    loss : str or object, default="squared_error"
+        ``"squared_error"``, ``"absolute_error"``, ``"huber"`` or ``"quantile"`` (see `alpha`), or
+        ``"poisson"`` (logarithmic link); an instance of a class in `boosting.losses`; or any object
+        with methods ``value(y, u)`` and ``gradient(y, u)``.
+    learning_rate : float or callable, default=0.1
+        Factor of every step. A callable is called with the round t = 0, 1, ...
+    n_estimators : int, default=100
+        The largest number of rounds.
+    subsample : float, default=1.0
+        Share of the rows that each round is fitted to, drawn without replacement.
+    criterion : {"deprecated", "squared_error", "friedman_mse"}, default="deprecated"
+        Has no effect, as in scikit-learn from 1.9 on.
+    min_samples_split : int or float, default=2
+        Of the default trees, as the other parameters that name them: the number of rows, or the
+        share of all rows, that a node needs to be split.
+    min_samples_leaf : int or float, default=1
+        Of the default trees: the least number of rows, or share of all rows, in a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        Of the default trees: the least share of the weight of all rows in a leaf.
+    max_depth : int or None, default=3
+        Of the default trees: the largest depth; None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Of the default trees: a node is split if the squared error, weighted by the share of the
+        rows in the node, decreases by at least this.
+    init : estimator, "zero" or None, default=None
+        Initial scores: the predictions of an estimator, which is fitted first; 0 with "zero"; the
+        optimal constant with None.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the base learners, which also draw between equally good splits, the draws of
+        `subsample` and the validation split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Of the default trees: the number or the share of the features that are drawn at each node,
+        or the square root or the logarithm of their number. None considers all features.
+    alpha : float, default=0.9
+        For ``loss="quantile"`` the quantile, and for ``loss="huber"`` the quantile of the absolute
+        residuals that is the `delta` of each round (Friedman 2001, algorithm 4).
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 in every round. Callbacks of
+        `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
+    max_leaf_nodes : int, default=None
+        Of the default trees: if given, nodes are split in the order of their gain until there are
+        so many leaves.
+    warm_start : bool, default=False
+        Continue the previous fit with further rounds, up to `n_estimators`.
+    validation_fraction : float, default=0.1
+        Share of the rows held out if `n_iter_no_change` is given and `X_val` is not.
+    n_iter_no_change : int, default=None
+        Stop where the validation risk is not below one of those of the last `n_iter_no_change`
+        rounds by more than `tol`. All rounds are kept. If None, there is no early stopping.
+    tol : float, default=1e-4
+        Tolerance of `n_iter_no_change`, in the units of `train_score_`.
+    ccp_alpha : float, default=0.0
+        Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
+        that are pruned are scikit-learn's exact ones.
+    max_bins : int or None, default=255
+        Of the default trees: the largest number of bins of a column. None grows scikit-learn's
+        exact trees with the draws of its gradient boosting: for the same `random_state` the
+        model is the same up to rounding and, where several splits are equally good, ties.
+    step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
+        Rule for the coefficient b of a round's outputs psi, before it is multiplied by
+        `learning_rate`.
+
+        - "fixed": 1.
+        - "line_search": minimises the risk along the outputs, exactly.
+        - "joint": minimises the risk jointly over b and the base learner: forward stagewise
+          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. It requires a base
+          learner with such a search, `DecisionStumpRegressor`, and a loss with one score. The
+          algorithm of the sources has ``learning_rate=1``.
+        - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
+          b = -F'(u)'psi / (L |psi|²). It requires a loss with a finite `smoothness`.
+        - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
+          [Bach, eq. (10.9)]; see `output_bound`. With ``init="zero"``, ``learning_rate=1`` and a
+          base learner that maximises -F'(u)'psi over a fixed set of outputs, the risk and the
+          variation norm satisfy `bounds.greedy_boosting_bound` and
+          `bounds.greedy_boosting_gauge_bound`.
+
+    output_bound : float, default=None
+        For ``step="smooth"``: R, a bound on the root mean square over the training rows of the
+        outputs of every base learner; a bound on their absolute values can be used. C² is n R².
+        If None, the base learner must provide the bound, as
+        ``ReLUUnitRegressor("inner_product")`` does.
+    reoptimize_leaves : bool, default=True
+        Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
+        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
+        trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
+    second_order : bool, default=False
+        Fit the base learner to the Newton steps -g/h of the rows under the weights w h, instead of
+        to the negative gradients -g under the sample weights w; g and h are the first and second
+        derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
+        w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
+        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
+        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
+        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
+        or "line_search" step. For the squared loss h is 1, and nothing changes. For the Poisson
+        loss a step can increase the risk where targets are many times their mean; the first order
+        has the exact minimum in each leaf.
+    n_jobs : int, default=None
+        Number of threads that grow one tree; the base learners are fitted one after the other.
+        None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
+        model is the same for any number. Only binned trees and the compiled losses use threads,
+        where rows times features are at least about two million.
+
+    Attributes
+    ----------
+    estimators_ : ndarray of shape (n_rounds, 1)
+        The fitted base learners.
+    n_trees_per_iteration_ : int
+        Number of base learners of a round.
+    steps_ : ndarray of shape (n_rounds,)
+        The coefficients b_t, including the learning rate.
+    train_scores_ : ndarray of shape (n_rounds,)
+        The risk F(u_t): the weighted mean of the loss on the training rows.
+    train_score_ : ndarray of shape (n_rounds,)
+        scikit-learn's form of it: on the rows that the round was fitted to, and twice the risk for
+        the squared error.
+    oob_scores_ : ndarray of shape (n_rounds,)
+        The same on the rows that the round was not fitted to, if `subsample` is below 1 and the
+        base learner draws rows; 0 for rounds of a warm start without.
+    oob_improvement_ : ndarray of shape (n_rounds,)
+        The decrease of `oob_scores_` by the round; the first from the initial scores.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    validation_scores_ : ndarray of shape (n_rounds,)
+        The same on the validation rows, if there are any.
+    n_estimators_ : int
+        Number of rounds.
+    stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
+        Why the rounds ended. "weak learner": the base learner found no member that reduces the
+        risk.
+    init_ : fitted estimator or "zero"
+        What the scores start from; for ``init=None`` a dummy estimator with a constant prediction.
+    initial_scores_ : float or None
+        The constant scores before the first round; None if `init` is an estimator.
+    loss_ : Loss
+        The loss.
+    estimator_ : estimator
+        The base learner that was cloned in each round.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean importances of the base learners, where they have importances; of sum 1.
+    max_features_ : int
+        The number of features considered at each node, where the base learners are trees.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    L2BoostingRegressor : The squared loss with binned stumps, faster for many rows.
+    sklearn.ensemble.GradientBoostingRegressor : The same with exact trees and fixed steps.
+
+    Notes
+    -----
+    A round consists of a fit of the base learner and O(n) further operations; the memory is O(n) in
+    addition to the data. With binned trees a round takes O(n p) for each level of the tree, and the
+    codes of the bins one byte for each value of X. The base learner must support `sample_weight` if
+    weights are given. Rows of weight 0 are left out.
+
+    Missing values (NaN) are accepted where the base learner accepts them, as trees do. The leaf
+    values of a loss of the user are found by Newton steps if it has a method ``hessian(y, u)``, and
+    otherwise by a search that computes the gradient some twenty times.
+
+    With Dask collections binned trees are boosted on rows in chunks, for "squared_error" and
+    "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which
+    stay on the workers with the targets and the scores. A round of trees of depth d takes d + 1
+    sums over the chunks. The trees are those of the same rows in memory with the same bins,
+    which are cut at exact quantiles where no chunk has more than 32,768 rows and all chunks
+    have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is given,
+    with which each split is a sum. `subsample`, `init` with an estimator, `step`,
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
+    learners and callbacks need all rows in memory.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28(2), 337-407.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import GradientBoostingRegressor
+    >>> from sklearn_ensemble_theory.boosting.losses import HuberLoss
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = GradientBoostingRegressor(loss=HuberLoss(delta=50), random_state=0).fit(X, y)
+    >>> bool(model.train_scores_[-1] < model.train_scores_[0])
+    True
+    """
+
+    _sklearn_class = ensemble.GradientBoostingRegressor
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseGradientBoosting._parameter_constraints,
+        "loss": [StrOptions(loss_names("real")), HasMethods(["value", "gradient"])],
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        *,
+        loss: str | LossLike = "squared_error",
+        learning_rate: float | Callable[[int], float] = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        criterion: str = "deprecated",
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_depth: int | None = 3,
+        min_impurity_decrease: float = 0.0,
+        init: BaseEstimator | Literal["zero"] | None = None,
+        random_state: RandomStateLike = None,
+        max_features: float | Literal["sqrt", "log2"] | None = None,
+        alpha: float = 0.9,
+        verbose: bool | int = 0,
+        max_leaf_nodes: int | None = None,
+        warm_start: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        ccp_alpha: float = 0.0,
+        max_bins: int | None = 255,
+        step: str = "fixed",
+        output_bound: float | None = None,
+        reoptimize_leaves: bool = True,
+        second_order: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.alpha = alpha
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.max_bins = max_bins
+        self.step = step
+        self.output_bound = output_bound
+        self.reoptimize_leaves = reoptimize_leaves
+        self.second_order = second_order
+        self.n_jobs = n_jobs
+
+    @by_chunks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the target, by the inverse link of the loss.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        u = self._scores(X)
+        return self.loss_.inverse_link(u)
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Predict the target after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """
+        for u in self._staged_scores(X):
+            yield np.array(self.loss_.inverse_link(u))
+
+
+class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
+    """Gradient boosting of any regressor for classification, with any step rule.
+
+    Each round fits the base learner to the negative gradient of the loss at the current scores by
+    least squares and takes a step along its outputs [Shah, algorithm 3], [DS-GA 1003, lecture 8].
+    Two classes have one score and the targets -1 and +1, where +1 is the second of `classes_`. More
+    than two classes have one score each, and a base learner is fitted for each class and round.
+
+    Parameters
+    ----------
+    estimator : regressor, default=None
+        The base learner. None grows trees that the parameters `max_depth`, `max_features` and so on
+        describe: `BinnedTreeRegressor`, whose columns are cut into `max_bins` bins once for all
+        rounds, and for sparse X of more than 2^22 values, zeros included, the exact
+        `DecisionTreeRegressor` of scikit-learn. With an estimator these parameters must have their
+        defaults; those of trees are then set there, as in ``BinnedTreeRegressor(max_depth=3,
+        monotonic_cst=[1, 0])``. The columns of `DecisionStumpRegressor` are sorted once for all
+        rounds. An estimator without such a preparation gets data frames and missing values as they
+        are.
+    loss : str or object, default="log_loss"
+        ``"log_loss"`` (logistic, or multinomial for more than two classes); for two classes also
+        ``"exponential"``, ``"hinge"``, an instance of a class in `boosting.losses`, or any object
+        with methods ``value(y, u)`` and ``gradient(y, u)`` for y in -1 and +1.
+    learning_rate : float or callable, default=0.1
+        Factor of every step. A callable is called with the round t = 0, 1, ...
+    n_estimators : int, default=100
+        The largest number of rounds.
+    subsample : float, default=1.0
+        Share of the rows that each round is fitted to, drawn without replacement.
+    criterion : {"deprecated", "squared_error", "friedman_mse"}, default="deprecated"
+        Has no effect, as in scikit-learn from 1.9 on.
+    min_samples_split : int or float, default=2
+        Of the default trees, as the other parameters that name them: the number of rows, or the
+        share of all rows, that a node needs to be split.
+    min_samples_leaf : int or float, default=1
+        Of the default trees: the least number of rows, or share of all rows, in a leaf.
+    min_weight_fraction_leaf : float, default=0.0
+        Of the default trees: the least share of the weight of all rows in a leaf.
+    max_depth : int or None, default=3
+        Of the default trees: the largest depth; None sets no limit.
+    min_impurity_decrease : float, default=0.0
+        Of the default trees: a node is split if the squared error, weighted by the share of the
+        rows in the node, decreases by at least this.
+    init : estimator, "zero" or None, default=None
+        Initial scores: those for the probabilities of a classifier, which is fitted first; 0 with
+        "zero"; the optimal constant with None.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the base learners, which also draw between equally good splits, the draws of
+        `subsample` and the validation split.
+    max_features : int, float, {"sqrt", "log2"} or None, default=None
+        Of the default trees: the number or the share of the features that are drawn at each node,
+        or the square root or the logarithm of their number. None considers all features.
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 in every round. Callbacks of
+        `sklearn.callback` (scikit-learn 1.9) are set by `set_callbacks`.
+    max_leaf_nodes : int, default=None
+        Of the default trees: if given, nodes are split in the order of their gain until there are
+        so many leaves.
+    warm_start : bool, default=False
+        Continue the previous fit with further rounds, up to `n_estimators`.
+    validation_fraction : float, default=0.1
+        Share of the rows of each class held out if `n_iter_no_change` is given and `X_val` is not.
+    n_iter_no_change : int, default=None
+        Stop where the validation risk is not below one of those of the last `n_iter_no_change`
+        rounds by more than `tol`. All rounds are kept. If None, there is no early stopping.
+    tol : float, default=1e-4
+        Tolerance of `n_iter_no_change`, in the units of `train_score_`.
+    ccp_alpha : float, default=0.0
+        Of the default trees: the complexity parameter of minimal cost-complexity pruning. Trees
+        that are pruned are scikit-learn's exact ones.
+    max_bins : int or None, default=255
+        Of the default trees: the largest number of bins of a column. None grows scikit-learn's
+        exact trees with the draws of its gradient boosting: for the same `random_state` the
+        model is the same up to rounding and, where several splits are equally good, ties.
+    step : {"fixed", "line_search", "joint", "quadratic_bound", "smooth"}, default="fixed"
+        Rule for the coefficient b of a round's outputs psi, before it is multiplied by
+        `learning_rate`.
+
+        - "fixed": 1.
+        - "line_search": minimises the risk along the outputs, exactly.
+        - "joint": minimises the risk jointly over b and the base learner: forward stagewise
+          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. It requires a base
+          learner with such a search, `DecisionStumpRegressor`, and a loss with one score. The
+          algorithm of the sources has ``learning_rate=1``.
+        - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
+          b = -F'(u)'psi / (L |psi|²). It requires a loss with a finite `smoothness`.
+        - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
+          [Bach, eq. (10.9)]; see `output_bound`. With ``init="zero"``, ``learning_rate=1`` and a
+          base learner that maximises -F'(u)'psi over a fixed set of outputs, the risk and the
+          variation norm satisfy `bounds.greedy_boosting_bound` and
+          `bounds.greedy_boosting_gauge_bound`.
+
+    output_bound : float, default=None
+        For ``step="smooth"``: R, a bound on the root mean square over the training rows of the
+        outputs of every base learner; a bound on their absolute values can be used. C² is n R².
+        If None, the base learner must provide the bound, as
+        ``ReLUUnitRegressor("inner_product")`` does.
+    reoptimize_leaves : bool, default=True
+        Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
+        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
+        trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
+    second_order : bool, default=False
+        Fit the base learner to the Newton steps -g/h of the rows under the weights w h, instead of
+        to the negative gradients -g under the sample weights w; g and h are the first and second
+        derivatives of the loss (Friedman, Hastie and Tibshirani 2000). With G and H the sums of
+        w g and w h, trees are then split by G²/H, and the values of their leaves are -G/H, as in
+        LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
+        tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
+        loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
+        or "line_search" step. The test error is often lower where most rows are classified well,
+        and often higher where errors are frequent.
+    n_jobs : int, default=None
+        Number of threads that grow one tree; the base learners are fitted one after the other.
+        None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
+        model is the same for any number. Only binned trees and the compiled losses use threads,
+        where rows times features are at least about two million.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels, sorted.
+    n_classes_ : int
+        Number of classes.
+    estimators_ : ndarray of shape (n_rounds, 1) or (n_rounds, n_classes)
+        The fitted base learners.
+    n_trees_per_iteration_ : int
+        Number of base learners of a round.
+    steps_ : ndarray of shape (n_rounds,)
+        The coefficients b_t, including the learning rate.
+    train_scores_ : ndarray of shape (n_rounds,)
+        The risk F(u_t): the weighted mean of the loss on the training rows.
+    train_score_ : ndarray of shape (n_rounds,)
+        scikit-learn's form of it: on the rows that the round was fitted to, and twice the risk for
+        the log-loss of two classes.
+    oob_scores_ : ndarray of shape (n_rounds,)
+        The same on the rows that the round was not fitted to, if `subsample` is below 1 and the
+        base learner draws rows; 0 for rounds of a warm start without.
+    oob_improvement_ : ndarray of shape (n_rounds,)
+        The decrease of `oob_scores_` by the round; the first from the initial scores.
+    oob_score_ : float
+        The last of `oob_scores_`.
+    validation_scores_ : ndarray of shape (n_rounds,)
+        The same on the validation rows, if there are any.
+    n_estimators_ : int
+        Number of rounds.
+    stop_reason_ : {"n_estimators", "early stopping", "callback", "monitor", "weak learner"}
+        Why the rounds ended. "weak learner": the base learner found no member that reduces the
+        risk.
+    init_ : fitted estimator or "zero"
+        What the scores start from; for ``init=None`` a dummy estimator with a constant prediction.
+    initial_scores_ : float or ndarray of shape (n_classes,) or None
+        The constant scores before the first round; None if `init` is an estimator.
+    loss_ : Loss
+        The loss.
+    estimator_ : estimator
+        The base learner that was cloned in each round.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean importances of the base learners, where they have importances; of sum 1.
+    max_features_ : int
+        The number of features considered at each node, where the base learners are trees.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    AdaBoostClassifier : The exponential loss with classifiers as weak learners.
+    sklearn.ensemble.GradientBoostingClassifier : The same with exact trees and fixed steps.
+
+    Notes
+    -----
+    A round consists of a fit of the base learner, or one for each of more than two classes, and
+    O(n) further operations; the memory is O(n) in addition to the data. With binned trees a round
+    takes O(n p) for each level of a tree, and the codes of the bins one byte for each value of X.
+    The base learner must support `sample_weight` if weights are given. Rows of weight 0 are left
+    out. Missing values (NaN) are accepted where the base learner accepts them, as trees do. The
+    leaf values of a loss of the user are found by Newton steps if it has a method
+    ``hessian(y, u)``, and otherwise by a search that computes the gradient some twenty times.
+
+    With Dask collections binned trees are boosted on rows in chunks, for "log_loss" and
+    "exponential". The rows are read twice: for the quantiles, and for the codes of the bins,
+    which stay on the workers with the targets and the scores. A round of trees of depth d takes
+    d + 1 sums over the chunks. The trees are those of the same rows in memory with the same
+    bins, which are cut at exact quantiles where no chunk has more than 32,768 rows and all
+    chunks have at most 131,072 together. `max_depth` is at most 8, unless `max_leaf_nodes` is
+    given, with which each split is a sum. `subsample`, `init` with an estimator, `step`,
+    `second_order`, `n_iter_no_change`, `warm_start`, `max_features`, `ccp_alpha`, other base
+    learners and callbacks need all rows in memory.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    J. Friedman, T. Hastie and R. Tibshirani (2000). "Additive logistic regression: a statistical
+    view of boosting". *The Annals of Statistics* 28(2), 337-407.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    *DS-GA 1003: Machine Learning*, lecture 8, "Boosting and 'classical ML' review". New York
+    University.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn_ensemble_theory import GradientBoostingClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = GradientBoostingClassifier(n_estimators=20, random_state=0).fit(X, y)
+    >>> model.predict(X[:2])
+    array([0, 0])
+    """
+
+    _sklearn_class = ensemble.GradientBoostingClassifier
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseGradientBoosting._parameter_constraints,
+        "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],
+        "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
+    }
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        *,
+        loss: str | LossLike = "log_loss",
+        learning_rate: float | Callable[[int], float] = 0.1,
+        n_estimators: int = 100,
+        subsample: float = 1.0,
+        criterion: str = "deprecated",
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_depth: int | None = 3,
+        min_impurity_decrease: float = 0.0,
+        init: BaseEstimator | Literal["zero"] | None = None,
+        random_state: RandomStateLike = None,
+        max_features: float | Literal["sqrt", "log2"] | None = None,
+        verbose: bool | int = 0,
+        max_leaf_nodes: int | None = None,
+        warm_start: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int | None = None,
+        tol: float = 1e-4,
+        ccp_alpha: float = 0.0,
+        max_bins: int | None = 255,
+        step: str = "fixed",
+        output_bound: float | None = None,
+        reoptimize_leaves: bool = True,
+        second_order: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_estimators = n_estimators
+        self.subsample = subsample
+        self.criterion = criterion
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_depth = max_depth
+        self.min_impurity_decrease = min_impurity_decrease
+        self.init = init
+        self.random_state = random_state
+        self.max_features = max_features
+        self.verbose = verbose
+        self.max_leaf_nodes = max_leaf_nodes
+        self.warm_start = warm_start
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.tol = tol
+        self.ccp_alpha = ccp_alpha
+        self.max_bins = max_bins
+        self.step = step
+        self.output_bound = output_bound
+        self.reoptimize_leaves = reoptimize_leaves
+        self.second_order = second_order
+        self.n_jobs = n_jobs
+
+    @by_chunks
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Compute the scores.
+
+        For two classes a positive score predicts the second class; for more, the class with the
+        largest score is predicted.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores.
+        """
+        return self._scores(X)
+
+    def staged_decision_function(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Compute the scores after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        score : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores after the round.
+        """
+        for u in self._staged_scores(X):
+            yield u.copy()
+
+    def _decide(self, u: np.ndarray) -> np.ndarray:
+        return self.classes_.take(u > 0 if u.ndim == 1 else u.argmax(axis=1))
+
+    @by_chunks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the class with the largest score; ties go to the first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._decide(self._scores(X))
+
+    def staged_predict(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Predict the class after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """
+        for u in self._staged_scores(X):
+            yield self._decide(u)
+
+    predict_proba = predict_proba
+    predict_log_proba = predict_log_proba
+
+    @available_if(loss_gives_probabilities)
+    def staged_predict_proba(self, X: MatrixLike) -> Iterator[np.ndarray]:
+        """Class probabilities after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        proba : ndarray of shape (n_samples, n_classes)
+            Class probabilities after the round, in the order of `classes_`.
+        """
+        for u in self._staged_scores(X):
+            yield self.loss_.class_probabilities(u)

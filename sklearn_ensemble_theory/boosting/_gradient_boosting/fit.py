@@ -1,0 +1,685 @@
+"""The fit of gradient boosting: any loss, any regressor, any step rule.
+
+A fit in memory reads the rows and their targets, holds rows out for early stopping, puts together
+the three parts of the boosting loop (`_loop`: the risk of a loss, a weak learner, a step rule) and
+adds its rounds to an `AdditiveModel`, whose lists become the fitted attributes. Rows of a Dask
+collection are boosted in `blocks.py`.
+"""
+
+import math
+from abc import ABCMeta
+from collections.abc import Callable, Iterator
+from copy import copy, deepcopy
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    is_classifier,
+)
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
+
+from ..._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    fitted_loss,
+    raise_for_params,
+    routing_enabled,
+)
+from ..._conversion import copy_attributes, shared_parameters, sklearn_member, to_sklearn
+from ..._fitting import fit_context
+from ..._folds import split_off
+from ..._hot_loops.teams import ThreadTeam
+from ..._learners import has_fast_path, is_tree, reads_numbers, reads_single_precision
+from ..._progress import warn_user
+from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validated
+from ..._typing import ArrayLike, MatrixLike, available_if
+from ...trees._binned_tree import BinnedTreeRegressor
+from ...trees._columns import MOST_BINS
+from ...trees._sklearn_trees import check_single_precision, single_precision, with_scaled_values
+from .._loop import BoostingRounds, RoundReports, boost
+from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
+from .._steps import STEP_RULES, Step
+from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
+from ..losses import Loss
+from ..losses._registry import make_loss
+from .blocks import fit_blocks
+from .ensemble import AdditiveModel, DrawnScores, HeldOut, classes_of, decoded, encoded
+
+# A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
+MOST_DENSE_VALUES = 2**22
+# Parameters that describe the default trees, with their defaults.
+TREE_DEFAULTS: dict[str, Any] = {
+    "min_samples_split": 2,
+    "min_samples_leaf": 1,
+    "min_weight_fraction_leaf": 0.0,
+    "max_depth": 3,
+    "min_impurity_decrease": 0.0,
+    "max_features": None,
+    "max_leaf_nodes": None,
+    "ccp_alpha": 0.0,
+}
+# Fitted attributes that not every fit sets.
+OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
+
+
+def has_input_tag(estimator: Any, name: str) -> bool:
+    """Whether an estimator's input has a tag; no tag of an object without tags."""
+    tagged = hasattr(estimator, "__sklearn_tags__")
+    return tagged and bool(getattr(get_tags(estimator).input_tags, name))
+
+
+def accepts_sparse(estimator: Any) -> bool:
+    # Trees do; before scikit-learn 1.7 their tags do not state it.
+    return is_tree(estimator) or has_input_tag(estimator, "sparse")
+
+
+def _members_are_trees(model: Any) -> bool:
+    """For `available_if`: whether the base learner is a tree, or an AttributeError."""
+    learner = model._base_learner()
+    if not (is_tree(learner) or reads_single_precision(learner)):
+        raise AttributeError(f"{type(learner).__name__} is not a tree.")
+    return True
+
+
+class BaseGradientBoosting(
+    CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """All of gradient boosting but the public predictions."""
+
+    _sklearn_class: Any
+    _rng: np.random.RandomState
+    _split_seed: int | None
+    _parameter_constraints: ClassVar[dict] = {
+        **{name: DecisionTreeRegressor._parameter_constraints[name] for name in TREE_DEFAULTS},
+        "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both"), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="left"), callable],
+        "step": [StrOptions(set(STEP_RULES))],
+        "output_bound": [Interval(Real, 0, None, closed="neither"), None],
+        "reoptimize_leaves": ["boolean"],
+        "second_order": ["boolean"],
+        "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict"])],
+        "criterion": [StrOptions({"squared_error", "friedman_mse", "deprecated"})],
+        "subsample": [Interval(Real, 0, 1, closed="right")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "warm_start": ["boolean"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "random_state": ["random_state"],
+    }
+
+    # --- fit --------------------------------------------------------------------------------------
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        monitor: Callable[[int, Any, dict], Any] | None = None,
+        *,
+        X_val: MatrixLike | None = None,
+        y_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Boost the base learner.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or Dask collection
+            Training data; sparse where the base learner accepts it.
+        y : array-like of shape (n_samples,), or Dask collection
+            Targets.
+        sample_weight : array-like of shape (n_samples,) or Dask collection, default=None
+            Non-negative weights. Rows of weight 0 are left out.
+        monitor : callable, default=None
+            Called after each round as ``monitor(i, model, variables)``: the index of the round, a
+            copy of the estimator as if the fit had ended with this round, and a dict with the
+            training rows "X", "y" and "sample_weight" and their scores "raw_predictions". The fit
+            ends where it returns True.
+        X_val, y_val : array-like of shape (n_val, n_features) and (n_val,), default=None
+            Validation rows. Their risk is recorded in `validation_scores_`. If `n_iter_no_change`
+            is given, it determines when to stop, and no fraction of X is held out.
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of the validation rows.
+        **fit_params : dict
+            Routed to the base learners' `fit` if metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the targets are outside the loss's domain, the step rule cannot be used with the
+            loss or the base learner, the base learner does not support given weights, or
+            parameters of the default trees are given together with `estimator`. With Dask
+            collections also for parameters that need all rows in memory (see the notes above).
+        """
+        self._check_tree_parameters()
+        if self.criterion != "deprecated":
+            warn_user(
+                "The parameter criterion has no effect, as in scikit-learn from 1.9 on, which "
+                "deprecates it: the default trees minimise the squared error. Leave it out.",
+                FutureWarning,
+            )
+        raise_for_params(fit_params, self, "fit")
+        if routing_enabled():
+            fit_params = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        if (X_val is None) != (y_val is None):
+            raise ValueError("X_val and y_val must be given together.")
+        learner = self._base_learner(X)
+        if is_classifier(learner):
+            name = type(learner).__name__
+            raise ValueError(
+                f"estimator must be a regressor, as it is fitted to gradients; got {name}."
+            )
+        continued = self.warm_start and self.__sklearn_is_fitted__()
+        train, classes, loss = self._read(X, y, sample_weight, learner, continued)
+        n_classes = 0 if classes is None else len(classes)
+
+        # The rows that decide when to stop: given ones, or a share of X, which stays the same when
+        # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
+        # the earlier model's.
+        rng = deepcopy(self._rng) if continued else check_random_state(self.random_state)
+        split_seed = self._split_seed if continued else None
+        validation = None
+        if X_val is not None:
+            validation = self._read_validation(X_val, y_val, sample_weight_val, classes)
+            loss.check_target(validation.y)
+        elif self.n_iter_no_change is not None:
+            if split_seed is None:
+                split_seed = self._seed_of_split(rng)
+            train, validation = self._split(train, split_seed)
+        learner = self._of_all_rows(learner, len(train))
+
+        # The three parts of the loop: a risk, a step rule and a weak learner.
+        n_threads = ThreadTeam.of(self.n_jobs).n_threads
+        kind = SecondOrderRisk if self.second_order else EmpiricalRisk
+        risk = kind(loss, train.y, train.weight, n_threads)
+        risk.adapts = True
+        step = self._make_step(risk, loss.n_scores(n_classes))
+        model = self._begin(loss, train, rng, classes, continued)
+        task = step.task(
+            risk,
+            n_scores=model.n_scores,
+            random_state=rng,
+            subsample=self.subsample,
+            reoptimise_leaves=(
+                self.reoptimize_leaves and step.reoptimizes_leaves and not self.second_order
+            ),
+            reweighted=self.second_order,
+            min_weight_leaf=LEAST_CURVATURE if self.second_order else 0.0,
+            n_threads=n_threads,
+            shares_generator=self.estimator is None,
+        )
+        weak = weak_learner(learner, train.X, train.weight, task, fit_params)
+        step.prepare(weak)
+        u = model.scores(train.X)
+        rounds = boost(risk, weak, step, u, start=len(model.members))
+        held_out = None if validation is None else HeldOut(model, validation)
+
+        # Callbacks and the monitor may look at the model after each round, and end the fit.
+        def attributes() -> dict:
+            return model.attributes(learner, classes, held_out is not None)
+
+        def data() -> dict:
+            weight = {} if train.weight is None else {"sample_weight": train.weight}
+            return {"X": train.of(X), "y": decoded(train.y, classes), "metadata": weight}
+
+        def ends_by_monitor(index: int) -> bool:
+            if monitor is None:
+                return False
+            so_far = copy(self)
+            so_far.__dict__.update(attributes())
+            seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
+            return bool(monitor(index, so_far, {**seen, "raw_predictions": u}))
+
+        n_more = self.n_estimators - len(model.members)
+        reports = RoundReports(self, n_more, data=data, attributes=attributes)
+        self._add_rounds(model, rounds, n_more, held_out, reports, ends_by_monitor)
+
+        # Everything has been fitted: from here on nothing fails.
+        self._rng, self._split_seed = rng, split_seed
+        self._set_fitted(attributes())
+        return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of a Dask collection."""
+        self._check_tree_parameters()
+        self._set_fitted(fit_blocks(self, rows))
+
+    def _set_fitted(self, attributes: dict) -> None:
+        for name in OPTIONAL:
+            self.__dict__.pop(name, None)
+        self.__dict__.update(attributes)
+
+    def _add_rounds(
+        self,
+        model: AdditiveModel,
+        rounds: BoostingRounds,
+        n_more: int,
+        held_out: HeldOut | None,
+        reports: RoundReports,
+        ends_by_monitor: Callable[[int], bool],
+    ) -> None:
+        """Add rounds until there are enough, the risk stops improving, or an observer ends it."""
+        risk: Any = rounds.risk
+        patience, tol = self.n_iter_no_change, self.tol
+        drawn = None
+        if self.subsample < 1:
+            drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
+        for record in islice(rounds, n_more):
+            reports.begin_round()
+            members = [record.predictor] if model.n_scores == 1 else record.predictor
+            model.members.append(members)
+            model.steps.append(record.step)
+            model.loss = risk.scored_loss
+            if math.isnan(record.risk):
+                raise ValueError(
+                    "The predictions of the estimator are NaN for some training rows; X may have "
+                    "missing values that it cannot use."
+                )
+            rows = None if drawn is None else getattr(rounds.learner, "rows", None)
+            if drawn is None or rows is None:
+                model.add_risks(record.risk)
+            else:
+                before = model.oob_scores[-1] if model.oob_scores else 0.0
+                model.add_risks(record.risk, drawn.after(rows, before))
+            if held_out is not None:
+                score = held_out.risk_after(members, record.step, model.loss)
+                model.validation_scores.append(score)
+            index = record.index
+            del record  # its outputs are an array of n numbers
+
+            if reports.end_round(model.last_risks):
+                model.stop_reason = "callback"
+                break
+            if ends_by_monitor(index):
+                model.stop_reason = "monitor"
+                break
+            # Early stopping: the last risk is not below one of those before it by more than tol,
+            # in the units of scikit-learn's deviance.
+            scores = model.validation_scores
+            if patience is not None and len(scores) > patience:
+                factor = model.loss._deviance_factor
+                highest = max(scores[-1 - int(patience) : -1])
+                if factor * scores[-1] + tol >= factor * highest:
+                    model.stop_reason = "early stopping"
+                    break
+        else:
+            if len(model.members) < self.n_estimators:
+                model.stop_reason = "weak learner"
+        reports.finish(model.stop_reason)
+
+    # --- the parts of the fit ---------------------------------------------------------------------
+
+    def _make_loss(self, n_classes: int) -> Loss:
+        """The loss for a target of so many classes; 0 for a real target."""
+        return make_loss(self.loss, n_classes, getattr(self, "alpha", None))
+
+    def _make_step(self, risk: EmpiricalRisk, n_scores: int) -> Step:
+        step = STEP_RULES[self.step].of(self)
+        step.check(risk, n_scores)
+        if self.subsample < 1 and not step.fits_some_rows:
+            raise ValueError(f"step={self.step!r} requires subsample=1.0, got {self.subsample!r}.")
+        if self.second_order and not step.takes_newton_targets:
+            raise ValueError(
+                f"second_order=True requires step='fixed' or 'line_search', got {self.step!r}."
+            )
+        return step
+
+    def _begin(
+        self,
+        loss: Loss,
+        train: Rows,
+        rng: np.random.RandomState,
+        classes: np.ndarray | None,
+        continued: bool,
+    ) -> AdditiveModel:
+        """The model before the first new round."""
+        if continued:
+            model = AdditiveModel.to_continue(self)
+            if self.n_estimators < len(model.members):
+                raise ValueError(
+                    f"n_estimators={self.n_estimators} is less than the {len(model.members)} "
+                    "rounds of the previous fit, which warm_start=True continues."
+                )
+            # The parameter `loss` may have changed since the rounds so far.
+            model.loss = loss
+            return model
+        n_classes = 0 if classes is None else len(classes)
+        start: Any = self.init
+        if self.init is None:
+            start = loss.initial_scores(train.y, train.weight, n_classes)
+        elif not isinstance(self.init, str):
+            start = seeded_clone(self.init, rng)
+            name, weight = type(start).__name__, {}
+            if train.weight is not None:
+                weight = {"sample_weight": train.weight}
+                if not has_fit_parameter(start, "sample_weight"):
+                    raise ValueError(
+                        f"init={name}: The initial estimator {name} does not support sample "
+                        "weights."
+                    )
+            start = start.fit(train.X, decoded(train.y, classes), **weight)
+        return AdditiveModel(loss, start, loss.n_scores(n_classes), classes is not None)
+
+    # --- the base learner -------------------------------------------------------------------------
+
+    def _base_learner(self, X: Any = None) -> Any:
+        """The base learner for X; binned trees are for data that may be dense, without pruning."""
+        if self.estimator is not None:
+            return self.estimator
+        described = {name: getattr(self, name) for name in TREE_DEFAULTS}
+        stays_sparse = sp.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_VALUES
+        if self.max_bins is None or stays_sparse or self.ccp_alpha != 0:
+            return DecisionTreeRegressor(**described)
+        return BinnedTreeRegressor(max_bins=self.max_bins, **described)
+
+    def _check_tree_parameters(self) -> None:
+        """Raise a ValueError where parameters describe trees that are not used."""
+        if self.estimator is None:
+            return
+        for name, default in {**TREE_DEFAULTS, "max_bins": 255}.items():
+            value = getattr(self, name)
+            if value is not default and value != default:
+                raise ValueError(
+                    f"{name}={value!r} describes the default trees, but the base learner is "
+                    f"estimator={type(self.estimator).__name__}; set it there, or use "
+                    "estimator=None."
+                )
+
+    def _of_all_rows(self, learner: Any, n_rows: int) -> Any:
+        """A default tree whose shares of rows are those of all rows, and not of the rows drawn."""
+        if self.estimator is not None or self.subsample == 1:
+            return learner
+        for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
+            share = getattr(learner, name)
+            if not isinstance(share, Integral):
+                setattr(learner, name, max(least, math.ceil(share * n_rows)))
+        return learner
+
+    # --- rows -------------------------------------------------------------------------------------
+
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, learner: Any, continued: bool
+    ) -> tuple[Rows, np.ndarray | None, Loss]:
+        """The rows of positive weight, the classes of a classifier, and the loss."""
+        of_classes = isinstance(self, ClassifierMixin)
+        X, y = self._validate(X, y, learner=learner, reset=not continued, y_numeric=not of_classes)
+        classes = classes_of(y) if of_classes else None
+        y = encoded(y, classes)
+        if continued and classes is not None and not np.array_equal(self.classes_, classes):
+            raise ValueError(
+                "With warm_start=True, y must not have other classes than in the previous fit."
+            )
+        n_classes = 0 if classes is None else len(classes)
+        loss = self._make_loss(n_classes)
+        # Equal weights are None: loops over the rows then need not read them.
+        rows = Rows(X, y, None, range(len(y)))
+        if sample_weight is not None:
+            check_takes_weights(learner, "estimator")
+            rows = kept_rows(X, y, sample_weight)
+            if of_classes and len(rows) < len(y) and (rows.y == rows.y[0]).all():
+                raise ValueError(
+                    "y contains 1 class after sample_weight trimmed classes with zero weights, "
+                    "while a minimum of 2 classes are required."
+                )
+        loss.check_target(rows.y)
+        if self.second_order:
+            check_takes_weights(learner, "estimator", "second_order")
+            SecondOrderRisk.check(loss, rows.y, loss.n_scores(n_classes))
+        return rows, classes, loss
+
+    def _read_validation(
+        self, X: Any, y: Any, sample_weight: Any, classes: np.ndarray | None
+    ) -> Rows:
+        X = self._validate(X, reset=False)
+        check_consistent_length(X, y)
+        y = encoded(np.asarray(y), classes)
+        if not np.issubdtype(y.dtype, np.number) or not np.isfinite(y).all():
+            raise ValueError("y_val must contain finite numbers only.")
+        weight = None if sample_weight is None else checked_weights(sample_weight, X)
+        return Rows(X, y, weight, range(len(y)))
+
+    def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
+        """X, and y where it is given, validated; in single precision where trees will hold it."""
+        learner = self._base_learner(X) if learner is None else learner
+        takes_sparse = self.estimator is None or accepts_sparse(learner)
+        # Other formats are converted to the first.
+        options["accept_sparse"] = ("csr", "csc") if takes_sparse else False
+        # A base learner of the user gets frames and missing values as they are, and checks them.
+        hands_on = not reads_numbers(self.estimator, has_fast_path)
+        as_frame = hands_on and is_frame(X)
+        if not as_frame:
+            options["dtype"] = [np.float64, np.float32]
+            if not sp.issparse(X) and (hands_on or has_input_tag(learner, "allow_nan")):
+                options["ensure_all_finite"] = "allow-nan"
+        found = validated(self, X, *y, as_frame=as_frame, **options)
+        read, *y = found if y else (found,)
+        if not as_frame:
+            if sp.issparse(read) and not accepts_sparse(learner):
+                read = read.toarray()  # a small one, for the default trees
+                check_single_precision(read)
+            elif is_tree(learner):
+                read = single_precision(read)
+            elif getattr(learner, "_reads_single_precision", False):
+                check_single_precision(read)
+        return (read, *y) if y else read
+
+    def _seed_of_split(self, rng: np.random.RandomState) -> int:
+        """A number as `random_state` is the seed itself, as in scikit-learn."""
+        if isinstance(self.random_state, Integral):
+            return int(self.random_state)
+        return int(rng.randint(np.iinfo(np.int32).max))
+
+    def _split(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
+        """The rows to fit, and those that decide when to stop."""
+        stratify = rows.y if isinstance(self, ClassifierMixin) else None
+        part, others = split_off(len(rows), self.validation_fraction, seed, stratify)
+        train = rows.take(part)
+        if stratify is not None and len(np.unique(train.y)) < len(np.unique(rows.y)):
+            raise ValueError(
+                "The training data after the early stopping split is missing some classes. Try "
+                "using another random seed, a smaller validation_fraction, or X_val and y_val."
+            )
+        return train, rows.take(others)
+
+    # --- the fitted model -------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def __len__(self) -> int:
+        """Number of rounds."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        """The members of this round."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """Iterate over the members of the rounds."""
+        return iter(self.estimators_)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        return AdditiveModel.of(self).scores(X)
+
+    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after each round, in one array that changes."""
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        return islice(AdditiveModel.of(self).staged_scores(X), 1, None)
+
+    @property
+    def init_(self) -> Any:
+        """The fitted estimator that predicts what the scores start from, or "zero"."""
+        check_is_fitted(self)
+        start = self._start
+        if hasattr(start, "predict") or isinstance(start, str):
+            return start
+        # A dummy whose constant prediction is that of the constant scores.
+        p, loss = self.n_features_in_, self.loss_
+        if isinstance(self, RegressorMixin):
+            mean = np.asarray(loss.inverse_link(np.asarray(start)))
+            return DummyRegressor(strategy="constant", constant=mean).fit(
+                np.zeros((1, p)), [float(mean)]
+            )
+        X, u = np.zeros((len(self.classes_), p)), np.asarray(start, dtype=float)[None]
+        if not loss.probability:
+            dummy = DummyClassifier(strategy="constant", constant=self._decide(u)[0])
+            return dummy.fit(X, self.classes_)
+        shares = loss.class_probabilities(u)[0]
+        return DummyClassifier(strategy="prior").fit(X, self.classes_, sample_weight=shares)
+
+    @property
+    def initial_scores_(self) -> Any:
+        """The constant scores before the first round; None where `init` is an estimator."""
+        check_is_fitted(self)
+        if hasattr(self._start, "predict"):
+            return None
+        return 0.0 if isinstance(self._start, str) else self._start
+
+    @property
+    def max_features_(self) -> int:
+        """The number of features that the trees consider at each node."""
+        check_is_fitted(self)
+        first: Any = next(iter(self.estimators_.flat), None)
+        return int(first.max_features_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature over the members, of sum 1.
+
+        Trees are weighted by the reduction of the squared error by their splits, as in
+        scikit-learn. Other members with importances have equal weights.
+        """
+        check_is_fitted(self)
+        total = np.zeros(self.n_features_in_)
+        try:
+            for member in self.estimators_.ravel():
+                if is_tree(member) or getattr(member, "_reads_single_precision", False):
+                    total += member.tree_.compute_feature_importances(normalize=False)
+                else:
+                    total += member.feature_importances_
+        except AttributeError as error:
+            raise AttributeError(
+                f"feature_importances_ is not available, because {type(self.estimator_).__name__} "
+                "does not have it."
+            ) from error
+        return total / total.sum() if total.any() else total
+
+    @available_if(_members_are_trees)
+    def apply(self, X: MatrixLike) -> np.ndarray:
+        """The leaf of each tree that a row falls into; for trees as base learners only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_rounds) or (n_samples, n_rounds, K)
+            Indices of nodes. The third axis, for classifiers, has the length of that of
+            `estimators_`.
+
+        Notes
+        -----
+        Cost: O(depth) a row and tree.
+        """
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        X = single_precision(X) if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float32)
+        leaves = np.empty((X.shape[0], *self.estimators_.shape), dtype=np.int64)
+        for t, members in enumerate(self.estimators_):
+            for k, member in enumerate(members):
+                leaves[:, t, k] = member.tree_.apply(X)
+        return leaves[:, :, 0] if isinstance(self, RegressorMixin) else leaves
+
+    # --- scikit-learn's counterpart, routing and tags ---------------------------------------------
+
+    to_sklearn = to_sklearn
+    # Without effect here; the default has changed its name.
+    _other_meaning = frozenset({"criterion"})
+
+    def _obstacles(self) -> Iterator[str]:
+        losses = self._sklearn_class._parameter_constraints["loss"][0].options
+        if not isinstance(self.loss, str) or self.loss not in losses:
+            yield f"loss={self.loss!r} is none of its losses, {', '.join(sorted(losses))}."
+        if not reads_single_precision(self.estimator_):
+            yield (
+                f"estimator={type(self.estimator_).__name__} is not a regression tree, the only "
+                "base learner there."
+            )
+        if hasattr(self._start, "predict") and not is_tree(self.estimator_):
+            yield (
+                f"init={type(self._start).__name__} gets X in single precision there, and binned "
+                "trees start from its predictions for X itself. max_bins=None has a counterpart."
+            )
+        if not len(self.estimators_):
+            yield "the model has no rounds."
+
+    def _counterpart(self) -> Any:
+        # One learning rate multiplies all trees there; steps of other lengths go into the leaves.
+        steps = self.steps_
+        same = bool((steps == steps[0]).all())
+        rate = float(steps[0]) if same else 1.0
+        changes = {name: getattr(self.estimator_, name) for name in TREE_DEFAULTS}
+        model = self._sklearn_class(**shared_parameters(self, learning_rate=rate, **changes))
+        model.estimators_ = np.empty(self.estimators_.shape, dtype=object)
+        for at, member in np.ndenumerate(self.estimators_):
+            tree = sklearn_member(member)
+            model.estimators_[at] = tree if same else with_scaled_values(tree, steps[at[0]])
+        copy_attributes(self, model, "classes_", "n_classes_", "init_", "max_features_")
+        copy_attributes(self, model, "train_score_", "oob_improvement_", "oob_scores_")
+        copy_attributes(self, model, "oob_score_", "n_estimators_", "n_trees_per_iteration_")
+        model._loss = fitted_loss(model)
+        return model
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Get the metadata routing of this estimator and of its base learner.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information.
+        """
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._base_learner(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        learner = self._base_learner()
+        # The default is an exact tree for sparse X.
+        tags.input_tags.sparse = self.estimator is None or accepts_sparse(learner)
+        tags.input_tags.allow_nan = has_input_tag(learner, "allow_nan")
+        return tags
