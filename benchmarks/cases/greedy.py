@@ -130,7 +130,7 @@ def pursuit_with_gram(data):
 
 
 def pursue_rounds(prepared, data, n_iterations):
-    from sklearn_ensemble_theory.boosting._pursuit.pursuit_rounds import pursuit_on_gram
+    from sklearn_ensemble_theory.boosting._pursuit import pursuit_on_gram
 
     return pursuit_on_gram(*prepared, n_iterations)
 

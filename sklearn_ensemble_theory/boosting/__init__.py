@@ -18,7 +18,7 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory.boosting._pursuit.estimators import MatchingPursuitRegressor
+from sklearn_ensemble_theory.boosting._pursuit import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._robust.estimators import (
     AgnosticBoostClassifier,
     SmoothBoostClassifier,

@@ -7,7 +7,7 @@ this cache; what they compute at a time, and how, is their own.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -224,6 +224,19 @@ class RowCache:
                 return
 
 
+class Columns(Protocol):
+    """A dictionary of n rows and d columns, as `GramRows` needs it."""
+
+    n: int
+    d: int
+    offset: np.ndarray
+    scale: np.ndarray
+
+    def gram_rows(self, chosen: np.ndarray) -> np.ndarray: ...
+
+    def gram(self) -> np.ndarray: ...
+
+
 class GramRows(RowCache):
     """Rows of the Gram matrix of a dictionary of columns: ``rows.get(j, c)``.
 
@@ -233,12 +246,12 @@ class GramRows(RowCache):
 
     Parameters
     ----------
-    dictionary : ColumnDictionary
+    dictionary : Columns
     block : int, default=BLOCK
         Rows computed together; fewer where fewer will ever be needed.
     """
 
-    def __init__(self, dictionary: ColumnDictionary, block: int = BLOCK) -> None:
+    def __init__(self, dictionary: Columns, block: int = BLOCK) -> None:
         d = dictionary.d
         memory = max(MIN_MEMORY, 8 * dictionary.n * d)
         super().__init__(d, max(2 * BLOCK, memory // (8 * d)))

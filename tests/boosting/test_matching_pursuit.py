@@ -1,7 +1,6 @@
 """Matching pursuits: against textbook loops, scikit-learn, and the bounds of the theory."""
 
 import warnings
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -12,14 +11,6 @@ from sklearn.linear_model import LinearRegression, OrthogonalMatchingPursuit
 from sklearn.model_selection import KFold
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory.boosting import _dictionary as gram_rows
-from sklearn_ensemble_theory.boosting._dictionary import ColumnDictionary, GramRows, RowCache
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._pursuit import pursuit_rounds
-from sklearn_ensemble_theory.boosting._pursuit.likely_columns import likely_columns
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import LineSearchStep
-from sklearn_ensemble_theory.boosting.losses import SquaredLoss
 
 
 def problem(n=60, d=30, k=5, noise=0.3, seed=0):
@@ -50,18 +41,6 @@ def textbook(X, y, weight, n_rounds, learning_rate=1.0, weakness=1.0):
     return coef / np.sqrt(weight @ (X - weight @ X) ** 2), np.array(path)
 
 
-class Columns:
-    """Normalised columns as weak learners of the generic loop."""
-
-    def __init__(self, psi):
-        self.psi = psi
-
-    def best(self, target, weight, scores=None):
-        products = (weight * target) @ self.psi
-        j = int(np.argmax(np.abs(products)))
-        return j, np.sign(products[j]) * self.psi[:, j]
-
-
 @pytest.mark.parametrize(
     "params",
     [{}, {"learning_rate": 0.3}, {"variant": "weak", "weakness": 0.6}],
@@ -79,22 +58,6 @@ def test_plain_and_weak_against_a_textbook_loop(params, container):
     assert (np.diff(model.residual_norms_) <= 0).all()
     residual = y - model.predict(container(X))
     assert np.sqrt(weight @ residual**2) == pytest.approx(norms[-1], rel=1e-9)
-
-
-def test_plain_pursuit_is_the_loop_with_columns_and_line_search():
-    X, y, weight = problem()
-    model = MatchingPursuitRegressor(40).fit(X, y, sample_weight=weight)
-    dictionary = ColumnDictionary(X, weight, centre=True)
-    psi = dictionary.columns(np.arange(X.shape[1])).T
-    risk, u = EmpiricalRisk(SquaredLoss(), y - weight @ y, weight), np.zeros(len(y))
-    records = list(islice(boost(risk, Columns(psi), LineSearchStep(), u), 40))
-    assert [record.predictor for record in records] == model.selected_.tolist()
-    np.testing.assert_allclose(
-        np.sqrt(2 * np.array([record.risk for record in records])),
-        model.residual_norms_[1:],
-        rtol=1e-9,
-    )
-    np.testing.assert_allclose(weight @ y + u, model.predict(X), rtol=1e-9)
 
 
 def test_orthogonal_pursuit_equals_scikit_learns_and_least_squares():
@@ -131,49 +94,6 @@ def test_paths_and_stages_end_at_the_model(variant):
     normalised = np.abs(model.coef_ * model.column_scale_).sum()
     assert model.gauge_ == pytest.approx(normalised, rel=1e-12)
     assert set(model.active_) == set(np.flatnonzero(model.coef_))
-
-
-def test_rows_of_the_gram_matrix_by_any_plan(monkeypatch):
-    """Blocks, all at once, or dropped and computed again: the same rows and the same path."""
-    X, y, weight = problem(d=40)
-    dictionary = ColumnDictionary(X, weight, centre=True)
-    psi = dictionary.columns(np.arange(40))
-    np.testing.assert_allclose(weight @ psi.T**2, 1)
-    expected = (psi * weight) @ psi.T
-    np.testing.assert_allclose(dictionary.gram(), expected, atol=1e-12)
-    sparse = ColumnDictionary(sp.csr_array(X), weight, centre=True)
-    np.testing.assert_allclose(sparse.gram(), expected, atol=1e-12)
-    reference = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
-    monkeypatch.setattr(gram_rows, "BLOCK", 3)
-    for share, memory in [(0.25, 2**28), (2.0, 2**28), (2.0, 0)]:
-        monkeypatch.setattr(gram_rows, "SHARE_BEFORE_ALL", share)
-        monkeypatch.setattr(gram_rows, "MIN_MEMORY", memory)
-        rows = GramRows(dictionary, 3)
-        if memory == 0:
-            rows.most = 6
-        for j in [*range(40), 5, 0]:
-            np.testing.assert_allclose(rows.get(j, expected[j]), expected[j], atol=1e-12)
-            assert rows.is_kept.sum() <= max(rows.most, 40 * (share < 1))
-            assert [row is not None for row in rows.views] == rows.is_kept.tolist()
-        model = MatchingPursuitRegressor(200).fit(X, y, sample_weight=weight)
-        np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9, atol=1e-12)
-
-
-def test_rows_used_least_recently_are_dropped_first():
-    cache = RowCache(8, most=4)
-    views = cache.views
-    for group, members in enumerate([[0, 1], [2, 3]]):
-        cache.make_room(2)
-        cache.keep(group, members, np.full((2, 3), group))
-    cache.make_room(2, recent=[3, 2, 0])  # the last row used is of the first group
-    assert [j for j, row in enumerate(views) if row is not None] == [0, 1]
-    cache.keep(2, [4, 7], np.full((2, 3), 2))
-    assert cache.is_kept.tolist() == [row is not None for row in views]
-    assert views is cache.views  # inner loops hold it
-    assert views[7].tolist() == [2, 2, 2]
-    cache.make_room(4)
-    assert not cache.is_kept.any()
-    assert not cache.groups
 
 
 def test_held_out_paths_are_those_of_refits():
@@ -386,45 +306,3 @@ def test_early_stopping_does_not_depend_on_the_unit_of_y(early_stopping, exponen
         scaled.fit(X, np.ldexp(y, exponent))
     assert scaled.n_iter_ == model.n_iter_ > 1
     np.testing.assert_array_equal(scaled.coef_, np.ldexp(model.coef_, exponent))
-
-
-@pytest.mark.parametrize("kind", ["independent", "common factor", "neighbours", "duplicates"])
-def test_guessed_rows_of_the_gram_matrix_change_no_choice(kind, monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 120))
-    if kind == "common factor":
-        X += 5 * rng.standard_normal((80, 1))
-    if kind == "neighbours":
-        X = np.cumsum(X, axis=1)
-    if kind == "duplicates":
-        X[:, 60:] = X[:, :60]
-        X[:, 7] = 0.0
-    y = X @ rng.standard_normal(120) + rng.standard_normal(80)
-    sides = []
-    for smallest in (10**6, 2):
-        monkeypatch.setattr(pursuit_rounds, "GUESSED_COLUMNS", smallest)
-        monkeypatch.setattr(pursuit_rounds, "GUESSED_VALUES", smallest)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            sides.append(MatchingPursuitRegressor(50, variant="orthogonal").fit(X, y))
-    np.testing.assert_array_equal(sides[0].selected_, sides[1].selected_)
-    np.testing.assert_allclose(sides[0].residual_norms_, sides[1].residual_norms_, rtol=1e-8)
-
-
-def test_the_guess_is_right_where_all_that_is_chosen_is_a_candidate():
-    X, y, _ = problem(n=300, d=200, k=6, noise=0.1)
-    dictionary = ColumnDictionary(X, np.full(300, 1 / 300), True)
-    correlations = dictionary.products(y - y.mean())
-    rows = GramRows(dictionary)
-    path = pursuit_rounds.orthogonal_pursuit_on_gram(rows, correlations, float(np.mean(y**2)), 6)
-    guessed = likely_columns(dictionary, correlations, np.empty((0, 0)), np.empty((0, 200)), 6, 0)
-    np.testing.assert_array_equal(guessed, path.chosen)
-    # from the middle of the path: the active columns are projected out
-    active = path.chosen[:3]
-    gram = dictionary.gram()
-    factor = np.linalg.cholesky(gram[np.ix_(active, active)])
-    beta = np.linalg.solve(gram[np.ix_(active, active)], correlations[active])
-    c = correlations - beta @ gram[active]
-    c[active] = 0.0
-    guessed = likely_columns(dictionary, c, factor, gram[active], 3, 3)
-    np.testing.assert_array_equal(guessed, path.chosen[3:])

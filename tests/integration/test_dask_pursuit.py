@@ -1,6 +1,5 @@
 """Matching pursuit of Dask collections: the model of the same rows in memory."""
 
-import itertools
 import warnings
 
 import numpy as np
@@ -12,7 +11,6 @@ from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
 from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
-from sklearn_ensemble_theory.boosting._pursuit.column_moments import ColumnMoments
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -89,21 +87,6 @@ def test_units_do_not_matter(scale):
     model = MatchingPursuitRegressor(9).fit(*lazily(CHUNKS["even"], X, scale * Y))
     expected = MatchingPursuitRegressor(9).fit(X, scale * Y)
     np.testing.assert_allclose(model.coef_ / scale, expected.coef_ / scale, rtol=1e-10)
-
-
-def test_moments_add_up_whatever_the_order():
-    X, Y, weight = rows()
-    whole = ColumnMoments.of(X, Y, weight, True)
-    cuts = [0, 1, 50, 400]
-    parts = [
-        ColumnMoments.of(X[a:b], Y[a:b], weight[a:b] + 1e-9, True)
-        for a, b in itertools.pairwise(cuts)
-    ]
-    for total in (parts[0] + parts[1] + parts[2], parts[2] + (parts[1] + parts[0])):
-        assert total.n_rows == 400
-        np.testing.assert_array_equal(total.unit, whole.unit)
-        np.testing.assert_allclose(total.mean, whole.mean, atol=1e-8)
-        np.testing.assert_allclose(total.gram, whole.gram, atol=1e-6)
 
 
 def test_skipped_columns_are_reported_where_fit_is_called():

@@ -1,17 +1,32 @@
-"""Second moments of columns and targets, which add up over chunks of rows."""
+"""Second moments of columns and targets, which add up over blocks of rows.
 
+Matching pursuit of a Dask collection reads them once: the Gram matrix of the normalised columns,
+the correlations and the held-out errors of every round follow from them. They are kept in units
+that are powers of two, so that no square overflows or vanishes and a change of units is exact.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import partial
+from itertools import accumulate
+from operator import add
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._rows import Rows
-from sklearn_ensemble_theory._scaling import (
-    CONSTANT_TO_ROUNDING,
-    TargetScale,
-    power_of_two,
+from sklearn_ensemble_theory._blocks import added
+from sklearn_ensemble_theory._folds import (
+    first_rows_of,
+    folds_by_hash,
+    held_out_by_hash,
+    row_counts,
+    sums_by_fold,
 )
-from sklearn_ensemble_theory.boosting._dictionary import CHUNK_BYTES, SMALLEST_SPREAD
+from sklearn_ensemble_theory._rows import ChunkedRows, Rows
+from sklearn_ensemble_theory._scaling import CONSTANT_TO_ROUNDING, TargetScale, power_of_two
+from sklearn_ensemble_theory._typing import RandomStateLike
+
+from ._dictionary import CHUNK_BYTES, SMALLEST_SPREAD
 
 # The Gram matrix of so many columns takes 512 MiB, and a few of them are added at a time.
 MOST_COLUMNS = 8192
@@ -50,25 +65,15 @@ class ColumnMoments:
     single: bool
 
     @classmethod
-    def of(
-        cls, X: np.ndarray, y: np.ndarray, weight: np.ndarray | None, centre: bool
-    ) -> "ColumnMoments":
-        """Of some rows; O(n k^2), with a few rows at a time in double precision.
-
-        Parameters
-        ----------
-        X : float array of shape (n, d)
-        y : float array of shape (n,) or (n, q)
-        weight : float array of shape (n,) or None
-        centre : bool
-        """
-        Y, single = y.reshape(len(y), -1), y.ndim == 1
+    def of(cls, rows: Rows, centre: bool) -> "ColumnMoments":
+        """Those of some rows, O(n k²), with a few rows at a time in double precision."""
+        X, Y, single = rows.X, rows.y.reshape(len(rows.y), -1), rows.y.ndim == 1
         low = np.concatenate([X.min(axis=0), Y.min(axis=0)]).astype(np.float64)
         high = np.concatenate([X.max(axis=0), Y.max(axis=0)]).astype(np.float64)
         # Where other rows have numbers other than 0, theirs is larger.
         units = (power_of_two(x) if x > 0 else NO_SIZE for x in np.maximum(-low, high))
         unit = np.array(list(units))
-        w = np.ones(len(X)) if weight is None else weight
+        w = rows.weights()
         total = float(w.sum())
         step = max(1, CHUNK_BYTES // (8 * len(unit)))
         parts = [slice(start, start + step) for start in range(0, len(X), step)]
@@ -120,40 +125,16 @@ class ColumnMoments:
         return replace(self, unit=self.unit / size, low=self.low / size, high=self.high / size)
 
 
-class OtherRows(NamedTuple):
-    """Mean products over rows other than those of a dictionary, in its units.
-
-    Attributes
-    ----------
-    gram : float array of shape (d, d)
-        Of the columns.
-    correlations : float array of shape (n_targets, d)
-        Of the columns and the targets.
-    squares : float array of shape (n_targets,)
-        Of the targets.
-    """
-
-    gram: np.ndarray
-    correlations: np.ndarray
-    squares: np.ndarray
-
-
 class MomentDictionary:
-    """What `GramRows` reads of a `ColumnDictionary`, from moments.
-
-    Parameters
-    ----------
-    moments : ColumnMoments
-        Of d columns and some targets.
-    d : int
+    """What `GramRows` reads of a `ColumnDictionary`, from the moments of d columns and q targets.
 
     Attributes
     ----------
     offset, scale : float arrays of shape (d,)
     target : TargetScale
-    correlations : float array of shape (n_targets, d)
+    correlations : float array of shape (q, d)
         Psi'W times the scaled targets.
-    squares : float array of shape (n_targets,)
+    squares : float array of shape (q,)
         Mean squares of the scaled targets.
     """
 
@@ -167,7 +148,14 @@ class MomentDictionary:
         self.offset = mean[:d] * unit[:d]
         self.scale = np.where(usable, spread * unit[:d], 1.0)
         factor = np.where(usable, 1 / np.where(usable, spread, 1.0), 0.0)
-        self.target = _target_scale(moments, d)
+        # That of `TargetScale.about` the means.
+        centre = mean[d:] * unit[d:]
+        with np.errstate(over="ignore"):
+            size = np.maximum(moments.high[d:] - centre, centre - moments.low[d:])
+        if not np.isfinite(size).all():
+            raise ValueError("y has differences beyond the largest float; scale y.")
+        constant = size <= CONSTANT_TO_ROUNDING * np.abs(centre)
+        self.target = TargetScale(centre, np.where(constant, 1.0, size), constant)
         self._factors = np.concatenate([factor, unit[d:] / self.target.scale])
         y_factor = np.where(self.target.is_constant, 0.0, self._factors[d:])
         self.correlations = gram[d:, :d] * factor * y_factor[:, None]
@@ -181,41 +169,76 @@ class MomentDictionary:
     def gram(self) -> np.ndarray:
         return self._gram
 
-    def of_other_rows(self, other: ColumnMoments) -> OtherRows:
-        """The mean products over other rows, whose moments are in the same units.
+    def of_other_rows(self, other: ColumnMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Mean products over other rows, whose moments are in the same units.
 
-        Columns and targets are centred and scaled as here.
+        Of columns (d, d), of targets and columns (q, d), and of targets (q,), all centred and
+        scaled as here.
         """
         d, factors = self.d, self._factors
         change = other.mean - self._mean
         with np.errstate(over="ignore", invalid="ignore"):  # held-out errors are checked
             products = (other.gram / other.weight + np.multiply.outer(change, change)) * factors
             products *= factors[:, None]
-        return OtherRows(products[:d, :d], products[d:, :d], products.diagonal()[d:])
+        return products[:d, :d], products[d:, :d], products.diagonal()[d:]
 
 
-def _target_scale(moments: ColumnMoments, d: int) -> TargetScale:
-    """That of `TargetScale.about` the means."""
-    mean = moments.mean[d:] * moments.unit[d:]
-    with np.errstate(over="ignore"):
-        size = np.maximum(moments.high[d:] - mean, mean - moments.low[d:])
-    if not np.isfinite(size).all():
-        raise ValueError("y has differences beyond the largest float; scale y.")
-    constant = size <= CONSTANT_TO_ROUNDING * np.abs(mean)
-    return TargetScale(mean, np.where(constant, 1.0, size), constant)
+Split = tuple[ColumnMoments, ColumnMoments]
 
 
-def check_columns(d: int, n_folds: int = 1) -> None:
-    """Refuse Gram matrices that are too large for the workers that add them up."""
-    most = int(MOST_COLUMNS / np.sqrt(n_folds))
+def moments_of_splits(
+    rows: ChunkedRows,
+    centre: bool,
+    *,
+    n_splits: int = 0,
+    held_out: float = 0.0,
+    random_state: RandomStateLike = None,
+) -> tuple[ColumnMoments, Iterable[Split] | None]:
+    """The moments of the rows to fit to, and those of (training, held-out) rows of each split.
+
+    `n_splits` folds of cross-validation, of which those without rows make no split, or a share
+    `held_out` of the rows; None where there is neither. All moments are in the same units. One
+    pass over the rows; with splits one more, for their numbers.
+
+    Raises
+    ------
+    ValueError
+        If X has too many columns, or no row is left to train or to validate on.
+    """
+    n_folds = n_splits or (2 if held_out else 1)
+    d, most = rows.n_features, int(MOST_COLUMNS / np.sqrt(n_folds))
     if d > most:
         by_fold = f" for each of {n_folds} parts" if n_folds > 1 else ""
         raise ValueError(
             f"X has {d} features; with Dask collections at most {most} are possible, "
             f"because each chunk sends the products of all pairs of columns{by_fold}."
         )
+    if n_folds == 1:
+        return rows.sum(ColumnMoments.of, centre), None
+    if n_splits:
+        fold_of = partial(folds_by_hash, n_splits=n_splits)
+    else:
+        seed = check_random_state(random_state).randint(2**31 - 1)
+        fold_of = partial(held_out_by_hash, share=held_out, seed=seed)
+    rows = rows.knowing(first_rows=first_rows_of(rows.sum(row_counts).lengths))
+    folds = rows.sum(sums_by_fold, n_folds, fold_of, ColumnMoments.of, centre).folds
+    folds = [moments for moments in folds if moments is not None]
+    if len(folds) < 2:
+        name = f"cv={n_splits}" if n_splits else f"validation_fraction={held_out}"
+        raise ValueError(
+            f"{name} of {folds[0].n_rows} rows leaves no row to train or to validate on."
+        )
+    unit = np.max([moments.unit for moments in folds], axis=0)
+    folds = [moments.in_units(unit) for moments in folds]
+    if not n_splits:
+        train, held = folds
+        return train, [(train, held)]
+    return added(folds), _splits(folds)
 
 
-def moments_of_chunk(chunk: Rows, centre: bool) -> ColumnMoments:
-    """The moments of one chunk."""
-    return ColumnMoments.of(chunk.X, chunk.y, chunk.weight, centre)
+def _splits(folds: Sequence[ColumnMoments]) -> Iterator[Split]:
+    """(The others, this one) for each fold; sums, because differences would lose digits."""
+    before = [None, *accumulate(folds[:-1], add)]
+    after = [*accumulate(folds[:0:-1], add)][::-1] + [None]
+    for first, held, last in zip(before, folds, after):
+        yield added([first, last]), held

@@ -1,1 +1,0 @@
-"""Matching pursuit over the columns of X."""
