@@ -1,6 +1,6 @@
 """The best hinge over all columns: sums over bins, gains at their edges, rows of the best bins.
 
-The loops of `erm._relu.hinge_search`, which explains the notation and has the other route.
+The loops of `erm._hinges`, which explains the notation and has the other route.
 """
 
 import numpy as np
@@ -45,7 +45,7 @@ def _signed_sums(codes, below, values, out):
 
 @jit
 def _best_between(N, S, D, E, Q, h):
-    """Where N(u)²/D(u) is largest in [0, h]; see `hinge_search.best_between`."""
+    """Where N(u)²/D(u) is largest in [0, h]; see `_hinges.best_between`."""
     bottom = N * Q - S * E
     if D <= 0 or abs(bottom) <= 1e-14 * (abs(N) * Q + abs(S) * E):
         return h

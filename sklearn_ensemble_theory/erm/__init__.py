@@ -6,15 +6,15 @@ from sklearn_ensemble_theory.erm._ball.projections import (
     project_l2_ball,
     project_simplex,
 )
-from sklearn_ensemble_theory.erm._columns.estimators import BestColumnRegressor
-from sklearn_ensemble_theory.erm._histogram.estimators import HistogramClassifier
-from sklearn_ensemble_theory.erm._histogram.mean_histogram import HistogramRegressor
-from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork, ReLUUnitRegressor
 from sklearn_ensemble_theory.erm._stumps.estimators import (
     DecisionStumpClassifier,
     DecisionStumpRegressor,
 )
 from sklearn_ensemble_theory.erm._stumps.stump_outputs import stump_dictionary
+
+from ._columns import BestColumnRegressor
+from ._histogram import HistogramClassifier, HistogramRegressor
+from ._relu import ReLUNetwork, ReLUUnitRegressor
 
 __all__ = [
     "BallConstrainedClassifier",

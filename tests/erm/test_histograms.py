@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer
 
 from sklearn_ensemble_theory import HistogramClassifier, HistogramRegressor
-from sklearn_ensemble_theory.erm._histogram import cell_index
 
 BOTH = pytest.mark.parametrize("cls", [HistogramClassifier, HistogramRegressor])
 
@@ -119,22 +118,24 @@ def test_rate_has_the_effective_number_of_rows(data):
     np.testing.assert_allclose(again.cell_values_, model.cell_values_)
 
 
-@pytest.mark.parametrize("max_key", [2**63 - 1, 100, 7])
-@pytest.mark.parametrize(("p", "m"), [(3, 4), (70, 3), (5, 1), (2, 300)])
-def test_numbers_of_cells_in_stages(monkeypatch, max_key, p, m):
-    """3^70 cells exceed 63 bits; with a smaller limit every search has several stages."""
-    monkeypatch.setattr(cell_index, "_MAX_KEY", max_key)
+@BOTH
+@pytest.mark.parametrize(
+    ("p", "m"), [(3, 4), (5, 1), (2, 300), (70, 3), (40, 4), (31, 4), (25, 300)]
+)
+def test_numbers_of_cells_in_stages(cls, p, m):
+    """3^70 cells exceed 63 bits, and 300^25 do three times: the search has several stages."""
     rng = np.random.default_rng(0)
-    numbers = np.repeat(rng.integers(0, m, (40, p)), 2, axis=0).astype(np.uint16)
+    numbers = np.repeat(rng.integers(0, m, (40, p)), 2, axis=0)
     numbers[::2, :-2] = numbers[0, :-2]
-    index, cell = cell_index.CellIndex.of(numbers, m)
-    cells, expected = np.unique(numbers, axis=0, return_inverse=True)
-    np.testing.assert_array_equal(cell, expected.ravel())
-    assert index.n_cells == len(cells)
-    assert len(index.stages) > 1 or m**p <= max_key
-    new = np.concatenate([cells, rng.integers(0, m, (50, p)).astype(np.uint16)])
+    model = cls(n_bins=m, box=(0, m)).fit(numbers + 0.5, np.arange(80) % 3)
+    cells, cell = np.unique(numbers, axis=0, return_inverse=True)
+    np.testing.assert_array_equal(model.cells_, cells)
+    np.testing.assert_array_equal(model.apply(numbers + 0.5), cell.ravel())
+    new = np.concatenate([cells, rng.integers(0, m, (50, p))])
     known = {tuple(row): i for i, row in enumerate(cells)}
-    np.testing.assert_array_equal(index.find(new), [known.get(tuple(row), -1) for row in new])
+    np.testing.assert_array_equal(
+        model.apply(new + 0.5), [known.get(tuple(row), -1) for row in new]
+    )
 
 
 @BOTH

@@ -1,22 +1,19 @@
 """Rectified linear units: against brute force over the knots, and as a network."""
 
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from sklearn_ensemble_theory import GradientBoostingRegressor, ReLUUnitRegressor
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
-from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
-from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
-from sklearn_ensemble_theory.boosting.losses import LogisticLoss, SquaredLoss
+from sklearn_ensemble_theory import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    ReLUUnitRegressor,
+)
 from sklearn_ensemble_theory.erm import ReLUNetwork
-from sklearn_ensemble_theory.erm._relu import hinge_index as _hinge_index
-from sklearn_ensemble_theory.erm._relu.hinge_index import HingeIndex
-from sklearn_ensemble_theory.erm._relu.hinge_search import best_between
+
+HINGES = "sklearn_ensemble_theory.erm._hinges"
 
 
 def data(seed, tied=False):
@@ -53,43 +50,32 @@ def brute_force(X, t, w):
 @pytest.fixture(params=["every value an edge", "four bins"])
 def bins(request, monkeypatch):
     if request.param == "four bins":
-        monkeypatch.setattr(_hinge_index, "ALL_EDGES", 4)
-        monkeypatch.setattr(_hinge_index, "BINS", 4)
-
-
-@pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])
-@pytest.mark.parametrize("kind", ["normal", "tied", "noise", "one row", "sorted"])
-def test_compiled_and_array_loops_find_the_same_hinges(bins, criterion, kind):
-    rng = np.random.default_rng(0)
-    n = 1 if kind == "one row" else 2000
-    X = rng.standard_normal((n, 4))
-    X[:, 3] = 0.0
-    y = rng.standard_normal(n) + (0.0 if kind == "noise" else np.abs(X[:, 0]))
-    if kind == "tied":
-        X, y = X.round(), y.round(1)
-    if kind == "sorted":
-        X.sort(axis=0)
-    weight = rng.random(n) + 0.01
-    index = HingeIndex(X)
-    for _ in range(4):
-        target, w = y / np.abs(y).max(), weight / weight.sum()
-        hinge = index.best(target, w, criterion)
-        with numba_disabled():
-            other = HingeIndex(X).best(target, w, criterion)
-        assert hinge[:2] == other[:2]
-        assert hinge[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-12)
-        y = y - 0.5 * hinge.outputs(X[:, hinge.feature])
-        weight = weight * np.exp(0.1 * y)
+        monkeypatch.setattr(f"{HINGES}.ALL_EDGES", 4)
+        monkeypatch.setattr(f"{HINGES}.BINS", 4)
 
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("tied", [False, True])
 def test_least_squares_against_brute_force(bins, seed, tied):
     X, t, w = data(seed, tied)
-    hinge = HingeIndex(X).best(t, w)
-    outputs = hinge.outputs(X[:, hinge.feature])
-    assert w @ t**2 - w @ (t - outputs) ** 2 == pytest.approx(hinge.gain, rel=1e-9, abs=1e-14)
-    assert hinge.gain == pytest.approx(brute_force(X, t, w), rel=1e-6)
+    outputs = ReLUUnitRegressor().fit(X, t, w).predict(X)
+    gain = w @ t**2 - w @ (t - outputs) ** 2
+    assert gain == pytest.approx(brute_force(X, t, w), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_knot_of_a_fine_grid_is_better(bins, seed):
+    """Between two values the best knot has a closed form; the grid has 500 knots in each gap."""
+    X, t, w = data(seed)
+    outputs = ReLUUnitRegressor().fit(X, t, w).predict(X)
+    gain = w @ t**2 - w @ (t - outputs) ** 2
+    for x in X.T:
+        knots = np.concatenate([np.linspace(*gap, 500) for gap in pairwise(np.unique(x))])
+        for sign in (1, -1):
+            h = np.maximum(sign * (x - knots[:, None]), 0)
+            N, D = h @ (w * t), h**2 @ w
+            known = D > 1e-20
+            assert (N[known] ** 2 / D[known]).max() <= gain * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -97,13 +83,13 @@ def test_least_squares_against_brute_force(bins, seed, tied):
 def test_inner_product_against_brute_force(bins, seed, tied):
     X, t, w = data(seed, tied)
     X *= 10.0 ** np.arange(X.shape[1])  # units of the features count
-    hinge = HingeIndex(X).best(t, w, "inner_product")
+    unit = ReLUUnitRegressor("inner_product").fit(X, t, w)
     products = [
         abs((w * t) @ np.maximum(sign * (x - c), 0)) for x in X.T for c in x for sign in (1, -1)
     ]
-    assert hinge.gain == pytest.approx(max([abs(w @ t), *products]), rel=1e-12)
-    assert (w * t) @ hinge.outputs(X[:, hinge.feature]) == pytest.approx(hinge.gain, rel=1e-9)
-    assert abs(hinge.coef) == 1
+    best = max([abs(w @ t), *products])
+    assert (w * t) @ unit.predict(X) == pytest.approx(best, rel=1e-9)
+    assert abs(unit.output_weight_) == 1
 
 
 def test_every_real_knot_is_tried():
@@ -112,18 +98,6 @@ def test_every_real_knot_is_tried():
     unit = ReLUUnitRegressor().fit(X, y)
     assert unit.knot_ == pytest.approx(1.5)
     np.testing.assert_allclose(unit.predict(X), y, atol=1e-12)
-
-
-def test_stationary_point_between_knots():
-    """The closed form against a grid; any interval, the objective being (N + Su)²/(D+2Eu+Qu²)."""
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        v = rng.random(5)  # distances of five points above the interval
-        w, wt = rng.random(5), rng.standard_normal(5)
-        N, S, D, E, Q = wt @ v, wt.sum(), w @ v**2, w @ v, w.sum()
-        u = np.append(np.linspace(0, 1, 501), best_between(N, S, D, E, Q, 1.0))
-        values = (N + S * u) ** 2 / (D + 2 * E * u + Q * u**2)
-        assert max(values[0], values[500], values[-1]) >= values.max() * (1 - 1e-12)
 
 
 def test_bins_with_and_without_an_inside_agree_on_many_rows():
@@ -135,17 +109,16 @@ def test_bins_with_and_without_an_inside_agree_on_many_rows():
     t /= np.abs(t).max()
     w = rng.random(5000)
     w /= w.sum()
-    coarse = HingeIndex(X)
-    fine = HingeIndex.__new__(HingeIndex)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_hinge_index, "ALL_EDGES", 10_000)
-        fine.__init__(X)
     for _ in range(5):
         for criterion in ("squared_error", "inner_product"):
-            a, b = coarse.best(t, w, criterion), fine.best(t, w, criterion)
-            assert a[:2] == b[:2]
-            assert a[2:] == pytest.approx(b[2:], rel=1e-9)
-        t = t - coarse.best(t, w).outputs(X[:, coarse.best(t, w).feature])
+            coarse = ReLUUnitRegressor(criterion).fit(X, t, w)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(f"{HINGES}.ALL_EDGES", 10_000)
+                fine = ReLUUnitRegressor(criterion).fit(X, t, w)
+            np.testing.assert_array_equal(coarse.hidden_weights_, fine.hidden_weights_)
+            assert coarse.knot_ == pytest.approx(fine.knot_, rel=1e-9)
+            assert coarse.output_weight_ == pytest.approx(fine.output_weight_, rel=1e-9)
+        t = t - ReLUUnitRegressor().fit(X, t, w).predict(X)
 
 
 def test_weights_are_repetitions_and_zero_rows_are_absent():
@@ -169,47 +142,30 @@ def test_the_constant_and_columns_that_do_not_vary():
     assert ReLUUnitRegressor().fit(X, np.zeros(5)).output_weight_ == 0
 
 
-@pytest.mark.parametrize("loss", [SquaredLoss(), LogisticLoss()])
-def test_boosting_grows_a_network(loss):
-    """The loop over prepared units, boosting with a fit a round, and one layer: all the same."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((80, 3))
-    y = np.sign(X[:, 0] + np.abs(X[:, 1]) - 1) + 0.0
-    u = np.zeros(80)
-    step = FixedStep(0.5) if loss.margin else LineSearchStep()
-    units, steps = [], []
-    by_hand = np.zeros(80)
-    prepared = prepare_rounds(ReLUUnitRegressor(), X, None, LeastSquaresTask())
-    for record in islice(boost(EmpiricalRisk(loss, y), prepared, step, u), 15):
-        unit = ReLUUnitRegressor().fit(X, -loss.gradient(y, by_hand))
-        # With the squared loss the unit's own coefficient is the line search's.
-        by_hand += (0.5 if loss.margin else 1.0) * unit.predict(X)
-        np.testing.assert_allclose(u, by_hand, atol=1e-12)
-        units.append(record.predictor)
-        steps.append(record.step)
-    network = ReLUNetwork.of_units(units, steps)
-    assert network.hidden_weights.shape == (15, 3)
-    np.testing.assert_allclose(network(X), u, atol=1e-12)
-    new = rng.standard_normal((50, 3))
-    expected = sum(b * unit.predict(new) for unit, b in zip(units, steps))
-    np.testing.assert_allclose(network(new), expected, atol=1e-12)
-
-
-def test_gradient_boosting_of_units_is_a_network():
+@pytest.mark.parametrize("boosting", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_gradient_boosting_of_units_is_a_network(boosting):
     """Sorted once for all rounds, as fitted anew in each; `of_units` gives the layer."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((100, 3))
+    X, new = rng.standard_normal((100, 3)), rng.standard_normal((50, 3))
     y = np.abs(X[:, 0]) + np.maximum(X[:, 1] - 0.5, 0) + 0.1 * rng.standard_normal(100)
+    method = "predict"
+    if boosting is GradientBoostingClassifier:
+        y, method = (y > 1).astype(int), "decision_function"
     params = {"n_estimators": 20, "learning_rate": 0.5}
 
     class Slow(ReLUUnitRegressor):
         """Another class: gradient boosting knows no short cut for it."""
 
-    fast = GradientBoostingRegressor(ReLUUnitRegressor(), **params).fit(X, y)
-    slow = GradientBoostingRegressor(Slow(), **params).fit(X, y)
-    np.testing.assert_allclose(fast.predict(X), slow.predict(X), atol=1e-12)
-    network = ReLUNetwork.of_units(fast.estimators_[:, 0], fast.steps_, fast.initial_scores_)
-    np.testing.assert_allclose(network(X), fast.predict(X), atol=1e-12)
+    fast = boosting(ReLUUnitRegressor(), **params).fit(X, y)
+    slow = boosting(Slow(), **params).fit(X, y)
+    outputs = getattr(fast, method)
+    np.testing.assert_allclose(outputs(X), getattr(slow, method)(X), atol=1e-12)
+    network = ReLUNetwork.of_units(
+        fast.estimators_[:, 0], fast.steps_, np.ravel(fast.initial_scores_)[0]
+    )
+    assert network.hidden_weights.shape == (20, 3)
+    np.testing.assert_allclose(network(X), outputs(X), atol=1e-12)
+    np.testing.assert_allclose(network(new), outputs(new), atol=1e-12)
     assert fast.score(X, y) > 0.85
 
 

@@ -41,7 +41,7 @@ from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
 from sklearn_ensemble_theory.boosting._loop import RoundReports, rows_for_callbacks
 from sklearn_ensemble_theory.boosting._weak_learners import check_takes_weights, weak_learner
 from sklearn_ensemble_theory.boosting.losses._registry import make_loss
-from sklearn_ensemble_theory.erm._relu.estimators import ReLUNetwork
+from sklearn_ensemble_theory.erm._relu import ReLUNetwork
 
 # radius="cv" tries radii from an eighth to 64 times the norm of the best single atom.
 RADII = np.geomspace(1 / 8, 64, 16)

@@ -1,18 +1,139 @@
 """The single column of X that fits best, as a regressor and as a weak learner."""
 
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import Task
-from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
-from sklearn_ensemble_theory.erm._columns.column_rounds import Column, ColumnRounds
+from sklearn_ensemble_theory._rows import (
+    finite_predictions,
+    normalised_weights,
+    rows_of_positive_weight,
+    validate_data,
+)
+from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first
+
+# A column whose root mean square about its mean is below this share of the mean is constant.
+SMALLEST_SPREAD = 1e-13
+BLOCK_VALUES = 2**16  # worked on at a time, where there are more than
+SMALL_VALUES = 2**21  # which are copied
+
+
+class ColumnRounds:
+    """Columns in units of their largest values and centred, for many searches or for a single one.
+
+    The weak learner of a boosting round (see `_learners.PreparedRounds`). A large X is copied only
+    where the searches are many.
+    """
+
+    is_exact = True
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        weight: np.ndarray | None,
+        criterion: str,
+        fit_intercept: bool,
+        *,
+        for_many: bool = True,
+    ) -> None:
+        self.has_scale, self.fit_intercept = criterion == "inner_product", fit_intercept
+        # In units of the largest values: squares neither overflow nor vanish.
+        X = np.asarray(X, dtype=np.float64, order="C")  # one order of summation
+        sizes = np.maximum(X.max(axis=0), -X.min(axis=0))
+        self.sizes = np.where(sizes > 0, sizes, 1.0)
+        copies = for_many or X.size <= SMALL_VALUES
+        self.X, self.columns = X, X / self.sizes if copies else None
+        self.weight = normalised_weights(weight, len(X))
+        self.means = np.zeros(len(sizes))
+        if fit_intercept:
+            columns, unit = (X, self.sizes) if self.columns is None else (self.columns, 1.0)
+            self.means = self.weight @ columns / unit
+        if self.columns is not None:
+            self.columns -= self.means
+        squares = np.zeros(len(sizes))
+        for rows, block in self._blocks():
+            squares += self.weight[rows] @ block**2
+        # A centred column below this is rounding.
+        self.usable = np.sqrt(squares) > SMALLEST_SPREAD * np.abs(self.means)
+        self.squares = np.where(self.usable, squares, 0.0)
+        if self.columns is not None:
+            self.columns[:, ~self.usable] = 0.0
+
+    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Yield rows and the centred columns there, a cache's worth of values at a time."""
+        step = max(1, BLOCK_VALUES // len(self.sizes))
+        for start in range(0, len(self.X), step):
+            rows = slice(start, start + step)
+            if self.columns is not None:
+                yield rows, self.columns[rows]
+            else:
+                block = self.X[rows] / self.sizes
+                block -= self.means
+                yield rows, block
+
+    @property
+    def outputs_bound(self) -> float | None:
+        """The largest root mean square of a column."""
+        if not self.has_scale:
+            return None
+        bound = float(np.max(self.sizes * np.sqrt(self.squares)))
+        return bound if bound > 0 else 1.0
+
+    def search(self, target: np.ndarray) -> tuple[int, float, float]:
+        """The feature, the coefficient and the intercept of the best column. O(n p)."""
+        size = largest_magnitude(target)
+        target = target / size
+        mean = 0.0
+        if self.fit_intercept and not self.has_scale:
+            mean = float(mean_from_first(target, self.weight))
+        values = self.weight * (target - mean)
+        if self.columns is not None:
+            products = values @ self.columns
+        else:
+            products = np.zeros(len(self.sizes))
+            for rows, block in self._blocks():
+                products += values[rows] @ block
+        products = products * self.usable
+        if self.has_scale:
+            j = int(np.argmax(np.abs(products) * self.sizes))
+            sign = -1.0 if products[j] < 0 else 1.0
+            return j, sign, -sign * float(self.means[j]) * float(self.sizes[j])
+        # Column j lowers the weighted squares by (inner product)² / (its own square).
+        squares = self.squares
+        inverse = np.divide(1.0, squares, out=np.zeros_like(squares), where=squares > 0)
+        j = int(np.argmax(products**2 * inverse))
+        slope = float(products[j] * inverse[j])
+        # Python's floats overflow without a warning.
+        coef = slope * float(size) / float(self.sizes[j])
+        intercept = (mean - slope * float(self.means[j])) * float(size)
+        if not (np.isfinite(coef) and np.isfinite(intercept)):
+            raise ValueError(
+                "X is so small, or y so large, that the coefficient overflows; scale them."
+            )
+        return j, coef, intercept
+
+    def best(
+        self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple["BestColumnRegressor", np.ndarray]:
+        """The best column as a fitted member, and its outputs."""
+        member = BestColumnRegressor()
+        member.n_features_in_ = len(self.sizes)
+        j, coef, intercept = self.search(target)
+        member.feature_, member.coef_, member.intercept_ = j, coef, intercept
+        slope = coef * float(self.sizes[j])
+        assert self.columns is not None
+        outputs = slope * self.columns[:, j]
+        outputs += intercept + slope * float(self.means[j])
+        return member, outputs
 
 
 class BestColumnRegressor(RegressorMixin, BaseEstimator):
@@ -94,20 +215,17 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         "fit_intercept": ["boolean"],
     }
 
+    n_features_in_: int
+    feature_: int
+    coef_: float
+    intercept_: float
+
     def __init__(self, criterion: str = "squared_error", *, fit_intercept: bool = True) -> None:
         self.criterion = criterion
         self.fit_intercept = fit_intercept
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
-
-    @classmethod
-    def _of_column(cls, n_features: int, column: Column) -> Self:
-        """A fitted member from a search that is already done."""
-        member = cls()
-        member.n_features_in_ = n_features
-        member.feature_, member.coef_, member.intercept_ = column
-        return member
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -131,9 +249,8 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         y = np.asarray(y, dtype=np.float64)
         kept = rows_of_positive_weight(sample_weight, X)
         X, y = kept.take(X, y)
-        self.feature_, self.coef_, self.intercept_ = self._rounds(
-            X, kept.weight, for_many=False
-        ).search(y)
+        rounds = ColumnRounds(X, kept.weight, self.criterion, self.fit_intercept, for_many=False)
+        self.feature_, self.coef_, self.intercept_ = rounds.search(y)
         return self
 
     @finite_predictions
@@ -166,15 +283,9 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         """Columns for real targets."""
         if task.kind != "least_squares" or sp.issparse(X):
             return None
-        return self._rounds(X, weight)
+        return ColumnRounds(X, weight, self.criterion, self.fit_intercept)
 
-    def _rounds(
-        self, X: np.ndarray, weight: np.ndarray | None, *, for_many: bool = True
-    ) -> ColumnRounds:
-        member_of = BestColumnRegressor._of_column
-        return ColumnRounds(X, weight, self.fit_intercept, self.criterion, member_of, for_many)
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One column does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True

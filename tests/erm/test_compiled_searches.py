@@ -1,4 +1,4 @@
-"""The compiled search for stumps of two classes against the other one and against brute force."""
+"""The compiled searches for stumps and hinges against those of arrays and against brute force."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from sklearn_ensemble_theory import DecisionStumpClassifier
 from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
+from sklearn_ensemble_theory.erm import _hinges
 from sklearn_ensemble_theory.erm._stumps import side_search
 from sklearn_ensemble_theory.erm._stumps.side_search import BinnedSideIndex, SideIndex
 
@@ -215,3 +216,32 @@ def test_both_routes_give_the_same_stumps(kind, max_bins):
                 continue
             assert value == pytest.approx(getattr(other, name), abs=1e-12), name
         assert np.array_equal(outputs, others)
+
+
+@pytest.mark.parametrize("criterion", ["squared_error", "inner_product"])
+@pytest.mark.parametrize("kind", ["normal", "tied", "noise", "one row", "sorted"])
+@pytest.mark.parametrize("n_edges", [None, 4])
+def test_compiled_and_array_loops_find_the_same_hinges(monkeypatch, n_edges, criterion, kind):
+    if n_edges:
+        monkeypatch.setattr(_hinges, "ALL_EDGES", n_edges)
+        monkeypatch.setattr(_hinges, "BINS", n_edges)
+    rng = np.random.default_rng(0)
+    n = 1 if kind == "one row" else 2000
+    X = rng.standard_normal((n, 4))
+    X[:, 3] = 0.0
+    y = rng.standard_normal(n) + (0.0 if kind == "noise" else np.abs(X[:, 0]))
+    if kind == "tied":
+        X, y = X.round(), y.round(1)
+    if kind == "sorted":
+        X.sort(axis=0)
+    weight = rng.random(n) + 0.01
+    index = _hinges.HingeIndex(X)
+    for _ in range(4):
+        target, w = y / np.abs(y).max(), weight / weight.sum()
+        hinge = index.best(target, w, criterion)
+        with numba_disabled():
+            other = _hinges.HingeIndex(X).best(target, w, criterion)
+        assert hinge[:2] == other[:2]
+        assert hinge[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-12)
+        y = y - 0.5 * hinge.outputs(X[:, hinge.feature])
+        weight = weight * np.exp(0.1 * y)

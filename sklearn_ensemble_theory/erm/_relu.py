@@ -2,23 +2,27 @@
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import Task
 from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
-from sklearn_ensemble_theory._scaling import largest_magnitude
-from sklearn_ensemble_theory.erm._relu.hinge_index import best_of_columns
-from sklearn_ensemble_theory.erm._relu.hinge_search import Hinge, hinge_values
-from sklearn_ensemble_theory.erm._relu.oblique import best_oblique_hinge
-from sklearn_ensemble_theory.erm._relu.relu_rounds import ReLURounds
+from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
+
+from ._hinges import Hinge, HingeIndex, best_of_columns
+
+# An ascent ends when a step gains less than this share.
+SMALLEST_GAIN = 1e-6
+MAX_HALVINGS = 20
+# In standard deviations, or for the inner product in units of the largest deviation.
+GRID = 2.0**-22
 
 
 class ReLUNetwork(NamedTuple):
@@ -161,6 +165,13 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    n_features_in_: int
+    hidden_weights_: np.ndarray
+    hidden_bias_: float
+    output_weight_: float
+    feature_: int | None
+    knot_: float | None
+
     def __init__(
         self,
         criterion: str = "squared_error",
@@ -179,15 +190,8 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "output_weight_")
 
-    @classmethod
-    def _of_hinge(cls, n_features: int, hinge: Hinge) -> Self:
-        """A fitted unit from a search that is already done."""
-        unit = cls()
-        unit.n_features_in_ = n_features
-        unit._set_hinge(hinge)
-        return unit
-
     def _set_hinge(self, hinge: Hinge) -> None:
+        """Become the unit of a search along the axes."""
         weights = np.zeros(self.n_features_in_)
         if hinge.sign == 0:
             self.feature_, self.knot_, self.hidden_bias_ = None, None, 1.0
@@ -222,24 +226,16 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         size = largest_magnitude(y)
         target = y / size
         hinge = best_of_columns(X, target, weight, self.criterion)
+        # The gain does not depend on the units of y; with a free coefficient, that does.
         factor = size if self.criterion == "squared_error" else 1.0
         if self.direction == "axis":
-            coef = _finite(hinge.coef, factor)
-            self._set_hinge(hinge._replace(coef=coef))
+            self._set_hinge(hinge._replace(coef=_finite(hinge.coef, factor)))
             return self
-        found = best_oblique_hinge(
-            X,
-            target,
-            weight,
-            hinge,
-            self.criterion,
-            self.n_starts,
-            self.max_steps,
-            check_random_state(self.random_state),
-        )
-        weights, bias, coef = found
-        self.output_weight_ = _finite(coef, factor)
-        self.hidden_weights_, self.hidden_bias_ = weights, float(bias)
+        rng = check_random_state(self.random_state)
+        starts = self.n_starts, self.max_steps
+        found = best_oblique_hinge(X, target, weight, hinge, self.criterion, *starts, rng)
+        self.hidden_weights_, self.hidden_bias_ = found[0], float(found[1])
+        self.output_weight_ = _finite(found[2], factor)
         self.feature_ = self.knot_ = None
         return self
 
@@ -259,10 +255,10 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        if self.feature_ is not None:
+        if self.feature_ is not None and self.knot_ is not None:
             column = X[:, self.feature_].astype(np.float64, copy=False)
             sign = self.hidden_weights_[self.feature_]
-            return hinge_values(column, sign, self.knot_, self.output_weight_)
+            return Hinge(self.feature_, sign, self.knot_, self.output_weight_, 0.0).outputs(column)
         hidden = X @ self.hidden_weights_ + self.hidden_bias_
         return self.output_weight_ * np.maximum(hidden, 0.0)
 
@@ -272,11 +268,11 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task
-    ) -> ReLURounds | None:
+    ) -> "ReLURounds | None":
         """Units along the axes, for real targets; the oblique search has no fast path."""
         if task.kind != "least_squares" or self.direction != "axis":
             return None
-        return ReLURounds(X, self.criterion, ReLUUnitRegressor._of_hinge)
+        return ReLURounds(X, self.criterion)
 
     def to_network(self) -> ReLUNetwork:
         """Return the fitted unit as a network with one hidden unit.
@@ -289,11 +285,192 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return ReLUNetwork.of_units([self])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One unit does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+class ReLURounds:
+    """Units along the axes over columns sorted once: the weak learner of boosting rounds.
+
+    See `_learners.PreparedRounds`.
+    """
+
+    is_exact = True
+
+    def __init__(self, X: np.ndarray, criterion: str) -> None:
+        self.X, self.criterion = X, criterion
+        self.has_scale = criterion == "inner_product"
+        self.index = HingeIndex(X)
+
+    @property
+    def outputs_bound(self) -> float | None:
+        """No unit with coefficient 1 exceeds the largest span of a feature, nor the constant 1."""
+        return max(1.0, float(2 * self.index.half_span.max())) if self.has_scale else None
+
+    def best(
+        self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[ReLUUnitRegressor, np.ndarray]:
+        """The best unit as a fitted member, and its outputs."""
+        size = largest_magnitude(target)
+        hinge = self.index.best(target / size, weight, self.criterion)
+        if not self.has_scale:
+            hinge = hinge._replace(coef=hinge.coef * size)
+        unit = ReLUUnitRegressor()
+        unit.n_features_in_ = self.X.shape[1]
+        unit._set_hinge(hinge)
+        return unit, hinge.outputs(self.X[:, hinge.feature])
+
+
+# --- all directions -------------------------------------------------------------------------------
+
+
+def best_oblique_hinge(
+    X: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    axis_hinge: Hinge,
+    criterion: str,
+    n_starts: int,
+    max_steps: int,
+    random_state: np.random.RandomState,
+) -> tuple[np.ndarray, float, float]:
+    """Weights, bias and coefficient of the best unit found: ascent on the sphere of directions.
+
+    The knot along each direction is exact. The result is no worse than the best hinge along an
+    axis, which is given. The weights have norm 1, or are zeros for a constant.
+    """
+    p = X.shape[1]
+    Z, centre, scale = _standardised(X, weight, criterion)
+    # The ascents see Z on a grid, so that they do not depend on the rounding of X: one that takes
+    # another turn may end elsewhere. The unit that is returned is fitted to Z itself.
+    rounded = np.round(Z / GRID) * GRID
+    starts = [
+        rounded.T @ (weight * (target - weight @ target)),
+        *random_state.standard_normal((n_starts, p)),
+    ]
+    if axis_hinge.sign != 0:
+        starts.insert(0, np.eye(p)[axis_hinge.feature])
+    best = None
+    for start in starts:
+        norm = np.linalg.norm(start)
+        if norm > 0:
+            found = _ascend(rounded, target, weight, start / norm, criterion, max_steps)
+            # A start that ends at the same unit must not replace it by rounding.
+            if best is None or found[1].gain > best[1].gain * (1 + SMALLEST_GAIN):
+                best = found
+    if best is not None:
+        best = best[0], _along(Z, target, weight, best[0], criterion)
+    factor = 1.0 if criterion == "squared_error" else scale[0]
+    if best is None or best[1].sign == 0 or not best[1].gain * factor > axis_hinge.gain:
+        if axis_hinge.sign == 0:
+            return np.zeros(p), 1.0, axis_hinge.coef
+        axis = axis_hinge.sign * np.eye(p)[axis_hinge.feature]
+        return axis, -axis_hinge.sign * axis_hinge.knot, axis_hinge.coef
+    direction, hinge = best
+    # Lengths by way of the smallest scale: no square overflows or vanishes.
+    weights = hinge.sign * direction * (scale.min() / scale)
+    length = np.linalg.norm(weights)
+    weights /= length
+    with np.errstate(over="ignore", invalid="ignore"):
+        coef = hinge.coef if criterion == "inner_product" else hinge.coef * length / scale.min()
+        bias = -hinge.sign * hinge.knot * (scale.min() / length) - weights @ centre
+    if not np.isfinite([coef, bias]).all():
+        raise ValueError("X is so large or small, or y so large, that coefficients overflow.")
+    return weights, bias, coef
+
+
+def _standardised(
+    X: np.ndarray, weight: np.ndarray, criterion: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Z = (X - centre) / scale in C order, whatever the order of X, its origin and its units.
+
+    The fit does not depend on the units of the columns. The inner product does: there all columns
+    have one scale.
+    """
+    # Powers of two are exact: no square overflows or vanishes.
+    unit = np.array([power_of_two(largest_magnitude(column)) for column in X.T])
+    Z = np.array(X / unit, dtype=np.float64, order="C")
+    first = Z[0].copy()
+    Z -= first
+    mean = weight @ Z
+    Z -= mean
+    spread = np.sqrt(weight @ Z**2)
+    spread[spread <= 1e-14] = 1.0
+    centre = (first + mean) * unit
+    if criterion == "squared_error":
+        Z /= spread
+        return Z, centre, unit * spread
+    top = (unit * np.abs(Z).max(axis=0)).max() or 1.0
+    Z *= unit / top
+    return Z, centre, np.full(len(unit), top)
+
+
+def _ascend(
+    Z: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    direction: np.ndarray,
+    criterion: str,
+    max_steps: int,
+) -> tuple[np.ndarray, Hinge]:
+    """Gradient ascent of the gain over the sphere; gives (direction, hinge)."""
+    hinge = _along(Z, target, weight, direction, criterion)
+    step = 1.0
+    # The step doubles after a success and halves until one: its length suits the curvature.
+    for _ in range(max_steps):
+        slope = _gradient(Z, target, weight, direction, hinge, criterion)
+        rounding = 1e-14 * np.linalg.norm(slope)
+        slope -= (slope @ direction) * direction
+        length = np.linalg.norm(slope)
+        if not length > rounding:
+            break
+        slope /= length
+        for _ in range(MAX_HALVINGS):
+            trial = direction + step * slope
+            trial /= np.linalg.norm(trial)
+            found = _along(Z, target, weight, trial, criterion)
+            if found.gain > hinge.gain * (1 + SMALLEST_GAIN):
+                break
+            step /= 2
+        else:
+            break
+        direction, hinge, step = trial, found, 2 * step
+    return direction, hinge
+
+
+def _along(
+    Z: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    direction: np.ndarray,
+    criterion: str,
+) -> Hinge:
+    """The best hinge of the scores Z w."""
+    return HingeIndex((Z @ direction)[:, None]).best(target, weight, criterion)
+
+
+def _gradient(
+    Z: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    direction: np.ndarray,
+    hinge: Hinge,
+    criterion: str,
+) -> np.ndarray:
+    """Derivative in the direction, at a fixed knot, of N²/D or |N|."""
+    if hinge.sign == 0:
+        return np.zeros(Z.shape[1])
+    z = Z @ direction
+    active = hinge.sign * (z - hinge.knot) > 0
+    along = hinge.sign * ((weight * target * active) @ Z)
+    if criterion == "inner_product":
+        return hinge.coef * along
+    heights = np.where(active, z - hinge.knot, 0.0)
+    # The gain at the best coefficient a: its derivative is that of 2 a N - a² D at fixed a.
+    return 2 * hinge.coef * along - 2 * hinge.coef**2 * ((weight * heights) @ Z)
 
 
 def _finite(coef: float, factor: float) -> float:

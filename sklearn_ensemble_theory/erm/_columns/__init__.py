@@ -1,1 +1,0 @@
-"""Single columns of X as empirical risk minimisers."""

@@ -1,1 +1,0 @@
-"""Partitions of a box into cells of equal size."""

@@ -1,1 +1,0 @@
-"""Rectified linear units."""
