@@ -1,14 +1,20 @@
-"""The two balls of coefficients {|beta| <= radius}: everything that differs between the norms."""
+"""The balls {|beta| <= radius}: projections, and all that differs between the two norms.
 
+The projections onto balls and onto the simplex are public functions, `project_simplex` and its
+like; each has a form without checks, of one vector or of all vectors along the last axis.
+"""
+
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sklearn_ensemble_theory._scaling import largest_entry
-from sklearn_ensemble_theory.erm._ball._hinge.barriers import Barrier, L1Barrier, L2Barrier
-from sklearn_ensemble_theory.erm._ball.projections import l1_projection, l2_projection
 
+# Where sums of vectors may overflow, vectors are divided by a power of two.
+LARGEST_RADIUS, SHRINK = 1e280, 2.0**100
 # Columns that enter the working set in one round, at least.
 NEW_COLUMNS = 40
 # Steps of an inner problem.
@@ -17,11 +23,193 @@ INNER_ROUNDS = 2_000
 FACE_EVERY, FACES = 25, 30
 # The ridge that makes a singular matrix of second derivatives invertible, as a share of its trace.
 RIDGE = 1e-13
+# A point of which the norm misses the radius by less than this share is on the sphere.
+ON_SPHERE = 1e-12
+
+
+def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
+    """Project vectors onto the simplex of non-negative vectors with a given sum.
+
+    Returns the z that minimises the Euclidean distance to v among all z with z >= 0 and
+    ``sum(z) == radius``. The cost is O(p log p) for a vector of length p.
+
+    Parameters
+    ----------
+    v : array-like of shape (..., p)
+        A vector, or an array whose last axis contains vectors, each of which is projected.
+    radius : float, default=1.0
+        The sum of z, not negative.
+
+    Returns
+    -------
+    z : ndarray of shape (..., p)
+        The projections.
+
+    Raises
+    ------
+    ValueError
+        If v contains NaN or infinity or has no last axis of positive length, or if the radius is
+        negative or not finite.
+
+    Notes
+    -----
+    z = (v - theta)+, where theta is such that the sum is right. It is found among p candidates
+    after sorting [Held, Wolfe and Crowder, 1974].
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    M. Held, P. Wolfe and H. P. Crowder (1974). "Validation of subgradient optimization".
+    *Mathematical Programming* 6, 62-88.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.erm import project_simplex
+    >>> project_simplex([0.5, 1.0, -2.0])
+    array([0.25, 0.75, 0.  ])
+    """
+    return simplex_projection(_checked_vectors(v, radius), radius)
+
+
+def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
+    """Project vectors onto the ball of the l1 norm.
+
+    Returns the z that minimises the Euclidean distance to v among all z with
+    ``sum(abs(z)) <= radius``. The cost is O(p log p) for a vector of length p.
+
+    Parameters
+    ----------
+    v : array-like of shape (..., p)
+        A vector, or an array whose last axis contains vectors, each of which is projected.
+    radius : float, default=1.0
+        The radius of the ball, not negative.
+
+    Returns
+    -------
+    z : ndarray of shape (..., p)
+        The projections. Vectors in the ball are returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        If v contains NaN or infinity or has no last axis of positive length, or if the radius is
+        negative or not finite.
+
+    Notes
+    -----
+    A vector outside of the ball is projected onto the sphere: z has the signs of v and the
+    absolute values that :func:`project_simplex` returns for those of v. It exists and is unique
+    [Shah, proposition 22].
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.erm import project_l1_ball
+    >>> project_l1_ball([3.0, -2.5, 0.5], radius=2.0)
+    array([ 1.25, -0.75,  0.  ])
+    """
+    return l1_projection(_checked_vectors(v, radius), radius)
+
+
+def project_l2_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
+    """Project vectors onto the ball of the Euclidean norm.
+
+    Returns the z that minimises the Euclidean distance to v among all z of norm at most `radius`:
+    v itself, or a multiple of it. The cost is O(p) for a vector of length p.
+
+    Parameters
+    ----------
+    v : array-like of shape (..., p)
+        A vector, or an array whose last axis contains vectors, each of which is projected.
+    radius : float, default=1.0
+        The radius of the ball, not negative.
+
+    Returns
+    -------
+    z : ndarray of shape (..., p)
+        The projections. Vectors in the ball are returned unchanged.
+
+    Raises
+    ------
+    ValueError
+        If v contains NaN or infinity or has no last axis of positive length, or if the radius is
+        negative or not finite.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.erm import project_l2_ball
+    >>> project_l2_ball([3.0, 4.0])
+    array([0.6, 0.8])
+    """
+    return l2_projection(_checked_vectors(v, radius), radius)
+
+
+def _checked_vectors(v: ArrayLike, radius: float) -> np.ndarray:
+    v = np.asarray(v, dtype=np.float64)
+    if v.ndim == 0 or v.shape[-1] == 0:
+        raise ValueError(f"v must have a last axis of positive length, got the shape {v.shape}.")
+    if not np.isfinite(v).all():
+        raise ValueError("v contains NaN or infinity.")
+    if not (isinstance(radius, Real) and 0 <= radius < np.inf):
+        raise ValueError(f"radius must be a finite number of at least 0, got {radius!r}.")
+    return v
+
+
+def simplex_projection(v: np.ndarray, radius: float) -> np.ndarray:
+    """`project_simplex` without the checks."""
+    # The projection does not change when a constant is added. With the largest entry at 0, the
+    # entries that count are within the radius of it, so that their sums keep their digits.
+    if radius > LARGEST_RADIUS:  # whose sums may overflow
+        return SHRINK * simplex_projection(v / SHRINK, radius / SHRINK)
+    half = v / 2 - v.max(axis=-1, keepdims=True) / 2  # whose differences do not overflow
+    v = 2 * np.maximum(half, -radius / 2)
+    ordered = -np.sort(-v, axis=-1)
+    excess = np.cumsum(ordered, axis=-1) - radius
+    count = np.arange(1, v.shape[-1] + 1)
+    # The k largest entries stay positive for k up to the last one where this holds; always k = 1.
+    last = np.sum(ordered * count > excess, axis=-1, keepdims=True) - 1
+    last = np.maximum(last, 0)
+    theta = np.take_along_axis(excess, last, axis=-1) / (last + 1)
+    return np.maximum(v - theta, 0.0)
+
+
+def l1_projection(v: np.ndarray, radius: float) -> np.ndarray:
+    """`project_l1_ball` without the checks."""
+    size = np.abs(v)
+    with np.errstate(over="ignore"):  # an infinite norm is above the radius
+        outside = size.sum(axis=-1, keepdims=True) > radius
+    if not outside.any():
+        return v.copy()
+    return np.where(outside, np.copysign(simplex_projection(size, radius), v), v)
+
+
+def l2_projection(v: np.ndarray, radius: float) -> np.ndarray:
+    """`project_l2_ball` without the checks."""
+    top = np.abs(v).max(axis=-1, keepdims=True)
+    top = np.where(top > 0, top, 1.0)
+    unit = v / top  # whose squares do not overflow
+    norm = np.sqrt(np.sum(unit * unit, axis=-1, keepdims=True))
+    outside = norm > radius / top
+    if not outside.any():
+        return v.copy()
+    return np.where(outside, unit * (radius / np.where(outside, norm, 1.0)), v)
+
+
+# --- balls ----------------------------------------------------------------------------------------
 
 
 def factored(H: np.ndarray) -> Any:
     """The Cholesky factor of H, with a ridge as small as possible."""
     mean = abs(float(np.trace(H))) / len(H) or 1.0
+    # First without a ridge; each further try has one ten times as large.
     for power in range(14):
         try:
             if power == 0:
@@ -44,14 +232,6 @@ class L2Ball:
 
     def norm(self, beta: np.ndarray) -> float:
         return float(np.linalg.norm(beta))
-
-    @staticmethod
-    def barrier(g: np.ndarray, unit: float) -> Barrier:
-        return L2Barrier(g, unit)
-
-    def program_columns(self, g: np.ndarray, active: np.ndarray, n_new: int) -> np.ndarray:
-        """The working set of the interior-point method: all columns."""
-        return np.arange(len(g))
 
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.linalg.norm(g))
@@ -114,18 +294,6 @@ class L1Ball:
     def norm(self, beta: np.ndarray) -> float:
         return float(np.abs(beta).sum())
 
-    @staticmethod
-    def barrier(g: np.ndarray, unit: float) -> Barrier:
-        return L1Barrier(g, unit)
-
-    def program_columns(self, g: np.ndarray, active: np.ndarray, n_new: int) -> np.ndarray:
-        """The working set of the interior-point method: active columns and the next candidates."""
-        size = np.abs(g)
-        size[active] = -1.0
-        if len(active) + n_new >= len(g):
-            return np.arange(len(g))
-        return np.union1d(active, np.argpartition(-size, n_new)[:n_new])
-
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.abs(g).max())
 
@@ -167,6 +335,7 @@ class L1Ball:
         Hz = H @ z
         constant = c - Hz
         look, Hlook, t = z, Hz, 1.0
+        # Steps of 1/L; L is too small where the model at the new point lies above its bound.
         for k in range(1, INNER_ROUNDS + 1):
             new = self.project(look - (Hlook + constant) / L)
             Hnew = H @ new
@@ -192,7 +361,9 @@ class L1Ball:
                 look, Hlook, t = z, Hz, 1.0
         return z
 
-    def _active_set(self, H, constant, z, target):
+    def _active_set(
+        self, H: np.ndarray, constant: np.ndarray, z: np.ndarray, target: float
+    ) -> tuple[np.ndarray, bool]:
         """Minimise z'Hz/2 + constant'z from z on, by changes of the face one at a time.
 
         Go towards the minimum on the face of the ball. A coefficient that reaches 0 leaves; at the
@@ -214,7 +385,7 @@ class L1Ball:
                 reach = max(float(lengths.min()), 0.0)
                 room = self.radius - np.abs(z[S]).sum()
                 growth = float(signs @ step)
-                if growth > 0 and room > 1e-12 * self.radius:
+                if growth > 0 and room > ON_SPHERE * self.radius:
                     reach = min(reach, room / growth)
                 z[S] += min(reach, 1.0) * step
                 z[S[lengths <= min(reach, 1.0)]] = 0.0
@@ -233,18 +404,22 @@ class L1Ball:
             S = np.union1d(S, [entering])
         return z, False
 
-    def _face_step(self, H, slope, signs, z):
+    def _face_step(
+        self, H: np.ndarray, slope: np.ndarray, signs: np.ndarray, z: np.ndarray
+    ) -> np.ndarray:
         """From z to the minimum on the face with these signs, or inside of the ball."""
         factor = factored(H)
         free = cho_solve(factor, -slope, check_finite=False)
         room = self.radius - np.abs(z).sum()
-        if room <= 1e-12 * self.radius and signs @ free > 0:
+        # On the sphere the step stays in the face, by the multiplier of sum(signs * z).
+        if room <= ON_SPHERE * self.radius and signs @ free > 0:
             normal = cho_solve(factor, signs, check_finite=False)
             free = free - (signs @ free) / (signs @ normal) * normal
         return free
 
 
-BALLS = {"l1": L1Ball, "l2": L2Ball}
+Ball = L1Ball | L2Ball
+BALLS: dict[str, type[Ball]] = {"l1": L1Ball, "l2": L2Ball}
 
 
 def row_squares(X: Any) -> np.ndarray:
@@ -254,7 +429,7 @@ def row_squares(X: Any) -> np.ndarray:
     return np.einsum("ij,ij->i", X, X)
 
 
-def _largest_eigenvalue(H):
+def _largest_eigenvalue(H: np.ndarray) -> float:
     """Of a symmetric matrix, from below by a few steps of the power method."""
     v = H.sum(axis=1)
     if not v.any():

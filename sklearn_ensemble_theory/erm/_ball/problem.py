@@ -12,7 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_ensemble_theory._margin_losses import MarginFunction
-from sklearn_ensemble_theory.erm._ball.balls import row_squares
+
+from .balls import Ball, row_squares
 
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
 DENSE_SHARE = 0.1
@@ -25,17 +26,9 @@ EPS = np.finfo(np.float64).eps
 
 
 class BallPoint(NamedTuple):
-    """A point of the set, and what is known of it.
+    """A point of the set; F - min F is at most `gap` there.
 
-    Attributes
-    ----------
-    beta : float array of shape (p,)
-    intercept : float
-    gap : float
-        F - min F is at most this.
-    n_iter : int
-    converged : bool
-        Whether the gap is as small as asked for, or as small as rounding lets it be.
+    `converged` tells whether the gap is as small as asked for, or as rounding lets it be.
     """
 
     beta: np.ndarray
@@ -48,11 +41,7 @@ class BallPoint(NamedTuple):
 class Slope(NamedTuple):
     """The derivatives of F, or of its bound from below by dual variables a.
 
-    Attributes
-    ----------
-    beta : float array of shape (p,)
-    intercept : float
-        0 without an intercept.
+    That by the intercept is 0 where there is none.
     """
 
     beta: np.ndarray
@@ -67,21 +56,25 @@ def without_rounding(total: float, size: float) -> float:
 class BallSet:
     """The set of coefficients and intercepts, and what it takes to move in it.
 
-    Parameters
-    ----------
-    phi : MarginFunction
-    ball : L1Ball or L2Ball
-    C : float
-    log_odds : float or None
-        log(W_+/W_-); None without an intercept.
-
     Attributes
     ----------
-    C, reach, start : float
-        As for `BallProblem`.
+    C : float
+        The largest dual norm of a row: |x'beta| <= lambda C.
+    reach : float
+        B; 0 without an intercept.
+    start : float
+        The best intercept for beta = 0.
+
+    Notes
+    -----
+    Let W_+ and W_- be the weights of the classes, and `log_odds` log(W_+/W_-). For |s_i| <= r =
+    lambda C the derivative of sum_i w_i phi(y_i (s_i + b)) in b is at least
+    W_- |phi'(-(b - r))| - W_+ |phi'(b - r)|. That is not negative from b = r + log(W_+/W_-) on for
+    the logistic function, from r + log(W_+/W_-)/2 on for the exponential one, and from r + 1 on for
+    the hinge. The other side is the same with W_+ and W_- exchanged.
     """
 
-    def __init__(self, phi: MarginFunction, ball: Any, C: float, log_odds: float | None):
+    def __init__(self, phi: MarginFunction, ball: Ball, C: float, log_odds: float | None):
         self.phi, self.ball, self.C = phi, ball, C
         self.fit_intercept = log_odds is not None
         self.reach = self.start = 0.0
@@ -127,6 +120,7 @@ class BallSet:
         """
         H, h, total = hessian
         c = slope.beta[chosen]
+        # The intercept at its best for every beta: what remains is a model of beta alone.
         if self.fit_intercept and total > 0:
             H -= np.outer(h, h / total)
             c = c - h * (slope.intercept / total)
@@ -141,36 +135,7 @@ class BallSet:
 
 
 class BallProblem(BallSet):
-    """The data of a problem.
-
-    Parameters
-    ----------
-    X : float array or CSR matrix of shape (n, p)
-    y : float array of shape (n,)
-        -1 and +1, both.
-    weight : float array of shape (n,)
-        Positive, of sum 1.
-    phi : MarginFunction
-    ball : L1Ball or L2Ball
-    fit_intercept : bool
-
-    Attributes
-    ----------
-    C : float
-        The largest dual norm of a row: |x'beta| <= lambda C.
-    reach : float
-        B; 0 without an intercept.
-    start : float
-        The best intercept for beta = 0.
-
-    Notes
-    -----
-    For |s_i| <= r = lambda C the derivative of sum_i w_i phi(y_i (s_i + b)) in b is at least
-    W_- |phi'(-(b - r))| - W_+ |phi'(b - r)|, where W_+ and W_- are the weights of the classes. That
-    is not negative from b = r + log(W_+/W_-) on for the logistic function, from r +
-    log(W_+/W_-)/2 on for the exponential one, and from r + 1 on for the hinge. The other side is
-    the same with W_+ and W_- exchanged.
-    """
+    """The rows of a problem: X, y of -1 and +1, both of them, and positive weights of sum 1."""
 
     def __init__(
         self,
@@ -178,7 +143,7 @@ class BallProblem(BallSet):
         y: np.ndarray,
         weight: np.ndarray,
         phi: MarginFunction,
-        ball: Any,
+        ball: Ball,
         *,
         fit_intercept: bool,
     ):
@@ -227,7 +192,7 @@ class BallProblem(BallSet):
         return self.rounding_of(float(self.weight @ a))
 
     @cached_property
-    def _columns(self):
+    def _columns(self) -> Any:
         return self.X.tocsc() if sp.issparse(self.X) else self.X
 
     def columns(self, chosen: np.ndarray) -> Any:
@@ -237,6 +202,7 @@ class BallProblem(BallSet):
     @staticmethod
     def gram(Z: Any, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Z'DZ, Z'd and the sum of d, for the diagonal D of d >= 0."""
+        # Rows of curvature 0, as those beyond the kink of a smoothed hinge, count for nothing.
         rows = np.flatnonzero(d)
         if len(rows) < len(d) / 2:
             Z, d = (Z.tocsr() if sp.issparse(Z) else Z)[rows], d[rows]
@@ -248,6 +214,7 @@ class BallProblem(BallSet):
             H, root = np.zeros((Z.shape[1], Z.shape[1])), np.sqrt(d)
             step = max(1, GRAM_VALUES // max(Z.shape[1], 1))
             buffer = np.empty((min(step, len(d)), Z.shape[1]))
+            # Rows times the root of their weight, a cache's worth at a time.
             for start in range(0, len(d), step):
                 part = Z[start : start + step]
                 half = np.multiply(part, root[start : start + step, None], out=buffer[: len(part)])

@@ -1,47 +1,74 @@
 """Linear classifiers with a convex loss over a ball [Shah, §3]."""
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
+from sklearn_ensemble_theory._parallel import one_blas_thread
+from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     check_usual_units,
+    finite_predictions,
     rows_of_positive_weight,
     validate_data,
 )
+from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
-from sklearn_ensemble_theory.erm._ball.averaged_descent import StochasticState
-from sklearn_ensemble_theory.erm._ball.balls import BALLS
-from sklearn_ensemble_theory.erm._ball.base import (
-    SOLVERS,
-    BallOptions,
-    as_csr_or_array,
-    check_labels,
-    first_states,
-    fit_chunks_in_ball,
-    fit_in_ball,
-    further_steps,
+
+from .balls import BALLS, Ball
+from .problem import BallPoint, BallProblem, BallSet
+from .solvers import (
+    MAX_COLUMNS,
+    BallRows,
+    StochasticState,
+    averaged_gradient_descent,
+    averaged_stochastic_descent,
+    solve_in_ball,
+    solve_in_blocks,
+    stochastic_steps,
 )
-from sklearn_ensemble_theory.erm._ball.linear_scores import LinearScoresMixin
+
+# Features between these are used as they are; others are divided by a power of two.
+SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
 
 
-def _goes_row_by_row(model):
+def _goes_row_by_row(model: "BallConstrainedClassifier") -> bool:
     if model.solver != "sgd":
         raise AttributeError(f"partial_fit needs solver='sgd', got solver={model.solver!r}.")
     return True
 
 
-class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimator):
+def _has_link(model: "BallConstrainedClassifier") -> bool:
+    if not MARGIN_FUNCTIONS[model.loss].has_link:
+        raise AttributeError(f"predict_proba: loss={model.loss!r} gives no probabilities.")
+    return True
+
+
+def positive_classes(n_classes: int) -> Sequence[int]:
+    """The class that is +1 in each problem: one against the others, and one of two only."""
+    return [1] if n_classes == 2 else range(n_classes)
+
+
+def as_csr_or_array(X: Any) -> Any:
+    """CSR matrices, whose products with vectors are vectors, and arrays."""
+    return sp.csr_matrix(X) if sp.issparse(X) else X
+
+
+class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     """Linear classifier that minimises a convex loss over a ball of coefficients.
 
     It minimises the weighted mean of phi(y_i (x_i'beta + b)) over all coefficients beta with
@@ -162,12 +189,18 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         "radius": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions(set(MARGIN_FUNCTIONS))],
         "norm": [StrOptions(set(BALLS))],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({"auto", "gd", "sgd"})],
         "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
+
+    n_features_in_: int
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    feature_bound_: float
 
     def __init__(
         self,
@@ -189,17 +222,6 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    def _options(self):
-        return BallOptions(
-            self.loss,
-            self.norm,
-            float(self.radius),
-            self.solver,
-            self.fit_intercept,
-            self.max_iter,
-            self.tol,
-        )
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -235,32 +257,109 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         kept = rows_of_positive_weight(sample_weight, X)
         X, y = kept.take(as_csr_or_array(X), y)
         classes, codes = np.unique(y, return_inverse=True)
-        check_labels(classes, type(self).__name__)
-        weight = kept.normalised
-        rng = check_random_state(self.random_state)
-        fits = fit_in_ball(X, codes, len(classes), weight, self._options(), rng)
-        self._learn(classes, fits, float(1 / np.sum(weight**2)))
+        self._check_labels(classes)
+        weight, rng = kept.normalised, check_random_state(self.random_state)
+        ball, scale = self._scaled_ball(largest_entry(X))
+        X = X if scale == 1 else X / scale
+        phi = MARGIN_FUNCTIONS[self.loss]
+        problems, points, bounds, states = [], [], [], []
+        for k in positive_classes(len(classes)):
+            y = np.where(codes == k, 1.0, -1.0)
+            problem = BallProblem(X, y, weight, phi, ball, fit_intercept=self.fit_intercept)
+            with one_blas_thread():  # thousands of short products: waiting for threads costs more
+                point, bound, state = self._solve(problem, rng)
+            problems.append(problem)
+            points.append(point)
+            bounds.append(bound)
+            states.append(state if scale == 1 else None)
+        self.feature_bound_ = problems[0].C * scale
+        self._set_solution(classes, problems, points, scale)
+        self.suboptimality_bound_ = max(bounds)
+        self._states, self._n_effective = states, float(1 / np.sum(weight**2))
         return self
 
+    def _solve(
+        self, problem: BallProblem, rng: np.random.RandomState
+    ) -> tuple[BallPoint, float, StochasticState | None]:
+        """A point, the solver's bound on F - min F, and what `partial_fit` goes on from."""
+        if self.solver == "auto":
+            point = solve_in_ball(problem, self.tol, self.max_iter or 10_000)
+            return point, point.gap, None
+        if not np.isfinite(problem.phi.lipschitz(problem.largest_score)):
+            raise ValueError(
+                f"The exponential loss overflows in the ball: with this radius scores can be "
+                f"{problem.largest_score:.3g}. Scale X, reduce radius, or use solver='auto'."
+            )
+        if self.solver == "gd":
+            return *averaged_gradient_descent(problem, self.max_iter or 1_000), None
+        return averaged_stochastic_descent(problem, self.max_iter or problem.n, rng)
+
     def _fit_chunks(self, rows: ChunkedRows) -> None:
-        """`fit` of rows in chunks: once over them, and once for each point of Newton's method."""
-        name = type(self).__name__
-        self._learn(*fit_chunks_in_ball(rows, self._options(), name))
+        """`fit` of rows in blocks: once over them, and once for each point of Newton's method."""
+        phi, p = MARGIN_FUNCTIONS[self.loss], rows.checks.n_features
+        if self.solver != "auto":
+            raise ValueError(f"solver={self.solver!r} needs all rows in memory; use solver='auto'.")
+        if phi.is_piecewise_linear:
+            raise ValueError(
+                f"loss={self.loss!r}, which has no second derivatives, needs all rows in memory; "
+                "use loss='logistic' or loss='exponential'."
+            )
+        if p > MAX_COLUMNS:
+            raise ValueError(
+                f"X has {p} features; with Dask collections at most {MAX_COLUMNS} are possible, "
+                "because each chunk sends a matrix of second derivatives."
+            )
+        seen = rows.sum(BallRows.of, BALLS[self.norm](1.0))
+        self._check_labels(seen.classes)
+        ball, scale = self._scaled_ball(seen.largest)
+        problems = {}
+        for k in positive_classes(len(seen.classes)):
+            log_odds = seen.log_odds(k) if self.fit_intercept else None
+            problems[k] = BallSet(phi, ball, seen.size / scale, log_odds)
+        rows, total = rows.knowing(classes=seen.classes), float(seen.weights.sum())
+        max_iter = self.max_iter or 10_000
+        points = solve_in_blocks(rows, problems, total, scale, self.tol, max_iter)
+        self.feature_bound_ = seen.size
+        self._set_solution(seen.classes, list(problems.values()), points, scale)
+        self.suboptimality_bound_ = self.dual_gap_
+        self._states, self._n_effective = [None] * len(points), total**2 / seen.squares
 
-    def _learn(self, classes, fits, n_effective):
-        self._store(classes, [f.coef for f in fits], [f.intercept for f in fits])
-        self.n_iter_ = max(f.n_iter for f in fits)
-        self.dual_gap_ = max(f.gap for f in fits)
-        self.suboptimality_bound_ = max(f.bound for f in fits)
-        self.feature_bound_ = fits[0].feature_bound
-        self.intercept_bound_ = np.array([f.intercept_bound for f in fits])
-        self._n_effective = n_effective
-        self._states: list[StochasticState | None] = [f.state for f in fits]
+    def _check_labels(self, classes: np.ndarray) -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes; y has one class only, "
+                f"{classes[0]!r}."
+            )
 
-    def _store(self, classes, coefs, intercepts):
+    def _scaled_ball(self, largest: float) -> tuple[Ball, float]:
+        """The ball for X in units of `scale`, and this power of 2; `largest` is that of X."""
+        scale = 1.0 if SMALLEST_SCALE < largest < LARGEST_SCALE else power_of_two(largest)
+        radius = float(self.radius) * scale
+        if not 1e-290 < radius < 1e290:
+            radius_given = float(self.radius)
+            raise ValueError(f"radius={radius_given!r} times the largest value of X is no float.")
+        return BALLS[self.norm](radius), scale
+
+    def _set_solution(
+        self,
+        classes: np.ndarray,
+        problems: Sequence[BallSet],
+        points: Sequence[BallPoint],
+        scale: float,
+    ) -> None:
+        """Set what all solvers know, and warn of gaps above tol."""
+        self.dual_gap_ = max(point.gap for point in points)
+        if not all(point.converged for point in points):
+            warn_user(
+                f"The fit ended at a duality gap of {self.dual_gap_:.3g}, above tol. Scale the "
+                "features, or increase max_iter or tol.",
+                ConvergenceWarning,
+            )
         self.classes_ = classes
-        self.coef_ = np.array(coefs)
-        self.intercept_ = np.array(intercepts, dtype=np.float64)
+        self.coef_ = np.array([point.beta / scale for point in points])
+        self.intercept_ = np.array([point.intercept for point in points], dtype=np.float64)
+        self.n_iter_ = max(point.n_iter for point in points)
+        self.intercept_bound_ = np.array([problem.reach for problem in problems])
 
     @available_if(_goes_row_by_row)
     @fit_context(prefer_skip_nested_validation=True)
@@ -312,21 +411,47 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         codes = np.searchsorted(labels, y)
         if np.any(labels[np.minimum(codes, len(labels) - 1)] != y):
             raise ValueError("y contains a label that is not in classes.")
-        options = self._options()
-        known = [] if first else [state for state in self._states if state is not None]
-        states = known or first_states(X, codes, len(labels), kept.weight, options)
-        states = further_steps(X, codes, kept.weight, options, states)
-        self._store(labels, *zip(*(state.mean for state in states)))
-        self._states = list(states)
-        self.n_iter_ = states[0].n_steps
-        self.intercept_bound_ = np.array([state.reach for state in states])
-        self.suboptimality_bound_ = max(s.bound(np.hypot(self.radius, s.reach)) for s in states)
-        size = BALLS[self.norm](self.radius).row_size(X)
+        if largest_entry(X) > LARGEST_SCALE:
+            raise ValueError(f"partial_fit needs features of at most {LARGEST_SCALE:g}; scale X.")
+        ball, phi = BALLS[self.norm](float(self.radius)), MARGIN_FUNCTIONS[self.loss]
+        size, weight = ball.row_size(X), kept.weight
+        states = [] if first else [state for state in self._states if state is not None]
+        moved: list[StochasticState] = []
+        for number, k in enumerate(positive_classes(len(labels))):
+            if states:
+                state = states[number]
+            else:  # these rows set B; a class that they do not have counts as half a row
+                reach = 0.0
+                if self.fit_intercept:
+                    half = 0.5 * weight.mean()
+                    up, down = weight[codes == k].sum(), weight[codes != k].sum()
+                    log_odds = float(np.log(max(up, half)) - np.log(max(down, half)))
+                    reach = phi.intercept_offset(log_odds) + ball.radius * size
+                state = StochasticState.first(X.shape[1], reach)
+            moved.append(
+                stochastic_steps(
+                    X,
+                    np.where(codes == k, 1.0, -1.0),
+                    phi,
+                    ball,
+                    state,
+                    rows=np.arange(X.shape[0]),
+                    weight=weight,
+                    fit_intercept=self.fit_intercept,
+                )
+            )
+        self.classes_, self._states = labels, list(moved)
+        self.coef_ = np.array([state.mean[0] for state in moved])
+        self.intercept_ = np.array([state.mean[1] for state in moved], dtype=np.float64)
+        self.n_iter_ = moved[0].n_steps
+        self.intercept_bound_ = np.array([state.reach for state in moved])
+        self.suboptimality_bound_ = max(s.bound(np.hypot(self.radius, s.reach)) for s in moved)
         self.feature_bound_ = max(size, 0.0 if first else self.feature_bound_)
         vars(self).pop("dual_gap_", None)
         return self
 
-    def _labels_of(self, classes, first):
+    def _labels_of(self, classes: ArrayLike | None, first: bool) -> np.ndarray:
+        """The classes of `partial_fit`, which have to stay the same."""
         if classes is None:
             if first:
                 raise ValueError("classes must be given in the first call of partial_fit.")
@@ -337,6 +462,84 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
         if not first and not np.array_equal(labels, self.classes_):
             raise ValueError(f"classes={classes!r} differs from that of previous calls.")
         return labels
+
+    @finite_predictions
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Scores x'beta + b.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes one score, positive for the second class.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        return scores[:, 0] if len(self.intercept_) == 1 else scores
+
+    @by_chunks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the class of each row: the largest score, the first class for ties.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Class labels.
+        """
+        scores = self.decision_function(X)
+        chosen = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[chosen]
+
+    @available_if(_has_link)
+    @by_chunks
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Class probabilities, by the link of the logistic or exponential loss.
+
+        With more than two classes, those of the problems divided by their sum.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            The columns are in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        proba = MARGIN_FUNCTIONS[self.loss].probability(scores)
+        if proba.ndim == 1:
+            return np.column_stack([1 - proba, proba])
+        proba = np.maximum(proba, np.finfo(np.float64).tiny)
+        return proba / proba.sum(axis=1, keepdims=True)
+
+    @available_if(_has_link)
+    @by_chunks
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Logarithms of the class probabilities.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Logarithms, in the order of `classes_`.
+        """
+        return np.log(np.maximum(self.predict_proba(X), np.finfo(np.float64).tiny))
 
     def excess_risk_bound(
         self,
@@ -420,7 +623,7 @@ class BallConstrainedClassifier(ClassifierMixin, LinearScoresMixin, BaseEstimato
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "coef_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

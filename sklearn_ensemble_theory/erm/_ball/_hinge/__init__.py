@@ -1,1 +1,0 @@
-"""The hinge loss over a ball, by an interior-point method."""
