@@ -20,8 +20,8 @@ import time
 import numpy as np
 
 from sklearn_ensemble_theory import AdaBoostClassifier
-from sklearn_ensemble_theory.boosting._adaboost._chunked.summed_rounds import SummedRounds
 from sklearn_ensemble_theory.boosting._loop import BoostingRounds
+from sklearn_ensemble_theory.boosting._reweighting.adaboost_blocks import SummedRounds
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 
 ALLOWED_OVERHEAD = 0.030

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
-from sklearn_ensemble_theory._blocks import Blocks, DaskBlocks, any_collection, by_chunks
+from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -624,7 +624,7 @@ class ChunkedRows:
         views = (*self.views, (function, args))
         return ChunkedRows(self.given, self.checks, self.meta, self.has_weights, views)
 
-    def map(self, function: Callable[..., Any], *args: Any) -> Blocks:
+    def map(self, function: Callable[..., Any], *args: Any) -> DaskBlocks:
         """`function(block, *args)` of each block, kept where it is computed."""
         return self.given.map(of_checked, self.checks, self.views, function, *args)
 

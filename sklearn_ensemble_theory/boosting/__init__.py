@@ -4,10 +4,6 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 """
 
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting._adaboost.estimators import (
-    AdaBoostClassifier,
-    AdaBoostRegressor,
-)
 from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
 from sklearn_ensemble_theory.boosting._frank_wolfe.estimators import (
@@ -19,11 +15,11 @@ from sklearn_ensemble_theory.boosting._gradient_boosting.estimators import (
     GradientBoostingRegressor,
 )
 from sklearn_ensemble_theory.boosting._pursuit import MatchingPursuitRegressor
-from sklearn_ensemble_theory.boosting._robust.estimators import (
-    AgnosticBoostClassifier,
-    SmoothBoostClassifier,
-)
-from sklearn_ensemble_theory.boosting._robust.massart import MassartBoostClassifier
+from sklearn_ensemble_theory.boosting._reweighting.adaboost import AdaBoostClassifier
+from sklearn_ensemble_theory.boosting._reweighting.adaboost_regressor import AdaBoostRegressor
+from sklearn_ensemble_theory.boosting._reweighting.agnostic import AgnosticBoostClassifier
+from sklearn_ensemble_theory.boosting._reweighting.massart import MassartBoostClassifier
+from sklearn_ensemble_theory.boosting._reweighting.smooth import SmoothBoostClassifier
 
 __all__ = [
     "AdaBoostClassifier",

@@ -14,10 +14,11 @@ from sklearn_ensemble_theory import (
     AdaBoostClassifier,
     DecisionStumpClassifier,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.boosting._adaboost import base as adaboost_base
 
+from ..routes import numba_disabled
 from .adaboost_data import ALGORITHMS, noisy
+
+MODULES = "sklearn_ensemble_theory.boosting._reweighting"
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -148,7 +149,7 @@ def test_sparse_rows_of_stumps_become_dense(algorithm, container, monkeypatch):
         np.testing.assert_array_equal(
             sparse.decision_function(container(thin)), dense.decision_function(thin)
         )
-    monkeypatch.setattr(adaboost_base, "MOST_DENSE_VALUES", 10)
+    monkeypatch.setattr(f"{MODULES}.adaboost.MOST_DENSE_VALUES", 10)
     with pytest.raises(ValueError, match="too large for the dense array that DecisionStumpClass"):
         AdaBoostClassifier(**args).fit(container(thin), y)
     with pytest.raises(ValueError, match="too large"):

@@ -5,7 +5,7 @@ import pytest
 
 from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory.boosting._adaboost.margins import (
+from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
     FEW_MARGINS,
     CompiledMarginRisk,
     margin_risk,

@@ -10,12 +10,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import AdaBoostRegressor, BinnedTreeRegressor
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.boosting._adaboost import drawn_regressors
-from sklearn_ensemble_theory.boosting._adaboost.weighted_median import (
-    staged_weighted_medians,
-    weighted_median,
-)
+
+from ..routes import numba_disabled
 
 LOSSES = ["linear", "square", "exponential"]
 
@@ -90,21 +86,42 @@ def test_the_algorithm_by_hand(loss, regression):
         weight /= weight.sum()
 
 
+class Column(LinearRegression):
+    """A member that predicts one column of X."""
+
+    def __init__(self, j):
+        self.j = j
+
+    def predict(self, X):
+        return X[:, self.j]
+
+
+def fitted_by_hand(weights, n_rounds=None):
+    """A fitted model whose members are the columns of X, with these coefficients."""
+    X = np.zeros((len(weights), len(weights)))
+    model = AdaBoostRegressor(n_estimators=1, random_state=0).fit(X, np.zeros(len(X)))
+    model.estimator_ = Column(0)
+    model.estimators_ = [Column(j) for j in range(len(weights))][:n_rounds]
+    model.estimator_weights_ = weights[:n_rounds]
+    return model
+
+
 def test_weighted_medians_against_a_search():
     rng = np.random.default_rng(1)
     predictions, weights = rng.standard_normal((40, 7)), rng.random(7)
-    medians = weighted_median(predictions, weights)
-    for row, median in zip(predictions, medians):
+    model = fitted_by_hand(weights)
+    for row, median in zip(predictions, model.predict(predictions)):
         # The smallest value up to which at least half of the weight is.
         reaching = [v for v in row if weights[row <= v].sum() >= 0.5 * weights.sum()]
         assert median == min(reaching)
         # It minimises the weighted sum of absolute differences.
         losses = [weights @ np.abs(row - v) for v in row]
         assert weights @ np.abs(row - median) == pytest.approx(min(losses))
-    stages = list(staged_weighted_medians(iter(predictions.T), weights))
+    stages = list(model.staged_predict(predictions))
     assert len(stages) == 7
     for t, stage in enumerate(stages, 1):
-        np.testing.assert_array_equal(stage, weighted_median(predictions[:, :t], weights[:t]))
+        first = fitted_by_hand(weights, t)
+        np.testing.assert_array_equal(stage, first.predict(predictions))
 
 
 def test_rows_are_drawn_by_their_weights(regression):
@@ -184,7 +201,8 @@ def test_sparse_rows(container, regression, monkeypatch):
     ours = AdaBoostRegressor(n_estimators=6, random_state=0).fit(container(X), y)
     dense = AdaBoostRegressor(n_estimators=6, random_state=0).fit(X, y)
     np.testing.assert_array_equal(ours.predict(container(X)), dense.predict(X))
-    monkeypatch.setattr(drawn_regressors, "MOST_DENSE_VALUES", 100)
+    name = "sklearn_ensemble_theory.boosting._reweighting.adaboost_regressor.MOST_DENSE_VALUES"
+    monkeypatch.setattr(name, 100)
     large = AdaBoostRegressor(n_estimators=6, random_state=0).fit(container(X), y)
     expected = sklearn.ensemble.AdaBoostRegressor(n_estimators=6, random_state=0)
     expected.fit(container(X), y)

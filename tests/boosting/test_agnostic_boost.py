@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.tree import DecisionTreeClassifier
 
 from sklearn_ensemble_theory import (
@@ -9,15 +10,6 @@ from sklearn_ensemble_theory import (
     BinnedTreeClassifier,
     DecisionStumpClassifier,
 )
-from sklearn_ensemble_theory._learners import ClassTask, prepare_rounds
-from sklearn_ensemble_theory.boosting._robust.base import BinaryRows
-from sklearn_ensemble_theory.boosting._robust.candidates import (
-    RelabelledRounds,
-    VoteOptions,
-    VotesOrOpposite,
-)
-from sklearn_ensemble_theory.boosting._robust.moves import SHRINK
-from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk
 from sklearn_ensemble_theory.bounds import agnostic_boosting_error_bound
 
 
@@ -98,10 +90,6 @@ def test_equals_the_algorithm_as_printed():
         assert model.train_scores_[t] == pytest.approx(phi(y * H).mean(), rel=1e-12)
 
 
-def rows_of(X, y, weight):
-    return BinaryRows(X, (y > 0).astype(int), weight, np.array([-1, 1]))
-
-
 def test_relabelling_by_weights_is_the_mean_of_drawing_labels():
     X, y = adversarial("random", 1, n=60)
     rng = np.random.default_rng(0)
@@ -124,43 +112,38 @@ def test_relabelling_by_weights_is_the_mean_of_drawing_labels():
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier, BinnedTreeClassifier])
 def test_trees_are_fitted_to_both_labels(learner):
     X, y = adversarial("block", 2, n=200)
-    weight = np.full(200, 1 / 200)
-    rows, risk = rows_of(X, y, weight), PotentialRisk(weight)
     tree = learner(max_depth=2, random_state=0)
-    scores = np.random.default_rng(0).normal(0.5, 1, 200)
-    M = risk.measure(scores)
-    found = RelabelledRounds(tree, rows, VoteOptions(random_state=0), risk).best(None, None, scores)
-    direct = learner(max_depth=2, random_state=0).fit(
-        np.concatenate([X, X]), np.concatenate([y, -y]), np.concatenate([1 + M, 1 - M])
-    )
-    np.testing.assert_array_equal(found[1], y * direct.predict(X))
-    model = AgnosticBoostClassifier(tree, n_estimators=20).fit(X, y)
+    model = AgnosticBoostClassifier(tree, n_estimators=20, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.95
+    assert set(model.moves_[:5]) == {"all"}
+    H = np.zeros(200)
+    for member, score in zip(model.estimators_[:5], model.staged_decision_function(X)):
+        M = np.where(y * H <= 0, 1.0, np.exp(-np.maximum(y * H, 0)))
+        direct = clone(member).fit(
+            np.concatenate([X, X]), np.concatenate([y, -y]), np.concatenate([1 + M, 1 - M])
+        )
+        np.testing.assert_array_equal(member.predict(X), direct.predict(X))
+        H = score
 
 
-def test_minus_the_sign_is_a_candidate():
-    """A score that is large and wrong for too many rows moves back, and is predicted that way."""
-    X, y = adversarial("random", 3)
-    n = len(y)
-    risk = PotentialRisk(np.full(n, 1 / n))
-    stumps = prepare_rounds(
-        DecisionStumpClassifier(), X, risk.weight, ClassTask((y > 0).astype(int), np.array([-1, 1]))
-    )
-    learner = VotesOrOpposite(stumps, y.astype(float), 0.0)
-    H = np.random.default_rng(1).choice([-2.0, 0.0, 2.0], n)  # drawn without regard to y
-    state = risk.at(y * H)
-    move, psi = learner.best(state.target, state.weight, y * H)
-    assert move.kind == SHRINK
-    assert move.member is None
-    np.testing.assert_array_equal(psi, y * np.where(H > 0, -1, 1))  # a score of 0 predicts -1
-    w = np.where(y * H <= 0, 1, np.exp(-2))
-    assert state.first_order_gain(psi) == pytest.approx(np.mean(w * psi))
+class Misled(ClassifierMixin, BaseEstimator):
+    """A weak learner with the least useful stump of a correlation of at least `least`, if any."""
+
+    def __init__(self, least=0.005):
+        self.least = least
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+    def _prepare_rounds(self, X, weight, task):
+        return MisledRounds(X, task.signs, self.least)
 
 
-class Misled:
-    """A weak learner that returns the least useful stump with a correlation of at least `least`."""
-
-    is_exact = True  # so that it is used as it is
+class MisledRounds:
+    is_exact, has_scale = True, True  # so that it is used as it is
 
     def __init__(self, X, y, least):
         self.y, self.least = y, least
@@ -180,17 +163,27 @@ class Misled:
         return stump, self.y * half.astype(float)
 
 
-def test_members_and_shrinking_replay_the_margins(monkeypatch):
+def test_members_and_shrinking_replay_the_margins():
     """Rounds of both kinds: the potential of the predictions is that of the fit."""
     X, y = adversarial("near", 2, n=100)
-    monkeypatch.setattr(
-        "sklearn_ensemble_theory.boosting._robust.estimators.make_rounds",
-        lambda model, rows, options: Misled(X, y, 0.005),
-    )
-    model = AgnosticBoostClassifier(n_estimators=400, tol=0).fit(X, y)
+    model = AgnosticBoostClassifier(Misled(), n_estimators=400, tol=0).fit(X, y)
     stages = list(model.staged_decision_function(X))
     risks = [phi(y * score).mean() for score in stages]
     np.testing.assert_allclose(risks, model.train_scores_, rtol=1e-10)
     assert len(model.estimators_) == np.sum(model.moves_ == "all")
     assert np.sum(model.moves_ == "shrink") > 10
     assert np.isnan(model.edges_[model.moves_ == "shrink"]).all()
+    # A score that is large and wrong for too many rows moves back, by the correlation of -sign(H).
+    for before, after, kind, step in zip(stages, stages[1:], model.moves_[1:], model.steps_[1:]):
+        if kind == "shrink":
+            opposite = np.where(before > 0, -1, 1)
+            w = np.where(y * before <= 0, 1.0, np.exp(-np.maximum(y * before, 0)))
+            np.testing.assert_allclose(after, before + step * opposite)
+            assert step == pytest.approx(np.mean(w * y * opposite))
+
+
+def test_minus_the_sign_of_no_score_is_the_second_class():
+    X, y = np.zeros((5, 1)), np.array([-1, -1, 1, 1, 1])
+    model = AgnosticBoostClassifier(Misled(least=2), n_estimators=1).fit(X, y)
+    assert model.moves_.tolist() == ["shrink"]
+    np.testing.assert_allclose(model.decision_function(X), 0.2)

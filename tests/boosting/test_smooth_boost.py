@@ -16,9 +16,10 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
     SmoothBoostClassifier,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
+
+from ..routes import numba_disabled
 
 
 def noisy(n=300, p=4, seed=0, flips=0.15):

@@ -1,41 +1,30 @@
-"""The fit of AdaBoost.R2: rows drawn by weights, which errors of the learners increase."""
+"""AdaBoost.R2: regressors of rows drawn by weights, which the errors of the regressors increase."""
 
 from collections.abc import Callable, Iterator
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin
+from scipy.sparse import issparse
+from sklearn import ensemble
+from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import Tags, check_random_state
 
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._compat import (
-    CallbackSupportMixin,
-    HasMethods,
-    Interval,
-    StrOptions,
-    check_method_params,
-)
+from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
+from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree, prepare_members
 from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
-from sklearn_ensemble_theory.boosting._adaboost.counterpart import BoostedCounterpart
-from sklearn_ensemble_theory.boosting._adaboost.weighted_median import (
-    staged_weighted_medians,
-    weighted_median,
-)
-from sklearn_ensemble_theory.boosting._loop import RoundReports, rows_for_callbacks
-from sklearn_ensemble_theory.boosting._weak_classifiers import (
-    MOST_DENSE_VALUES,
-    WeakLearnersMixin,
-)
-from sklearn_ensemble_theory.boosting._weak_learners import seeded_clone
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
+
+from .._loop import RoundReports, rows_for_callbacks
+from .._weak_learners import seeded_clone
+from .adaboost import sklearn_adaboost
+from .votes import MOST_DENSE_VALUES, ReweightedEnsemble
 
 # Of the errors divided by the largest one.
 LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -48,7 +37,7 @@ SMALLEST_WEIGHT = np.finfo(np.float64).eps
 BLOCK_ROWS = 2**13
 
 
-class _Round(NamedTuple):
+class KeptRound(NamedTuple):
     """What a fitted model keeps of a round."""
 
     member: Any
@@ -77,10 +66,10 @@ class DrawnLearners:
     def __init__(self, estimator: Any, X: Any, y: np.ndarray, fit_params: dict) -> None:
         self.estimator, self.X, self.y, self.fit_params = estimator, X, y, fit_params
         self.prepared, self.unchecked = None, False
-        if sp.issparse(X) and is_tree(estimator) and np.prod(X.shape) <= MOST_DENSE_VALUES:
+        if issparse(X) and is_tree(estimator) and np.prod(X.shape) <= MOST_DENSE_VALUES:
             # A sparse and a dense tree break ties in other ways, and later rounds depend on it.
             X = self.X = X.toarray()
-        if fit_params or sp.issparse(X) or X.dtype.kind not in "fiub" or X.ndim != 2:
+        if fit_params or issparse(X) or X.dtype.kind not in "fiub" or X.ndim != 2:
             return
         self.prepared = prepare_members(estimator, X, None)
         # Without its check of X a tree does not check the targets of this criterion either.
@@ -120,34 +109,126 @@ class DrawnLearners:
         return predictions
 
 
-class BaseAdaBoostRegressor(
-    BoostedCounterpart,
-    WeakLearnersMixin,
-    RegressorMixin,
-    CallbackSupportMixin,
-    MetaEstimatorMixin,
-    BaseEstimator,
-):
-    """`fit` and the predictions of :class:`AdaBoostRegressor`; not for direct use."""
+def weighted_median(predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The smallest prediction of a row up to which the learners have half of all weight: (n,)."""
+    order = np.argsort(predictions, axis=1)
+    # The weights are added up in the order of the predictions, as in scikit-learn.
+    reached = np.cumsum(weights[order], axis=1)
+    first = (reached >= 0.5 * reached[:, -1:]).argmax(axis=1)
+    rows = np.arange(len(predictions))
+    return predictions[rows, order[rows, first]]
 
-    estimators_: list[Any]
-    estimator_weights_: np.ndarray
+
+class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
+    """AdaBoost.R2: the weighted median of regressors fitted to rows drawn by their errors.
+
+    Each round draws n rows with replacement, with the weights as probabilities, and fits the weak
+    learner to them. Rows with a small error are then given less weight, so that later rounds see
+    the difficult rows more often (Drucker 1997). This is a drop-in replacement for
+    :class:`sklearn.ensemble.AdaBoostRegressor`, with the same results for the same `random_state`.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The weak learner, any regressor. If None, it is ``DecisionTreeRegressor(max_depth=3)``.
+        ``BinnedTreeRegressor(max_depth=3)`` cuts the columns into bins once for all rounds, which
+        is faster for many rows.
+
+    n_estimators : int, default=50
+        The maximum number of rounds.
+
+    learning_rate : float, default=1.0
+        Factor of each coefficient, and exponent of the change of the weights.
+
+    loss : {"linear", "square", "exponential"}, default="linear"
+        What a round loses by an error e, divided by the largest error: e, e² or 1 - exp(-e).
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the rows drawn, and of the weak learners that have a `random_state`.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
+        score on the training rows after each round.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The weak learner that was cloned in each round.
+    estimators_ : list of estimators
+        The fitted weak learner of each round.
+    estimator_weights_ : ndarray of shape (n_rounds,)
+        The coefficients, log((1 - L) / L) times the learning rate, for a mean loss L.
+    estimator_errors_ : ndarray of shape (n_rounds,)
+        The mean loss L of each weak learner under the weights of its round.
+    stop_reason_ : {"n_estimators", "perfect", "no edge", "no weight", "callback"}
+        Why there were no more rounds. ``"perfect"``: a weak learner made no error. ``"no edge"``:
+        its mean loss was 1/2 or more; it is kept only if it is the first one. ``"no weight"``: all
+        weights vanished, with a large learning rate.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the weak learners' importances, weighted by their coefficients.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    GradientBoostingRegressor : Boosting that minimises a loss.
+    BaggingRegressor : The mean of regressors fitted to rows drawn with equal probabilities.
+    AdaBoostClassifier : AdaBoost for classes [Bach, §10.3.4].
+
+    Notes
+    -----
+    The losses are relative to the largest error, so that a single outlier of y makes all others
+    small. No risk is minimised, and there is no bound on the training error as there is for two
+    classes [Bach, §10.3.4].
+
+    A round costs one fit and one prediction of the weak learner, and O(n log n) for the draw. A
+    prediction costs that of all weak learners and O(n T log T) for the medians of T of them.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    H. Drucker (1997). "Improving regressors using boosting techniques". *Proceedings of the 14th
+    International Conference on Machine Learning*, 107-115.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import AdaBoostRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = AdaBoostRegressor(loss="square", random_state=0).fit(X[:350], y[:350])
+    >>> print(f"{len(model.estimators_)} rounds, R² of {model.score(X[350:], y[350:]):.2f}")
+    50 rounds, R² of 0.46
+    """
 
     _parameter_constraints: ClassVar[dict] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
-        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        **ReweightedEnsemble._parameter_constraints,
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "loss": [StrOptions(set(LOSSES))],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
+    _sklearn_class = ensemble.AdaBoostRegressor
+    _counterpart = sklearn_adaboost
+    to_sklearn = to_sklearn
 
-    def _boosted_learner(self) -> Any:
-        return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
-
-    def _data_checks(self) -> dict:
-        # The learner validates X itself, as in scikit-learn.
-        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        loss: Literal["linear", "square", "exponential"] = "linear",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.loss = loss
+        self.random_state = random_state
+        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
@@ -187,7 +268,7 @@ class BaseAdaBoostRegressor(
         X, y = kept.take(X, all_y)
         if not np.abs(y).max() < np.finfo(np.float64).max / 4:
             raise ValueError("y is so large that differences of its values overflow; scale y.")
-        found: list[_Round] = []
+        found: list[KeptRound] = []
 
         def attributes() -> dict:
             return {
@@ -206,7 +287,7 @@ class BaseAdaBoostRegressor(
         with np.errstate(all="ignore"):  # no warnings from the arithmetic of the weak learner
             learners = DrawnLearners(estimator, X, y, routed)
             reason = self._boosted(learners, kept.normalised, found, reports)
-        vars(self).update(attributes(), stop_reason_=reason)
+        self.__dict__.update(attributes(), stop_reason_=reason)
         reports.finish(reason)
         return self
 
@@ -214,7 +295,7 @@ class BaseAdaBoostRegressor(
         self,
         learners: DrawnLearners,
         weight: np.ndarray,
-        found: list[_Round],
+        found: list[KeptRound],
         reports: RoundReports,
     ) -> str:
         """Fill in the rounds to keep; why there were no more."""
@@ -234,16 +315,16 @@ class BaseAdaBoostRegressor(
                     "finite."
                 )
             if mean_loss <= 0:
-                found.append(_Round(member, 1.0, 0.0))
+                found.append(KeptRound(member, 1.0, 0.0))
                 reports.end_round(loss=0.0)
                 return "perfect"
             if mean_loss >= 0.5:
                 if not found:  # the only learner is kept, whatever its loss is
-                    found.append(_Round(member, 1.0, mean_loss))
+                    found.append(KeptRound(member, 1.0, mean_loss))
                 return "no edge"
             beta = mean_loss / (1.0 - mean_loss)
             alpha = self.learning_rate * np.log(1.0 / beta)
-            found.append(_Round(member, float(alpha), mean_loss))
+            found.append(KeptRound(member, float(alpha), mean_loss))
             if reports.end_round(loss=mean_loss):
                 return "callback"
             weight = weight * np.power(beta, (1.0 - losses) * self.learning_rate)
@@ -253,6 +334,9 @@ class BaseAdaBoostRegressor(
         return "n_estimators"
 
     # --- predictions ------------------------------------------------------------------------
+
+    def _boosted_learner(self) -> Any:
+        return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
 
     def _predictions(self, X: Any) -> Iterator[np.ndarray]:
         """The predictions of each learner."""
@@ -297,8 +381,14 @@ class BaseAdaBoostRegressor(
         y : ndarray of shape (n_samples,)
             Predictions after the round.
         """
-        X = self._check_X(X)
-        yield from staged_weighted_medians(self._predictions(X), self.estimator_weights_)
+        X, weights = self._check_X(X), self.estimator_weights_
+        known: np.ndarray | None = None
+        for t, one in enumerate(self._predictions(X), 1):
+            # One array for all rounds, of which a round sorts the columns so far. O(n T) a round.
+            if known is None:
+                known = np.empty((len(one), len(weights)))
+            known[:, t - 1] = one
+            yield weighted_median(known[:, :t], weights[:t])
 
     def staged_score(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -322,13 +412,7 @@ class BaseAdaBoostRegressor(
         for prediction in self.staged_predict(X):
             yield r2_score(y, prediction, sample_weight=sample_weight)
 
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The weak learners' importances, averaged with their coefficients as weights."""
-        check_is_fitted(self)
-        return self._mean_importances()
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.estimator is None or self._takes_sparse()
         return tags

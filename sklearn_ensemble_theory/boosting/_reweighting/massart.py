@@ -1,4 +1,4 @@
-"""Boosting with Massart noise [Ghoshdastidar]."""
+"""Boosting with Massart noise: labels are wrong with a bounded probability [Ghoshdastidar]."""
 
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -7,19 +7,24 @@ import numpy as np
 
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._learners import PreparedRounds
+from sklearn_ensemble_theory._rows import PositiveRows
 from sklearn_ensemble_theory._typing import CVLike
-from sklearn_ensemble_theory.boosting._loop import BoostingRounds, boost
-from sklearn_ensemble_theory.boosting._robust.base import (
-    BaseRobustBoosting,
-    BinaryRows,
-    by_class,
-    make_rounds,
-)
-from sklearn_ensemble_theory.boosting._robust.candidates import VoteOptions, VotesOfTheUnconfident
-from sklearn_ensemble_theory.boosting._robust.moves import BinaryVotes
-from sklearn_ensemble_theory.boosting._robust.potentials import PotentialRisk
-from sklearn_ensemble_theory.boosting._robust.robust_steps import CorrelationStep
 from sklearn_ensemble_theory.bounds import massart_confidence_threshold
+
+from .._loop import BoostingRounds, boost
+from .binary import (
+    SMALLEST_EDGE,
+    BinaryBooster,
+    BinaryProblem,
+    BinaryVotes,
+    CappedExponentialRisk,
+    CorrelationStep,
+    Move,
+    VotesWithEdge,
+    by_class,
+)
+from .votes import ALL, SHRINK, UNCONFIDENT, vote_product
 
 # What noise_rate="auto" chooses from.
 NOISE_RATES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
@@ -34,7 +39,62 @@ class NoiseRate(NamedTuple):
     cv_potentials: dict
 
 
-class MassartBoostClassifier(BaseRobustBoosting):
+class VotesOfTheUnconfident(VotesWithEdge):
+    """Massart boosting: the weak learner sees the rows alone whose score is below the threshold.
+
+    Its vote is added to all scores if this lowers the potential, otherwise to theirs alone. Where
+    too many confident rows are wrong, their scores move towards 0.
+
+    Parameters
+    ----------
+    weak : PreparedRounds
+    threshold : float
+    kappa : float
+        The weak learner is not asked where the density of the measure is below this.
+    tol : float
+        The loop ends where no move gains more than this.
+    """
+
+    def __init__(self, weak: PreparedRounds, threshold: float, kappa: float, tol: float) -> None:
+        super().__init__(weak)
+        self.threshold, self.kappa, self.tol = threshold, kappa, tol
+
+    def best(
+        self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Move, np.ndarray] | None:
+        assert scores is not None
+        whole = float(target[0])
+        right, wrong = scores >= self.threshold, scores <= -self.threshold
+        confident = right | wrong
+        any_confident = bool(confident.any())
+        mass, share, overconfident = weight, 1.0, -np.inf
+        if any_confident:
+            outwards = right.astype(np.int8) - wrong.astype(np.int8)
+            overconfident = -whole * vote_product(weight, outwards)
+            mass = np.where(confident, 0.0, weight)
+            share = float(mass.sum())
+        density = whole * share
+        found, gain, edge = None, -np.inf, np.nan
+        sparse = density < self.kappa or share <= 0
+        if not sparse:
+            mass = mass / share if any_confident else mass
+            found = self.weak.best(None, mass, scores)
+        if found is not None:
+            edge = 0.5 * vote_product(mass, found[1])
+            gain = 2 * density * edge
+        if max(gain, overconfident) <= max(self.tol, SMALLEST_EDGE * whole):
+            self.stop_reason = "density" if sparse else "no gain"
+            return None
+        if found is None or overconfident > gain:
+            return Move(None, SHRINK, np.nan, density), -outwards
+        member, psi = found
+        moved = whole * vote_product(weight, psi) if any_confident else gain
+        if moved > self.tol or not any_confident:
+            return Move(member, ALL, edge, density), psi
+        return Move(member, UNCONFIDENT, edge, density), psi * ~confident
+
+
+class MassartBoostClassifier(BinaryBooster):
     """Boosting for labels that are wrong with a probability of at most `noise_rate` at every x.
 
     In this model, Massart noise, the label of x is flipped with an unknown probability eta(x) <=
@@ -189,7 +249,7 @@ class MassartBoostClassifier(BaseRobustBoosting):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        **BaseRobustBoosting._parameter_constraints,
+        **BinaryBooster._parameter_constraints,
         "noise_rate": [StrOptions({"auto"}), Interval(Real, 0, 0.5, closed="neither")],
         "alpha": [Interval(Real, 0, 0.5, closed="left")],
         "kappa": [Interval(Real, 0, 1, closed="left")],
@@ -240,35 +300,37 @@ class MassartBoostClassifier(BaseRobustBoosting):
             raise ValueError(f"alpha={self.alpha!r} leaves no noise_rate to choose from.")
         massart_confidence_threshold(self._noise_rates()[0], self.alpha)
 
-    def _wired(
-        self, rows: BinaryRows, options: VoteOptions, setting: NoiseRate
+    def _start(
+        self, problem: BinaryProblem, setting: NoiseRate
     ) -> tuple[BoostingRounds, BinaryVotes]:
         s = massart_confidence_threshold(setting.value, self.alpha)
-        weak = make_rounds(self, rows, options)
-        learner = VotesOfTheUnconfident(weak, s, self.kappa, self.tol)
+        learner = VotesOfTheUnconfident(problem.weak_learner(), s, self.kappa, self.tol)
         step = CorrelationStep(self.learning_rate, LONGEST_STEP * s)
-        rounds = boost(PotentialRisk(rows.weight), learner, step, np.zeros(len(rows.codes)))
-        return rounds, BinaryVotes(rows.labels, s, self._by_mean)
+        risk = CappedExponentialRisk(problem.weight)
+        rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+        return rounds, BinaryVotes(problem.labels, threshold=s)
 
-    def _splits(self, X: Any, y: np.ndarray, kept: Any) -> list | None:
-        return splits_of_rows(self.cv, X, y, kept, True) if self.noise_rate == "auto" else None
+    def _splits(self, X: Any, codes: np.ndarray, kept: PositiveRows) -> list | None:
+        if self.noise_rate != "auto":
+            return None
+        return splits_of_rows(self.cv, X, codes, kept.rows, True)
 
-    def _setting(self, rows: BinaryRows, options: VoteOptions, splits: list | None) -> NoiseRate:
+    def _setting(self, problem: BinaryProblem, splits: list | None) -> NoiseRate:
         """The noise rate as given, or that of the least potential on the test rows."""
         rates = self._noise_rates()
         if splits is None:
             return NoiseRate(rates[0], {})
         found = dict.fromkeys(rates, 0.0)
         for train, test in splits:
-            fitted, tested = rows.take(train), rows.take(test)
+            fitted, tested = problem.take(train), problem.take(test)
             for rate in rates:
-                votes = self._boosted(fitted, options, NoiseRate(rate, {}))
-                margins = tested.signs * votes.scores(tested.X)
-                found[rate] += PotentialRisk(tested.weight).value(margins) / len(splits)
+                votes = self._boosted(fitted, NoiseRate(rate, {}))
+                margins = tested.signs * votes.decision(tested.rows.X)
+                found[rate] += CappedExponentialRisk(tested.weight).value(margins) / len(splits)
         return NoiseRate(min(rates, key=found.__getitem__), found)
 
-    def _vote_attributes(self, fitted: list[BinaryVotes]) -> dict:
-        found = super()._vote_attributes(fitted)
+    def _attributes(self, fitted: list[BinaryVotes]) -> dict:
+        found = super()._attributes(fitted)
         found["noise_rate_"] = by_class(votes.setting.value for votes in fitted)
         found["confidence_threshold_"] = by_class(votes.threshold for votes in fitted)
         if self.noise_rate == "auto":

@@ -1,1 +1,0 @@
-"""AdaBoost of rows in chunks."""

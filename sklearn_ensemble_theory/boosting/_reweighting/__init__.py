@@ -1,0 +1,1 @@
+"""Boosting by re-weighting: AdaBoost, SmoothBoost, agnostic and Massart boosting."""

@@ -1,0 +1,254 @@
+"""Agnostic boosting: rows relabelled at random, and -sign(H) as a further candidate."""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._learners import PreparedRounds
+
+from .._loop import BoostingRounds, boost
+from .binary import (
+    SMALLEST_EDGE,
+    BinaryBooster,
+    BinaryProblem,
+    BinaryVotes,
+    CappedExponentialRisk,
+    CorrelationStep,
+    Move,
+    VotesWithEdge,
+)
+from .votes import ALL, SHRINK, vote_product
+
+
+class RelabelledRounds:
+    """A weak learner of relabelled rows, exactly: each row twice, with both labels.
+
+    The row's own label has the weight w (1 + M)/2 and the other one w (1 - M)/2: the mean of
+    drawing the label, where the distribution over X stays that of w. The correlation of a
+    classifier with the drawn labels is then sum w M y h. A learner that maximises it exactly
+    finds the same under the weights w M, so only others are fitted to the 2n rows.
+    """
+
+    is_exact = False
+    has_scale = True
+
+    def __init__(self, problem: BinaryProblem, risk: CappedExponentialRisk) -> None:
+        self.weight, self.risk = problem.weight, risk
+        self.weak = problem.weak_learner(both_labels=True)
+
+    def best(
+        self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Any, np.ndarray] | None:
+        assert scores is not None
+        half = 0.5 * self.weight
+        extra = half * self.risk.measure(scores)
+        found = self.weak.best(None, np.concatenate([half + extra, half - extra]))
+        return None if found is None else (found[0], found[1][: len(self.weight)])
+
+
+class VotesOrOpposite(VotesWithEdge):
+    """The weak learner's vote, or -sign(H), whichever is more correlated with the relabelled rows.
+
+    Parameters
+    ----------
+    weak : PreparedRounds
+    signs : float array of shape (n,)
+        y in -1 and +1.
+    tol : float
+        The loop ends where neither correlation is above this.
+    """
+
+    def __init__(self, weak: PreparedRounds, signs: np.ndarray, tol: float) -> None:
+        super().__init__(weak)
+        self.signs, self.tol = signs, tol
+
+    def best(
+        self, target: np.ndarray, weight: np.ndarray, scores: np.ndarray | None = None
+    ) -> tuple[Move, np.ndarray] | None:
+        assert scores is not None
+        density = float(target[0])
+        found = self.weak.best(None, weight, scores)
+        gain, edge = -np.inf, np.nan
+        if found is not None:
+            edge = 0.5 * vote_product(weight, found[1])
+            gain = 2 * density * edge
+        # The margins of the vote -sign(H), where a score of 0 predicts the first class.
+        right, ties = scores > 0, scores == 0
+        if ties.any():
+            right |= ties & (self.signs < 0)
+        opposite = np.int8(1) - np.int8(2) * right.astype(np.int8)
+        shrink = density * vote_product(weight, opposite)
+        if max(gain, shrink) <= max(self.tol, SMALLEST_EDGE * density):
+            self.stop_reason = "no gain"
+            return None
+        if found is None or shrink > gain:
+            return Move(None, SHRINK, np.nan, density), opposite
+        return Move(found[0], ALL, edge, density), found[1]
+
+
+class AgnosticBoostClassifier(BinaryBooster):
+    """Agnostic boosting: nearly as few errors as the best classifier of a class, for any labels.
+
+    No assumption is made on the labels [Ghoshdastidar]. Rows that the vote H classifies correctly
+    are relabelled at random, the more often the larger their margin, so that the weak learner sees
+    the same distribution of X in every round; each round adds a weak learner, or -sign(H), with its
+    correlation with the relabelled rows as coefficient (Kalai and Kanade 2009).
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The weak learner, a classifier whose `fit` supports `sample_weight`. If None, it is
+        ``DecisionStumpClassifier()``, which maximises the correlation exactly, and sorts the
+        features once for all rounds. Learners that are not exact are fitted to each row twice, with
+        both labels.
+
+    n_estimators : int, default=100
+        The maximum number of rounds.
+
+    learning_rate : float, default=1.0
+        Factor of each coefficient, in (0, 1].
+
+    tol : float, default=1e-4
+        Boosting ends when neither the weak learner nor -sign(H) has a larger correlation.
+
+    n_iter_no_change : int, default=None
+        If given, a part of the rows is held out, boosting ends when their error has not decreased
+        for so many rounds, and the rounds up to the least error are kept.
+
+    validation_fraction : float, default=0.1
+        The share of rows to hold out for `n_iter_no_change`.
+
+    n_jobs : int, default=None
+        The number of threads for more than two classes, which are fitted one against the rest.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the weak learners that have a `random_state`, and of the rows held out.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every round. Callbacks of `sklearn.callback`
+        (scikit-learn 1.9) are set by `set_callbacks`; they see the rounds of all classes.
+        `ScoringMonitor` records the score on the rows fitted after each round; for more than two
+        classes, which are fitted one after another, at the end of the fit only.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_classes_ : int
+        The number of classes.
+    estimator_ : estimator
+        The weak learner that was cloned.
+    estimators_ : list of estimators
+        The fitted weak learners, of the rounds that are not "shrink". For more than two classes,
+        this and the following attributes are lists of one entry for each class.
+    n_estimators_ : int
+        The number of rounds.
+    moves_ : ndarray of shape (n_rounds,)
+        "all" where a weak learner was added to H, "shrink" where -sign(H) was.
+    steps_ : ndarray of shape (n_rounds,)
+        The coefficient of each round.
+    gains_ : ndarray of shape (n_rounds,)
+        The correlation of each round, of which the coefficient is a multiple.
+    edges_ : ndarray of shape (n_rounds,)
+        1/2 minus the error of each weak learner under weights proportional to those of the rows in
+        its round; nan for "shrink".
+    densities_ : ndarray of shape (n_rounds,)
+        The mean weight of the rows in each round.
+    train_scores_ : ndarray of shape (n_rounds,)
+        The potential after each round.
+    validation_errors_ : ndarray
+        The error on the rows held out after each round; only with `n_iter_no_change`.
+    stop_reason_ : {"n_estimators", "no gain", "early stopping", "callback", "one class"}
+        Why there were no more rounds.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean of the weak learners' importances, weighted by their coefficients.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of features seen during `fit`, where they are all strings.
+
+    See Also
+    --------
+    SmoothBoostClassifier : An average of votes, in which no row has a large weight.
+    MassartBoostClassifier : For a known bound on the noise of each label.
+    bounds.agnostic_boosting_error_bound : The guarantee below as a function.
+
+    Notes
+    -----
+    The potential is the mean of phi(y H), with phi(z) = 1 - z for z <= 0 and exp(-z) for z > 0; the
+    weights are w = min(1, exp(-y H)). A row is relabelled with probability (1 - w)/2. Instead of a
+    random draw each row has both labels, with the weights (1 + w)/2 and (1 - w)/2. The correlation
+    of a classifier with them is the mean of w y h, so the exact learner needs its own label only,
+    under the weight w.
+
+    After any round, the training error of sign(H) is at most that of any classifier h, plus half
+    the sum of the correlations of h and of -sign(H). With exact stumps it is therefore at most the
+    least error of a stump plus the correlation of the next round, `gains_`. That is below
+    sqrt(2 / n_rounds) in some round; in general see `bounds.agnostic_boosting_error_bound`. Kalai
+    and Kanade choose the round by the error on held-out rows, as `n_iter_no_change` does.
+
+    For n rows and p features a round of stumps costs O(n p) operations after O(n p log n) once. A
+    prediction costs O(n_rounds) for each row.
+
+    References
+    ----------
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    S. Ben-David, P. M. Long and Y. Mansour (2001). "Agnostic boosting". *Proceedings of the 14th
+    Annual Conference on Computational Learning Theory*, 507-516.
+
+    A. T. Kalai and V. Kanade (2009). "Potential-based agnostic boosting". *Advances in Neural
+    Information Processing Systems* 22, 880-888.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_hastie_10_2
+    >>> from sklearn_ensemble_theory import AgnosticBoostClassifier
+    >>> X, y = make_hastie_10_2(1_000, random_state=0)
+    >>> model = AgnosticBoostClassifier(n_estimators=200).fit(X, y)
+    >>> model.score(X, y) > 0.85
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BinaryBooster._parameter_constraints,
+        "learning_rate": [Interval(Real, 0, 1, closed="right")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        *,
+        n_estimators: int = 100,
+        learning_rate: float = 1.0,
+        tol: float = 1e-4,
+        n_iter_no_change: int | None = None,
+        validation_fraction: float = 0.1,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.validation_fraction = validation_fraction
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _start(self, problem: BinaryProblem, setting: Any) -> tuple[BoostingRounds, BinaryVotes]:
+        risk = CappedExponentialRisk(problem.weight)
+        weak = problem.weak_learner()
+        if not weak.is_exact:
+            weak = RelabelledRounds(problem, risk)
+        learner = VotesOrOpposite(weak, problem.signs, self.tol)
+        rounds = boost(
+            risk, learner, CorrelationStep(self.learning_rate), np.zeros(len(problem.rows))
+        )
+        return rounds, BinaryVotes(problem.labels, threshold=0.0)

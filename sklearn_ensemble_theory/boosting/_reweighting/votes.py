@@ -1,0 +1,436 @@
+"""Weighted votes of weak learners: what AdaBoost and the boosters of two classes predict with.
+
+`Votes` are the members of a fitted ensemble with their coefficients: sums of scores on any rows,
+after each round or after the last one. An ensemble has one for all of its classes (AdaBoost) or one
+for each class, told from the rest (`binary.py`). `ReweightedEnsemble` is what the estimators share
+about their weak learner, `WeightedVotes` the predictions of those that classify.
+"""
+
+from abc import ABCMeta, abstractmethod
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    raise_for_params,
+    routing_enabled,
+)
+from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._learners import (
+    half_log_odds,
+    has_fast_path,
+    predict_codes,
+    predict_validated,
+    reads_single_precision,
+)
+from sklearn_ensemble_theory._rows import validate_data
+from sklearn_ensemble_theory.erm import DecisionStumpClassifier
+from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
+from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
+
+from .._steps import Step
+from .._weak_learners import probability_score
+
+# A sparse X of at most so many values, 2 GB, becomes dense for learners that need or prefer that.
+MOST_DENSE_VALUES = 2**28
+# Rows of X in C order that are copied at a time.
+ROWS_AT_A_TIME = 2**16
+# To which rows a round adds its vote: to all, or to those that are not confident yet. A round that
+# shrinks has no member and moves confident scores towards 0.
+ALL, UNCONFIDENT, SHRINK = "all", "unconfident", "shrink"
+
+
+def signs_of(scores: np.ndarray) -> np.ndarray:
+    """The predictions -1 and +1; a score of 0 predicts the first class."""
+    return np.where(scores > 0, 1.0, -1.0)
+
+
+def vote_product(weight: np.ndarray, votes: np.ndarray) -> float:
+    """weight'votes; votes of one byte, as compiled searches return them, by the compiled loop."""
+    weight, votes = weight.ravel(), votes.ravel()
+    if votes.dtype == np.int8 and uses_numba():
+        from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
+
+        return float(vote_loops.weighted_votes(weight, votes))
+    return inner(weight, votes)
+
+
+class VoteStep(Step):
+    """A step along votes, which may be of one byte."""
+
+    def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
+        if psi.dtype == np.int8 and uses_numba():
+            from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
+
+            vote_loops.add_votes(u.ravel(), psi.ravel(), b)
+        else:
+            super().move(u, psi, b)
+
+
+class Votes:
+    """Members with coefficients, and the scores of rows by them.
+
+    Parameters
+    ----------
+    classes : array of shape (K,)
+        The classes of the members; there is one score for two of them and K for more.
+    members : list of fitted estimators
+        None for a round that shrinks.
+    coefficients : list or array of shape (T,)
+    outputs : {"votes", "values", "log_odds"}, default="votes"
+        Votes for a class, which are +1 for it and -1/(K-1) for the others; the outputs of `predict`
+        as they are; or half the log-odds of the second class by `predict_proba`.
+    kinds : list of {"all", "unconfident", "shrink"}, default=None
+        What each round does; "all" by default.
+    threshold : float, default=inf
+        Scores of at least this size are confident.
+    divisors : array of shape (T,), default=None
+        The decision function after each round is the score divided by this; 1 by default.
+    gaps : array of shape (T,), default=None
+        How far the decision functions of two classes can be apart after each round, and of two
+        classes the size of the only one; the sum of the coefficients over the divisor by default.
+    packed : PackedCache, default=None
+    """
+
+    def __init__(
+        self,
+        classes: np.ndarray,
+        members: list,
+        coefficients: Sequence[float] | np.ndarray,
+        *,
+        outputs: str = "votes",
+        kinds: list[str] | None = None,
+        threshold: float = np.inf,
+        divisors: np.ndarray | None = None,
+        gaps: np.ndarray | None = None,
+        packed: PackedCache | None = None,
+    ) -> None:
+        self.classes, self.members, self.coefficients = classes, members, coefficients
+        self.outputs, self.kinds, self.threshold = outputs, kinds, threshold
+        self.given_divisors, self.given_gaps = divisors, gaps
+        self.packed = PackedCache() if packed is None else packed
+        self.width = 1 if len(classes) == 2 else len(classes)
+
+    def divisors(self) -> np.ndarray:
+        return np.ones(len(self.members)) if self.given_divisors is None else self.given_divisors
+
+    def gaps(self) -> np.ndarray:
+        if self.given_gaps is not None:
+            return self.given_gaps
+        sums = np.maximum(np.cumsum(np.abs(self.coefficients)), np.finfo(float).tiny)
+        return sums / self.divisors()
+
+    def add(self, t: int, scores: np.ndarray, X: Any) -> None:
+        """Add round t to the scores of the rows of X, in place."""
+        member, alpha = self.members[t], self.coefficients[t]
+        kind = ALL if self.kinds is None else self.kinds[t]
+        if kind == SHRINK:
+            scores -= alpha * signs_of(scores) * (np.abs(scores) >= self.threshold)
+            return
+        if self.outputs == "log_odds" and hasattr(member, "predict_proba"):
+            scores += alpha * probability_score(member, X, self.classes)
+            return
+        if self.outputs != "votes":
+            scores += alpha * predict_validated(member, X)
+            return
+        codes, K = predict_codes(member, X, self.classes), len(self.classes)
+        if K > 2:
+            scores += np.where(codes[:, None] == np.arange(K), alpha, -alpha / (K - 1))
+            return
+        votes = two_valued(codes == 1, alpha, -alpha)
+        # All moves are odd functions of the scores, so that margins y F and scores F move alike.
+        if kind == UNCONFIDENT:
+            votes *= np.abs(scores) < self.threshold
+        scores += votes
+
+    def staged_decision(self, X: Any) -> Iterator[np.ndarray]:
+        """The decision function after each round; the arrays are the caller's."""
+        for scores, divisor in zip(self._running_scores(X), self.divisors()):
+            yield scores / divisor
+
+    def decision(self, X: Any) -> np.ndarray:
+        """The decision function after the last round."""
+        n, trees = X.shape[0], self._trees(X)
+        if trees is not None:
+            scores = np.zeros((n, trees.width))
+            trees.add(X, scores)
+            return (scores[:, 0] if self.width == 1 else scores) / self.divisors()[-1]
+        # Stumps read columns: rows in C order are copied, some at a time.
+        step = ROWS_AT_A_TIME if has_fast_path(self.members[0]) and n > ROWS_AT_A_TIME else n
+        parts = []
+        for start in range(0, n, step):
+            (scores,) = deque(self._running_scores(X[start : start + step] if step < n else X), 1)
+            parts.append(scores)
+        scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return scores / self.divisors()[-1]
+
+    def _running_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The sum of the coefficients times the outputs after each round, in one array."""
+        scores = np.zeros(X.shape[0] if self.width == 1 else (X.shape[0], self.width))
+        trees = self._trees(X)
+        if trees is not None:
+            # Each tree adds to all columns: a round is one tree.
+            for _ in trees.rounds(X, scores.reshape(len(scores), -1)):
+                yield scores
+            return
+        if has_fast_path(self.members[0]):
+            X = np.asfortranarray(X)
+        for t in range(len(self.members)):
+            self.add(t, scores, X)
+            yield scores
+
+    def _trees(self, X: Any) -> TreeSums | None:
+        """The scores as sums over trees; None where the members are no trees, or X is not dense."""
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "fiub":
+            return None
+        if (self.width > 1 and self.outputs != "votes") or set(self.kinds or ()) - {ALL}:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(np.sum(X, dtype=np.float32)):  # the members report what is too large
+                return None
+
+        def laid_out(n_rows: int) -> TreeSums | None:
+            return packed_trees(
+                self.members, width=self.width, leaf_outputs=self._leaf_scores, n_rows=n_rows
+            )
+
+        return self.packed.get("scores", self.members, len(X), laid_out)
+
+    def _leaf_scores(self, t: int, value: np.ndarray) -> np.ndarray:
+        """What member t adds to the scores of rows in leaves of these values, if it is a tree."""
+        member, alpha, K = self.members[t], self.coefficients[t], len(self.classes)
+        if self.outputs == "votes":
+            codes = np.searchsorted(self.classes, member.classes_).take(value.argmax(axis=1))
+            if K > 2:
+                return np.where(codes[:, None] == np.arange(K), alpha, -alpha / (K - 1))
+            return np.where(codes[:, None] == 1, alpha, -alpha)
+        if not hasattr(member, "classes_"):
+            return alpha * value
+        second = member.classes_ == self.classes[-1]
+        return alpha * half_log_odds(value[:, second].sum(axis=1, keepdims=True))
+
+
+class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+    """An ensemble that boosts clones of `estimator`: input, routing of metadata, importances."""
+
+    estimator: Any
+    estimator_: Any
+    estimators_: list
+    estimator_weights_: np.ndarray
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def _boosted_learner(self) -> Any:
+        """The learner to boost: `estimator`, or the default."""
+        return DecisionStumpClassifier() if self.estimator is None else self.estimator
+
+    def _data_checks(self) -> dict:
+        """What `validate_data` checks of X: as in scikit-learn, the learner validates it itself."""
+        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
+
+    def _takes_sparse(self) -> bool:
+        learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
+        return learner is not None and bool(get_tags(learner).input_tags.sparse)
+
+    def _check_X(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **self._data_checks())
+        if reads_single_precision(self.estimator_):
+            check_single_precision(X)
+        return X
+
+    def _routed(self, fit_params: dict) -> dict:
+        """The parameters of `fit` that belong to the weak learner."""
+        raise_for_params(fit_params, self, "fit")
+        if not routing_enabled():
+            return {}
+        found: dict = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        return found
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing of this estimator and of its weak learner."""
+        return (
+            MetadataRouter(owner=self)
+            .add_self_request(self)
+            .add(
+                estimator=self._boosted_learner(),
+                method_mapping=MethodMapping().add(caller="fit", callee="fit"),
+            )
+        )
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The weak learners' importances, averaged with their coefficients as weights."""
+        check_is_fitted(self)
+        pairs = zip(self.estimators_, self.estimator_weights_)
+        return self._summed_importances(pairs) / self.estimator_weights_.sum()
+
+    def _summed_importances(self, pairs: Iterable[tuple[Any, float]]) -> np.ndarray:
+        """The sum of the importances of members times their coefficients."""
+        total = np.zeros(self.n_features_in_)
+        try:
+            for member, alpha in pairs:
+                total += alpha * member.feature_importances_
+        except AttributeError as error:
+            raise AttributeError(
+                f"{type(self.estimator_).__name__} does not have `feature_importances_`."
+            ) from error
+        return total
+
+
+class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
+    """A classifier that predicts by `Votes`: decisions, classes and scores after each round."""
+
+    classes_: np.ndarray
+    n_classes_: int
+
+    @property
+    @abstractmethod
+    def _votes(self) -> Sequence[Votes]:
+        """Those of all classes, or of each class told from the rest; none or any for one class."""
+
+    def _data_checks(self) -> dict:
+        if self.estimator is not None and not has_fast_path(self.estimator):
+            return super()._data_checks()
+        formats = ["csr", "csc"] if self._takes_sparse() else False
+        return {"dtype": [np.float64, np.float32], "accept_sparse": formats}
+
+    @by_chunks
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute the score of each row; for two classes, positive predicts the second class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,), or (n_samples, n_classes) for more than two classes
+            The scores, in the order of `classes_`; the notes of the class say in which scale.
+        """
+        X = self._check_X(X)
+        if self.n_classes_ == 1:
+            return np.zeros((X.shape[0], 1))
+        columns = [votes.decision(X) for votes in self._votes]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+    def staged_decision_function(self, X: Any) -> Iterator[np.ndarray]:
+        """The decision function after each round.
+
+        Where each class is told from the rest, one whose rounds have ended keeps its last score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        score : ndarray
+            As returned by `decision_function`.
+        """
+        X = self._check_X(X)
+        if self.n_classes_ == 1:
+            yield from (np.zeros((X.shape[0], 1)) for _ in self.estimators_)
+            return
+        columns = [votes.staged_decision(X) for votes in self._votes]
+        if len(columns) == 1:
+            yield from columns[0]
+            return
+        score = np.zeros((X.shape[0], len(columns)))
+        for _ in range(max(len(votes.members) for votes in self._votes)):
+            for k, column in enumerate(columns):
+                score[:, k] = next(column, score[:, k])
+            yield score.copy()
+
+    def _staged_margin_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """The scores after each round, so that those of two classes differ by at most 1.
+
+        Of two classes there is one score, which is then in [-1, 1].
+        """
+        gaps = [votes.gaps() for votes in self._votes]
+        for t, score in enumerate(self.staged_decision_function(X)):
+            # A class whose rounds have ended keeps its last score.
+            gap = np.array([each[min(t, len(each) - 1)] for each in gaps])
+            yield score / gap[0] if len(gap) == 1 else score / (2.0 * gap)
+
+    def _decide(self, score: np.ndarray) -> np.ndarray:
+        codes = score > 0 if self.n_classes_ == 2 else score.argmax(axis=1)
+        return self.classes_.take(codes, axis=0)
+
+    @by_chunks
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row; ties go to the first class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Predictions.
+        """
+        return self._decide(self.decision_function(X))
+
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
+        """The predictions after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        Yields
+        ------
+        y : ndarray of shape (n_samples,)
+            Predictions after the round.
+        """
+        for score in self.staged_decision_function(X):
+            yield self._decide(score)
+
+    def staged_score(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Iterator[float]:
+        """The accuracy after each round.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows with known classes.
+        y : array-like of shape (n_samples,)
+            True classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+
+        Yields
+        ------
+        score : float
+            Accuracy after the round.
+        """
+        for prediction in self.staged_predict(X):
+            yield accuracy_score(y, prediction, sample_weight=sample_weight)

@@ -1,1 +1,0 @@
-"""Boosting of noisy labels."""
