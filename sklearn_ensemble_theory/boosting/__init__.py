@@ -6,7 +6,7 @@ Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._frank_wolfe.estimators import (
+from sklearn_ensemble_theory.boosting._frank_wolfe import (
     FrankWolfeClassifier,
     FrankWolfeRegressor,
 )

@@ -1,24 +1,328 @@
-"""Frank-Wolfe boosting: the public estimators."""
+"""Frank-Wolfe boosting: minimisation of a risk over a ball of the variation norm [Bach, §10.3.6].
 
-from collections.abc import Iterator
-from typing import ClassVar, Literal
+`fit` checks, chooses the radius by held-out risks where that is asked for, and solves the problem
+over the ball with one of the solvers of `_norm_balls`: over the columns of X, or over the outputs
+of a weak learner.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    is_classifier,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._compat import HasMethods, StrOptions
-from sklearn_ensemble_theory._rows import finite_predictions
-from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike
-from sklearn_ensemble_theory.boosting._frank_wolfe.ball_bounds import BallBoundMixin
-from sklearn_ensemble_theory.boosting._frank_wolfe.base import BaseFrankWolfe
-from sklearn_ensemble_theory.boosting.losses._registry import (
-    loss_names,
-    predict_log_proba,
-    predict_proba,
+from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    StrOptions,
+    raise_for_params,
+    routing_enabled,
 )
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._folds import splits_of_rows
+from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask
+from sklearn_ensemble_theory._rows import (
+    finite_predictions,
+    rows_of_positive_weight,
+    validate_data,
+)
+from sklearn_ensemble_theory._scaling import TargetScale, largest_entry, power_of_two, within_range
+from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike, available_if
+from sklearn_ensemble_theory.bounds._arguments import check_number
+from sklearn_ensemble_theory.erm._relu import ReLUNetwork
+
+from ._conditional_gradients import STEP_SIZES, SolverOptions
+from ._loop import RoundReports, rows_for_callbacks
+from ._norm_balls import AtomSolver, ColumnSolver, Problem, Solution, sum_of_members
+from ._weak_learners import check_takes_weights, weak_learner
+from .losses._registry import loss_names, make_loss, predict_log_proba, predict_proba
+
+# radius="cv" tries radii from an eighth to 64 times the norm of the best single atom.
+RADII = np.geomspace(1 / 8, 64, 16)
+# The parameters that choose a variant, and the variant's name.
+VARIANTS = {"away_steps": "away", "pairwise": "pairwise", "fully_corrective": "corrective"}
+
+
+def _has_network_units(model):
+    """For `available_if`: whether the weak learner is a network unit."""
+    return hasattr(model.estimator, "to_network")
+
+
+class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
+    """`fit` of :class:`FrankWolfeRegressor` and :class:`FrankWolfeClassifier`."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "radius": [Interval(Real, 0, None, closed="neither"), StrOptions({"cv"})],
+        "n_estimators": [Interval(Integral, 1, None, closed="left")],
+        "step": [StrOptions(set(STEP_SIZES))],
+        "away_steps": ["boolean"],
+        "pairwise": ["boolean"],
+        "fully_corrective": ["boolean"],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "radii": ["array-like", None],
+        "cv": ["cv_object"],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_gap_")
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+    ) -> Self:
+        """Minimise the risk over the ball.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Sparse matrices are accepted if `estimator` is None.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
+            rows, while an integer `cv` splits the rows of positive weight.
+        **fit_params : dict
+            Passed to the `fit` of the weak learners if metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not differentiable, or if two parameters cannot be combined.
+        """
+        raise_for_params(fit_params, self, "fit")
+        routed = {}
+        if routing_enabled() and self.estimator is not None:
+            routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        radii = self._checked_radii()
+        options = SolverOptions(self.step, self._variant(), self.n_estimators, self.tol)
+        all_X, is_class = X, isinstance(self, ClassifierMixin)
+        X, all_y = self._validate(X, y, reset=True, y_numeric=not is_class)
+        classes = None
+        if is_class:
+            y, classes = _signs(all_y)
+        else:
+            y = np.asarray(all_y, dtype=np.float64)
+        loss = make_loss(self.loss, n_classes=2 if is_class else 0)
+        if not loss.differentiable:
+            raise ValueError(
+                f"loss: {type(loss).__name__} is not differentiable; Frank-Wolfe requires a "
+                "differentiable loss."
+            )
+        if self.step == "short" and not np.isfinite(loss.smoothness):
+            raise ValueError(
+                f"step='short' requires a loss with a finite smoothness constant; "
+                f"{type(loss).__name__} has none. Use step='line_search'."
+            )
+        loss.check_target(y)
+        given = sample_weight is not None
+        if given and self.estimator is not None:
+            check_takes_weights(self.estimator, "estimator")
+        kept = rows_of_positive_weight(sample_weight, X)
+        splits = None
+        if self.radius == "cv":
+            splits = splits_of_rows(self.cv, X, y, kept.rows, is_class)
+        X, y = kept.take(X, y)
+        everything = Problem(loss, X, y, kept.weight, self.fit_intercept)
+        rng = check_random_state(self.random_state)
+
+        def solver(problem: Problem) -> ColumnSolver | AtomSolver:
+            if self.estimator is None:
+                return ColumnSolver(problem, options)
+            weight = problem.weight if given else None
+            kind = SignTask if is_classifier(self.estimator) else LeastSquaresTask
+            task = kind(random_state=rng)
+            learner = weak_learner(self.estimator, problem.X, weight, task, routed)
+            return AtomSolver(problem, options, learner)
+
+        full, chosen = solver(everything), {"radius_": self.radius}
+        if splits is not None:
+            chosen = _best_radius(radii, full, solver, everything, splits)
+
+        def attributes(solution: Solution) -> dict[str, Any]:
+            found = {
+                "intercept_": float(solution.intercept),
+                "dual_gaps_": solution.gaps,
+                "train_scores_": solution.risks,
+                "n_iter_": max(len(solution.gaps) - 1, 0),
+                "stop_reason_": solution.stop_reason,
+                "variation_norm_": solution.variation_norm,
+                "is_exact_": full.is_exact,
+                "dual_gap_": float(solution.gaps[-1]),
+                **chosen,
+                "loss_": loss,
+            }
+            if solution.coef is not None:
+                found["coef_"] = solution.coef
+            else:
+                found["estimators_"] = solution.members
+                found["estimator_weights_"] = solution.member_weights
+            if classes is not None:
+                found["classes_"] = classes
+            return found
+
+        reports = RoundReports(
+            self,
+            self.n_estimators,
+            data=lambda: rows_for_callbacks(all_X, all_y, kept, given),
+            attributes=attributes,
+        )
+        solution = full.solve(chosen["radius_"], reports=None if reports.is_silent else reports)
+        reports.finish(solution.stop_reason, lambda: solution)
+        for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(attributes(solution))
+        self._n_rows, self._n_effective = len(y), 1 / float(np.sum(kept.normalised**2))
+        self._largest_value = largest_entry(X)
+        return self
+
+    def _variant(self):
+        names = [name for name in VARIANTS if getattr(self, name)]
+        if len(names) > 1:
+            raise ValueError(f"{names[0]} and {names[1]} cannot be combined.")
+        if not names:
+            return "plain"
+        if names[0] != "fully_corrective":
+            if self.estimator is not None:
+                raise ValueError(
+                    f"{names[0]}=True requires estimator=None, the columns of X; use "
+                    "fully_corrective=True with weak learners."
+                )
+            if self.step == "open_loop":
+                raise ValueError(f"{names[0]}=True requires step='line_search' or step='short'.")
+        return VARIANTS[names[0]]
+
+    def _checked_radii(self):
+        """The radii to try, in increasing order; None if they are not given."""
+        if self.radii is None:
+            return None
+        try:
+            radii = np.sort(np.ravel(np.asarray(self.radii, dtype=np.float64)))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"radii must contain positive numbers only: {error}.") from None
+        if not (len(radii) and np.isfinite(radii).all() and radii[0] > 0):
+            raise ValueError("radii must contain positive numbers only.")
+        return radii
+
+    def _validate(self, X, *y, reset, **options):
+        options["accept_sparse"] = ["csc", "csr"] if self.estimator is None else False
+        return validate_data(self, X, *y, dtype=np.float64, order="C", reset=reset, **options)
+
+    def _scores(self, X):
+        check_is_fitted(self)
+        X = self._validate(X, reset=False)
+        if self.estimator is None:
+            return np.asarray(X @ self.coef_) + self.intercept_
+        return sum_of_members(X, self.estimators_, self.estimator_weights_, self.intercept_)
+
+    @available_if(_has_network_units)
+    def to_network(self) -> ReLUNetwork:
+        """The scores as a network with one hidden layer of rectified linear units.
+
+        Available if the weak learner has the method `to_network`, as
+        :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` has.
+
+        Returns
+        -------
+        network : ReLUNetwork
+            The network.
+        """
+        check_is_fitted(self)
+        networks: list[Any] = [member.to_network() for member in self.estimators_]
+        empty = ReLUNetwork(np.zeros((0, self.n_features_in_)), np.zeros(0), np.zeros(0), 0.0)
+        weights = self.estimator_weights_
+        return ReLUNetwork(
+            np.concatenate([empty.hidden_weights, *(n.hidden_weights for n in networks)]),
+            np.concatenate([empty.hidden_biases, *(n.hidden_biases for n in networks)]),
+            np.concatenate(
+                [empty.output_weights, *(b * n.output_weights for b, n in zip(weights, networks))]
+            ),
+            self.intercept_ + float(sum(b * n.output_bias for b, n in zip(weights, networks))),
+        )
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing of this estimator and of its weak learner.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information.
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        if self.estimator is None:
+            return router
+        return router.add(
+            estimator=self.estimator, method_mapping=MethodMapping().add(caller="fit", callee="fit")
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.estimator is None
+        return tags
+
+
+def _signs(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The labels as -1 and +1, and the two classes."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    kind = type_of_target(y, input_name="y", raise_unknown=True)
+    if kind != "binary":
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}."
+        )
+    if len(classes) < 2:
+        raise ValueError(f"y has only one class, {classes[0]!r}; classification needs two classes.")
+    return np.where(y == classes[1], 1.0, -1.0), classes
+
+
+def _best_radius(
+    radii: np.ndarray | None,
+    full: ColumnSolver | AtomSolver,
+    solver: Callable[[Problem], ColumnSolver | AtomSolver],
+    problem: Problem,
+    splits: list[tuple[np.ndarray, np.ndarray]],
+) -> dict[str, Any]:
+    """The radius with the least held-out risk, and the risks of all, as fitted attributes."""
+    if radii is None:
+        with np.errstate(over="ignore"):
+            radii = within_range(full.norm_of_one_atom() * RADII)
+    # Squares of the targets themselves might overflow or vanish; powers of two are exact.
+    unit = power_of_two(full.unit)
+    risks = np.empty((len(radii), len(splits)))
+    for fold, (train, held) in enumerate(splits):
+        on_fold, start, held_out = solver(problem.rows(train)), None, problem.rows(held)
+        y = held_out.y / unit
+        for k, radius in enumerate(radii):
+            solution = on_fold.solve(float(radius), start)
+            start = solution.start
+            scores = solution.scores(held_out.X) / unit
+            risks[k, fold] = problem.loss.risk(y, scores, held_out.weight)
+    best = int(risks.mean(axis=1).argmin())
+    risks = TargetScale(0.0, unit).squares_in_units(risks)
+    return {"radius_": float(radii[best]), "cv_radii_": radii, "cv_risks_": risks}
 
 
 class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
@@ -192,9 +496,6 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _encode(self, y):
-        return np.asarray(y, dtype=np.float64), {}
-
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets, by the inverse link of the loss.
@@ -219,7 +520,7 @@ class FrankWolfeRegressor(RegressorMixin, BaseFrankWolfe):
         return tags
 
 
-class FrankWolfeClassifier(BallBoundMixin, ClassifierMixin, BaseFrankWolfe):
+class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
     """Frank-Wolfe boosting of a smooth loss for two classes, with scores of bounded variation norm.
 
     The risk is minimised over all functions whose variation norm is at most `radius`. These are the
@@ -391,20 +692,6 @@ class FrankWolfeClassifier(BallBoundMixin, ClassifierMixin, BaseFrankWolfe):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _encode(self, y):
-        check_classification_targets(y)
-        classes = np.unique(y)
-        kind = type_of_target(y, input_name="y", raise_unknown=True)
-        if kind != "binary":
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}."
-            )
-        if len(classes) < 2:
-            raise ValueError(
-                f"y has only one class, {classes[0]!r}; classification needs two classes."
-            )
-        return np.where(y == classes[1], 1.0, -1.0), {"classes_": classes}
-
     @finite_predictions
     def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Compute the scores; a positive score predicts the second class.
@@ -448,6 +735,91 @@ class FrankWolfeClassifier(BallBoundMixin, ClassifierMixin, BaseFrankWolfe):
 
     predict_proba = predict_proba
     predict_log_proba = predict_log_proba
+
+    def excess_risk_bound(
+        self, delta: float = 0.05, *, feature_bound: float | None = None
+    ) -> float:
+        """Bound on the excess of the expected loss on new rows over the best of the ball.
+
+        With probability at least 1 - delta over independent training rows, the expected loss is at
+        most this above the smallest one over the ball of radius D of the variation norm [Bach,
+        §10.3.6; Shah, theorem 11]:
+
+            2 L D rho + M sqrt(2 ln(2/delta) / n) + dual_gap_,
+
+        where L and M are the Lipschitz constant and the largest value of the loss for scores of at
+        most r, and rho bounds the Rademacher complexity of the atoms: for the columns of X, rho = C
+        sqrt(2 ln(2p) / n) and r = D C; for the stumps of :class:`DecisionStumpClassifier`, rho =
+        sqrt(2 ln(2 (p (n-1) + 1)) / n) and r = D.
+
+        Parameters
+        ----------
+        delta : float, default=0.05
+            Probability that the bound does not hold, above 0 and at most 1.
+        feature_bound : float, default=None
+            C, a bound on the absolute values of all possible features, for the columns of X. If
+            None, the largest of the training rows; the bound then holds for rows that are not
+            larger.
+
+        Returns
+        -------
+        bound : float
+            The bound, in units of the loss. The cost is O(1).
+
+        Raises
+        ------
+        ValueError
+            Where the theorem does not apply: if `radius` is "cv", which depends on the rows; with
+            an intercept, which the ball does not bound; for other atoms than those above; for a
+            loss that is not a decreasing function of the margin; if a training row exceeds
+            `feature_bound`, or delta is outside its range.
+
+        Notes
+        -----
+        The radius must not be chosen by the training rows. With weights w of sum 1 that do not
+        depend on the rows, n is 1 / sum(w²) in the two rates.
+
+        References
+        ----------
+        F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+        """
+        check_is_fitted(self)
+        check_number("delta", delta, 0, 1, open_low=True)
+        if isinstance(self.radius, str):
+            raise ValueError("radius='cv' depends on the rows; the bound is for a given radius.")
+        if self.fit_intercept:
+            raise ValueError("fit_intercept must be False: the ball does not bound an intercept.")
+        if not self.loss_.margin:
+            raise ValueError("loss must be a decreasing function of the margin for the bound.")
+        # The largest output of an atom, and the logarithm of their number up to the sign.
+        if self.estimator is None:
+            size, log_n_atoms = self._largest_value, math.log(self.n_features_in_)
+            if feature_bound is not None:
+                check_number("feature_bound", feature_bound, 0)
+                if feature_bound < size:
+                    raise ValueError(
+                        f"feature_bound={feature_bound!r} is exceeded by a training row, of "
+                        f"{size:.6g}."
+                    )
+                size = feature_bound
+        else:
+            count = getattr(self.estimator, "_log_n_atoms", None)
+            if count is None or not self.is_exact_:
+                raise ValueError(
+                    f"The atoms of {type(self.estimator).__name__} are not counted; the bound is "
+                    "for the columns of X (estimator=None) and for DecisionStumpClassifier."
+                )
+            size, log_n_atoms = 1.0, count(self._n_rows, self.n_features_in_)
+        n, reach = self._n_effective, self.radius_ * size
+        complexity = reach * math.sqrt(2 * (math.log(2) + log_n_atoms) / n)
+        # Convex and decreasing: largest, and steepest, at the smallest margin.
+        one, worst = np.ones(1), np.array([-reach])
+        slope = float(np.abs(self.loss_.gradient(one, worst))[0])
+        largest = float(self.loss_.value(one, worst)[0])
+        tail = largest * math.sqrt(2 * math.log(2 / delta) / n)
+        return 2 * slope * complexity + tail + self.dual_gap_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

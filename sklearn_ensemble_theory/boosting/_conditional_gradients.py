@@ -1,4 +1,4 @@
-"""Conditional gradients over the ball {|beta|_1 <= D} of a finite dictionary.
+"""Conditional gradients over the ball {|beta|_1 <= D} of a finite dictionary [Bach, §10.3.6].
 
 The ball is the convex hull of 2d vertices ±D e_j; 0 is counted as one more point. beta itself gives
 its convex combination: the vertex sign(beta_j) D e_j has weight |beta_j|/D and 0 the rest, so
@@ -19,9 +19,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
-from sklearn_ensemble_theory.boosting._dictionary import GramRows, RowCache
-from sklearn_ensemble_theory.boosting._frank_wolfe.step_sizes import STEP_SIZES
-from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from ._dictionary import GramRows, RowCache
+from ._risk import EmpiricalRisk
 
 # Correlations are computed from the start again after so many steps: rounding must not add up.
 REFRESH = 500
@@ -36,6 +35,63 @@ TIE_SHARE = 1e-9
 TIE_OF_GAP = 1e-3
 # A smaller weight of the point 0 is rounding.
 SMALLEST_SHARE = 1e-14
+
+
+# --- directions and step sizes --------------------------------------------------------------------
+
+
+class Direction(NamedTuple):
+    """A step of size gamma along it makes beta
+
+    beta - gamma shrink beta + gamma sum_i values[i] e_{atoms[i]}.
+
+    Attributes
+    ----------
+    shrink : float
+    atoms : tuple of int
+    values : tuple of float
+    longest : float
+        The largest gamma that stays in the ball.
+    gain : float
+        -F'(u)' direction: the first-order gain.
+    """
+
+    shrink: float
+    atoms: tuple
+    values: tuple
+    longest: float
+    gain: float
+
+
+class Place(Protocol):
+    """Where a step starts: the best step sizes from there along a direction."""
+
+    def line_search(self, direction: Direction) -> float: ...
+
+    def short_step(self, direction: Direction) -> float: ...
+
+
+def open_loop(t: int, place: Place, direction: Direction) -> float:
+    """2 / (t + 2), whatever the risk."""
+    return 2.0 / (t + 2)
+
+
+def line_search(t: int, place: Place, direction: Direction) -> float:
+    """The step with the least risk, among those that stay in the ball."""
+    return min(max(place.line_search(direction), 0.0), direction.longest)
+
+
+def short_step(t: int, place: Place, direction: Direction) -> float:
+    """The minimum of the quadratic upper bound of the risk [Bach, eq. (10.8)], in the ball."""
+    return min(max(place.short_step(direction), 0.0), direction.longest)
+
+
+# How far to go along a direction in round t. A new rule is a function and a line.
+STEP_SIZES: dict[str, Callable[[int, Place, Direction], float]] = {
+    "open_loop": open_loop,
+    "line_search": line_search,
+    "short": short_step,
+}
 
 
 @dataclass(frozen=True)
@@ -65,30 +121,10 @@ class SolverOptions:
 INNER_OPTIONS = SolverOptions("line_search", "pairwise", INNER_ROUNDS, 0.0)
 
 
-class Direction(NamedTuple):
-    """A step of size gamma along it makes beta
-
-    beta - gamma shrink beta + gamma sum_i values[i] e_{atoms[i]}.
-
-    Attributes
-    ----------
-    shrink : float
-    atoms : tuple of int
-    values : tuple of float
-    longest : float
-        The largest gamma that stays in the ball.
-    gain : float
-        -F'(u)' direction: the first-order gain.
-    """
-
-    shrink: float
-    atoms: tuple
-    values: tuple
-    longest: float
-    gain: float
+# --- the ball: a point, its risk and its correlations ---------------------------------------------
 
 
-class Ball(Protocol):
+class Ball(Place, Protocol):
     """A point beta of the ball, its risk, and how both change by a step.
 
     Attributes
@@ -108,46 +144,36 @@ class Ball(Protocol):
 
     def start(self, beta: np.ndarray) -> None: ...
 
-    def line_search(self, direction: Direction) -> float: ...
-
-    def short_step(self, direction: Direction) -> float: ...
-
     def move_along(self, direction: Direction, gamma: float) -> None: ...
 
 
 class QuadraticBall:
     """F(u) = mean of (y - u)²/2, by rows of the Gram matrix: a step costs O(d).
 
-    Parameters
-    ----------
-    rows : GramRows
-    correlations : float array of shape (d,)
-        psi_j'Wy.
-    square : float
-        y'Wy.
+    The correlations are psi_j'Wy, the square is y'Wy.
     """
 
     def __init__(self, rows: GramRows, correlations: np.ndarray, square: float):
         self.rows, self.at_zero, self.square = rows, correlations, square
         self.risk_at_zero = square / 2
 
-    def start(self, beta):
+    def start(self, beta: np.ndarray) -> None:
         self.beta = beta
         self._refresh()
 
-    def _refresh(self):
+    def _refresh(self) -> None:
         self.n_steps = 0
         self.c = self.at_zero.copy()
         for j in np.flatnonzero(self.beta):
             daxpy(self.rows.get(int(j), self.c), self.c, a=-self.beta[j])
 
     @property
-    def risk(self):
+    def risk(self) -> float:
         active = np.flatnonzero(self.beta)
         explained = self.beta[active] @ (self.at_zero[active] + self.c[active])
         return max((self.square - explained) / 2, 0.0)
 
-    def line_search(self, direction):
+    def line_search(self, direction: Direction) -> float:
         """The gamma that minimises the risk along a direction."""
         active = np.flatnonzero(self.beta)
         gram_beta = self.at_zero - self.c
@@ -160,7 +186,7 @@ class QuadraticBall:
 
     short_step = line_search  # the quadratic upper bound is the risk itself
 
-    def move_along(self, direction, gamma):
+    def move_along(self, direction: Direction, gamma: float) -> None:
         c, beta = self.c, self.beta
         if direction.shrink:
             s = gamma * direction.shrink
@@ -190,11 +216,7 @@ class Dictionary(Protocol):
 class RowsBall:
     """Any smooth loss, by its scores on the rows: a step costs O(n d).
 
-    Parameters
-    ----------
-    risk : EmpiricalRisk
-    dictionary : Dictionary
-        A `ColumnDictionary`, or the outputs of atoms.
+    The dictionary is a `ColumnDictionary`, or the outputs of atoms.
     """
 
     def __init__(self, risk: EmpiricalRisk, dictionary: Dictionary):
@@ -203,45 +225,48 @@ class RowsBall:
         self.start(np.zeros(dictionary.d))
         self.risk_at_zero = self.state.value
 
-    def start(self, beta):
+    def start(self, beta: np.ndarray) -> None:
         self.beta = beta
         active = np.flatnonzero(beta)
         self.u = beta[active] @ self.dictionary.columns(active)
         self._update()
 
-    def _update(self):
+    def _update(self) -> None:
         self.state = self.risk_of.at(self.u)
         self.c = self.dictionary.products(self.state.target)
 
     @property
-    def risk(self):
+    def risk(self) -> float:
         return self.state.value
 
-    def _column(self, j):
+    def _column(self, j: int) -> np.ndarray:
         if self.known.views[j] is None:
             self.known.keep(j, [j], self.dictionary.columns(np.array([j])))
         return self.known.views[j]
 
-    def _scores(self, direction):
+    def _scores(self, direction: Direction) -> np.ndarray:
         """The change of the scores along a direction."""
         scores = -direction.shrink * self.u
         for j, a in zip(direction.atoms, direction.values):
             scores += a * self._column(j)
         return scores
 
-    def line_search(self, direction):
+    def line_search(self, direction: Direction) -> float:
         return self.risk_of.line_search(self.u, self._scores(direction), self.state)
 
-    def short_step(self, direction):
+    def short_step(self, direction: Direction) -> float:
         curvature = self.risk_of.curvature(self._scores(direction))
         return direction.gain / curvature if curvature > 0 else np.inf
 
-    def move_along(self, direction, gamma):
+    def move_along(self, direction: Direction, gamma: float) -> None:
         self.u += gamma * self._scores(direction)
         self.beta *= 1 - gamma * direction.shrink
         for j, a in zip(direction.atoms, direction.values):
             self.beta[j] += gamma * a
         self._update()
+
+
+# --- the rounds -----------------------------------------------------------------------------------
 
 
 class BallPath(NamedTuple):
@@ -273,21 +298,9 @@ def conditional_gradients(
 ) -> BallPath:
     """Minimise the risk over the ball by conditional gradients.
 
-    Parameters
-    ----------
-    ball : QuadraticBall or RowsBall
-    radius : float
-        D.
-    beta : float array of shape (d,)
-        A point of the ball to start from; not changed.
-    options : SolverOptions
-    end_round : callable, default=None
-        ``end_round(gap, so_far)`` after each step, with the dual gap as a share of the risk at 0,
-        and a function that returns the path until then; True ends the path.
-
-    Returns
-    -------
-    BallPath
+    They start from the point `beta` of the ball, which is not changed. `end_round(gap, so_far)` is
+    called after each step with the dual gap as a share of the risk at 0, and a function that
+    returns the path until then; True ends the path.
     """
     ball.start(beta.copy())
     end = options.smallest_gap(ball.risk_at_zero)
@@ -298,6 +311,7 @@ def conditional_gradients(
     def so_far() -> BallPath:
         return BallPath(ball.beta.copy(), np.array(gaps), np.array(risks), reason)
 
+    # The gap is known before a step only, so that the end has one more gap and risk than steps.
     for t in range(options.n_rounds + 1):
         c = ball.c
         k = idamax(c)
@@ -322,36 +336,43 @@ def conditional_gradients(
     return so_far()
 
 
-def _inner(c, beta):
+def _inner(c: np.ndarray, beta: np.ndarray) -> float:
     active = np.flatnonzero(beta)
     return float(c[active] @ beta[active])
 
 
-def _take_step(ball, radius, k, gap, options, t):
-    """One step; False where none lowers the risk any more. k is the best atom."""
+def _take_step(
+    ball: Ball, radius: float, k: int, gap: float, options: SolverOptions, t: int
+) -> bool:
+    """A step from the best atom k; False where none lowers the risk any more."""
     value = radius if ball.c.item(k) > 0 else -radius
     direction = Direction(1.0, (k,), (value,), 1.0, gap)
     if options.variant != "plain":
-        k, lost = _first_of_the_best(ball.c, k, gap / radius)
+        # The first atom that ties with the best one; its correlation is smaller by `lost`.
+        size = np.abs(ball.c)
+        top = size.item(k)
+        k = int((size >= top - min(TIE_SHARE * top, TIE_OF_GAP * (gap / radius))).argmax())
+        lost = top - size.item(k)
         value = radius if ball.c.item(k) > 0 else -radius
         direction = Direction(1.0, (k,), (value,), 1.0, gap - radius * lost)
         direction = _with_worst_atom(ball, radius, direction, options.variant)
     gamma = STEP_SIZES[options.step](t, ball, direction)
     if gamma == 0:
         return False
-    _move_inside(ball, radius, direction, gamma)
+    ball.move_along(direction, gamma)
+    # What rounding does to the atom that leaves, and to the norm, is undone.
+    beta = ball.beta
+    if gamma == direction.longest and len(direction.atoms):
+        last = direction.atoms[-1]
+        if abs(beta[last]) <= 1e-14 * radius:
+            beta[last] = 0.0
+    norm = np.abs(beta).sum()
+    if norm > radius:
+        beta *= radius / norm * (1 - 1e-16)
     return True
 
 
-def _first_of_the_best(c, k, gap):
-    """The first atom that ties with the best one k, and how much smaller its correlation is."""
-    size = np.abs(c)
-    top = size.item(k)
-    first = int((size >= top - min(TIE_SHARE * top, TIE_OF_GAP * gap)).argmax())
-    return first, top - size.item(first)
-
-
-def _with_worst_atom(ball, radius, towards, variant):
+def _with_worst_atom(ball: Ball, radius: float, towards: Direction, variant: str) -> Direction:
     """The direction of an away step or of a pairwise step, given the one towards the best atom.
 
     "away" moves away from the worst active atom where the first-order gain of that is larger;
@@ -361,6 +382,8 @@ def _with_worst_atom(ball, radius, towards, variant):
     active = np.flatnonzero(beta)
     if len(active) == 0:
         return towards
+    # The worst active atom has the least merit, D sign(beta_j) c_j; the point 0 has merit 0 and the
+    # weight that the atoms leave. Of atoms that tie up to rounding the first is taken.
     values = beta[active]
     size = np.abs(values)
     merits = radius * np.sign(values) * c[active]
@@ -384,21 +407,7 @@ def _with_worst_atom(ball, radius, towards, variant):
     return Direction(-1.0, atoms, away, share / (1 - share), inside - merit)
 
 
-def _move_inside(ball, radius, direction, gamma):
-    """Take a step, and undo what rounding does to the atom that leaves and to the norm."""
-    ball.move_along(direction, gamma)
-    beta = ball.beta
-    if gamma == direction.longest and len(direction.atoms):
-        # The atom that lost its weight is gone; what is left of it is rounding.
-        last = direction.atoms[-1]
-        if abs(beta[last]) <= 1e-14 * radius:
-            beta[last] = 0.0
-    norm = np.abs(beta).sum()
-    if norm > radius:  # by rounding
-        beta *= radius / norm * (1 - 1e-16)
-
-
-def _minimise_over_active(ball, radius, k, target):
+def _minimise_over_active(ball: Ball, radius: float, k: int, target: float) -> bool:
     """Minimise over the ball of the active atoms and k, by pairwise steps; False if none moved."""
     allowed = np.union1d(np.flatnonzero(ball.beta), [k])
     moved = False

@@ -1,1 +1,0 @@
-"""Frank-Wolfe boosting over a ball of the variation norm."""
