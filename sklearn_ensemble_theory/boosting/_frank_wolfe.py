@@ -50,7 +50,7 @@ from ._conditional_gradients import STEP_SIZES, SolverOptions
 from ._loop import RoundReports, rows_for_callbacks
 from ._norm_balls import AtomSolver, ColumnSolver, Problem, Solution, sum_of_members
 from ._weak_learners import check_takes_weights, weak_learner
-from .losses._registry import loss_names, make_loss, predict_log_proba, predict_proba
+from .losses._losses import loss_names, make_loss, predict_log_proba, predict_proba
 
 # radius="cv" tries radii from an eighth to 64 times the norm of the best single atom.
 RADII = np.geomspace(1 / 8, 64, 16)

@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from sklearn_ensemble_theory._hot_loops.array_loops import inner
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
-from sklearn_ensemble_theory._rows import normalised_weights
-
+from .._hot_loops.array_loops import inner
+from .._hot_loops.teams import ThreadTeam
+from .._rows import normalised_weights
 from .losses import ExponentialLoss, Loss, as_loss
 from .losses._base import group_totals, leaf_codes, newton_leaves
 from .losses._compiled import compiled_loss
@@ -100,26 +99,22 @@ class EmpiricalRisk:
 
     def at(self, u: Array) -> RiskState:
         """The `RiskState` at the scores u."""
-        return self._adapted_at(u) if self.adapts else self._at(u)
-
-    def _adapted_at(self, u: Array) -> RiskState:
-        """The value by the loss of the round that ends, the target by that of the next one."""
-        loss = self.loss.adapted(self.y, u, None if self.same_weights else self.weight)
-        self.scored_loss = self.loss
-        if loss is self.loss:
-            return self._at(u)
-        value = self.value(u)
-        self.loss = loss
-        if self._compiled is not None:
-            self._compiled = compiled_loss(self.loss)
-        return self._at(u)._replace(value=value)
-
-    def _at(self, u: Array) -> RiskState:
+        before = None
+        if self.adapts:
+            # The value is that of the loss of the round that ends, the target that of the next.
+            loss = self.loss.adapted(self.y, u, None if self.same_weights else self.weight)
+            self.scored_loss = self.loss
+            if loss is not self.loss:
+                before = self.value(u)
+                self.loss = loss
+                if self._compiled is not None:
+                    self._compiled = compiled_loss(loss)
         found = self._in_one_pass(u)
-        if found is not None:
-            return RiskState(*found, self.weight)
-        value = inner(self.weight, self.loss.value(self.y, u))
-        return RiskState(value, -self.loss.gradient(self.y, u), self.weight)
+        if found is None:
+            value = inner(self.weight, self.loss.value(self.y, u))
+            found = value, -self.loss.gradient(self.y, u)
+        value, target = found
+        return RiskState(value if before is None else before, target, self.weight)
 
     def value(self, u: Array) -> float:
         """F(u)."""

@@ -3,9 +3,6 @@
 import numpy as np
 from sklearn.base import BaseEstimator
 
-REGRESSION = ["squared_error", "absolute_error", "huber", "quantile", "poisson"]
-BINARY = ["log_loss", "exponential", "hinge"]
-
 
 class BestColumn(BaseEstimator):
     """The column of X, with a sign, that has the largest inner product with the target."""

@@ -17,10 +17,10 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.boosting.losses._regression import lower_quantile
 from sklearn_ensemble_theory.trees._weak_learners import drawn_rows, selected_rows
+
+from ..estimators import SKLEARN_VERSION, parse_version
 
 # scikit-learn's own default where it has one criterion only; before 1.9 it has to be asked for.
 CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "squared_error"}
@@ -181,17 +181,6 @@ def test_huber_overfits_few_rows():
     constant = GradientBoostingRegressor(loss="huber", n_estimators=3).fit(X, np.ones(10))
     assert constant.loss_.delta == 0
     np.testing.assert_array_equal(constant.predict(X), 1)
-
-
-@pytest.mark.parametrize("q", [0.1, 0.5, 0.9, 0.95])
-def test_lower_quantile(q):
-    rng = np.random.default_rng(0)
-    for n in (1, 2, 10, 101):
-        values, w = rng.standard_normal(n), rng.integers(1, 5, n)
-        repeated = np.sort(np.repeat(values, w))
-        assert lower_quantile(values, q, None) == np.quantile(values, q, method="inverted_cdf")
-        found = lower_quantile(values, q, w.astype(float))
-        assert found == np.quantile(repeated, q, method="inverted_cdf")
 
 
 def test_quantile_of_alpha(regression):

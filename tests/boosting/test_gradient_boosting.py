@@ -20,11 +20,11 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 from sklearn_ensemble_theory.boosting import losses
-from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
-from .gradient_boosting_data import BINARY, REGRESSION, BestColumn
+from ..estimators import SKLEARN_VERSION, parse_version
+from .gradient_boosting_data import BestColumn
+from .loss_cases import BINARY, BY_NAME, REGRESSION
 
 # scikit-learn's own default where it has one criterion only; before 1.9 it has to be asked for.
 CRITERION = {} if parse_version("1.9") <= SKLEARN_VERSION else {"criterion": "squared_error"}
@@ -94,7 +94,7 @@ def test_every_loss_with_every_learner_and_step(regression, loss, estimator, ste
     model = GradientBoostingRegressor(
         estimator, loss=fixed, step=step, n_estimators=10, learning_rate=0.2, random_state=0
     )
-    if step == "quadratic_bound" and loss not in ("squared_error", "huber"):
+    if step == "quadratic_bound" and not np.isfinite(BY_NAME[loss].smoothness):
         with pytest.raises(ValueError, match="step='quadratic_bound' requires a loss"):
             model.fit(X, y)
         return
@@ -121,7 +121,7 @@ def test_every_classification_loss(binary, loss, estimator, step):
     model = GradientBoostingClassifier(
         estimator, loss=loss, step=step, n_estimators=25, learning_rate=0.5, random_state=0
     )
-    if step == "quadratic_bound" and loss != "log_loss":
+    if step == "quadratic_bound" and not np.isfinite(BY_NAME[loss].smoothness):
         with pytest.raises(ValueError, match="step='quadratic_bound' requires a loss"):
             model.fit(X, y)
         return
@@ -129,7 +129,7 @@ def test_every_classification_loss(binary, loss, estimator, step):
     assert model.score(X_new, y_new) > 0.65
     if step != "fixed":
         assert (np.diff(model.train_scores_) <= 1e-12).all()
-    if loss == "hinge":
+    if not BY_NAME[loss].probability:
         assert not hasattr(model, "predict_proba")
     else:
         np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), model.predict_proba(X))
@@ -229,16 +229,6 @@ def test_sparse_rows_equal_dense_ones(binary):
     for container in (sp.csr_matrix, sp.csc_matrix):
         sparse = model.fit(container(X), y).decision_function(container(X_new))
         np.testing.assert_allclose(sparse, dense, rtol=1e-6, atol=1e-8)
-
-
-def test_targets_on_a_grid_are_the_targets_but_for_rounding():
-    rng = np.random.default_rng(0)
-    for scale in (1e-150, 1.0, 1e150):
-        t = scale * rng.standard_normal(100)
-        assert np.abs(on_grid(t) - t).max() <= np.abs(t).max() * 2**-36
-        sums = [np.sum(on_grid(t)[rng.permutation(100)]) for _ in range(5)]
-        assert len(set(sums)) == 1
-    assert on_grid(np.zeros(3)).tolist() == [0, 0, 0]
 
 
 def test_metadata_is_routed_to_the_learner(regression):

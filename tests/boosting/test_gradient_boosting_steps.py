@@ -17,7 +17,8 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
-from .gradient_boosting_data import BINARY, REGRESSION, BestColumn
+from .gradient_boosting_data import BestColumn
+from .loss_cases import BINARY, REGRESSION
 
 
 def test_stumps_with_line_search_are_forward_stagewise_modelling(regression):
@@ -224,3 +225,13 @@ def test_line_search_minimises_along_the_outputs(binary):
         risks = [model.loss_.risk(signs, u + c * psi) for c in b * np.linspace(0, 2, 201)]
         assert np.argmin(risks) == 100
         u += b * psi
+
+
+def test_targets_on_a_grid_are_the_targets_but_for_rounding():
+    rng = np.random.default_rng(0)
+    for scale in (1e-150, 1.0, 1e150):
+        t = scale * rng.standard_normal(100)
+        assert np.abs(on_grid(t) - t).max() <= np.abs(t).max() * 2**-36
+        sums = [np.sum(on_grid(t)[rng.permutation(100)]) for _ in range(5)]
+        assert len(set(sums)) == 1
+    assert on_grid(np.zeros(3)).tolist() == [0, 0, 0]

@@ -9,19 +9,10 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
+from .loss_cases import CASES, targets
+
 pytestmark = pytest.mark.skipif(not uses_numba(), reason="numba is not installed")
 
-CASES = [
-    (losses.SquaredLoss(), "real"),
-    (losses.AbsoluteLoss(), "real"),
-    (losses.HuberLoss(delta=0.7), "real"),
-    (losses.QuantileLoss(quantile=0.3), "real"),
-    (losses.PoissonLoss(), "count"),
-    (losses.LogisticLoss(), "sign"),
-    (losses.ExponentialLoss(), "sign"),
-    (losses.HingeLoss(), "sign"),
-    (losses.MultinomialLoss(), "code"),
-]
 each_loss = pytest.mark.parametrize(("loss", "kind"), CASES, ids=lambda c: str(c))
 # More than one chunk.
 MANY = 2**14 + 3000
@@ -29,13 +20,7 @@ MANY = 2**14 + 3000
 
 def problem(kind, n, rng):
     u = rng.standard_normal((n, 4) if kind == "code" else n)
-    y = {
-        "real": lambda: rng.standard_normal(n),
-        "count": lambda: rng.poisson(1.5, n).astype(float),
-        "sign": lambda: rng.choice([-1.0, 1.0], n),
-        "code": lambda: rng.integers(0, 4, n),
-    }[kind]()
-    return y, u
+    return targets(kind, n, rng), u
 
 
 def both_risks(loss, y, weight=None):

@@ -9,19 +9,16 @@ from sklearn.base import clone
 from sklearn_ensemble_theory._roots import root_of_increasing, root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses import as_loss
-from sklearn_ensemble_theory.boosting.losses._registry import REGISTRY, loss_names, make_loss
+from sklearn_ensemble_theory.boosting.losses._losses import (
+    REGISTRY,
+    loss_names,
+    lower_quantile,
+    make_loss,
+)
 
-CASES = [
-    (losses.SquaredLoss(), "real"),
-    (losses.AbsoluteLoss(), "real"),
-    (losses.HuberLoss(delta=0.7), "real"),
-    (losses.QuantileLoss(quantile=0.3), "real"),
-    (losses.PoissonLoss(), "count"),
-    (losses.LogisticLoss(), "sign"),
-    (losses.ExponentialLoss(), "sign"),
-    (losses.HingeLoss(), "sign"),
-]
-each_loss = pytest.mark.parametrize(("loss", "kind"), CASES, ids=lambda c: str(c))
+from .loss_cases import ONE_SCORE, ROWS, targets
+
+each_loss = pytest.mark.parametrize(("loss", "kind"), ONE_SCORE, ids=lambda c: str(c))
 
 
 class Cosh:
@@ -32,14 +29,6 @@ class Cosh:
 
     def gradient(self, y, u):
         return np.sinh(np.clip(u - y, -300, 300))
-
-
-def targets(kind, n, rng):
-    if kind == "real":
-        return rng.standard_normal(n)
-    if kind == "count":
-        return rng.poisson(1.5, n).astype(float)
-    return rng.choice([-1.0, 1.0], n)
 
 
 @each_loss
@@ -283,14 +272,22 @@ def test_jumps_of_empty_groups_and_flat_intervals():
     np.testing.assert_array_equal(roots, [2.0, 0.0, 5.0])
 
 
+def test_every_name_has_a_row_of_tests_and_an_export():
+    assert {(name, type(loss)) for name, loss, _ in ROWS} == {
+        (name, cls) for name, _, cls in REGISTRY
+    }
+    for name, _, cls in REGISTRY:
+        assert getattr(losses, cls.__name__) is cls
+        assert cls.__name__ in losses.__all__
+        assert f'``"{name}"``' in losses.__doc__
+
+
 def test_one_registry_answers_for_every_estimator():
-    assert loss_names("real") == {"squared_error", "absolute_error", "huber", "quantile", "poisson"}
-    assert loss_names("real", differentiable=True) == {"squared_error", "huber", "poisson"}
-    assert loss_names("two classes") == {"log_loss", "exponential", "hinge"}
-    assert loss_names("two classes", differentiable=True) == {"log_loss", "exponential"}
     for name, target, cls in REGISTRY:
         n_classes = {"real": 0, "two classes": 2, "many classes": 4}[target]
         assert type(make_loss(name, n_classes)) is cls
+        assert name in loss_names(target)
+        assert (name in loss_names(target, differentiable=True)) == cls.differentiable
         assert make_loss(name, n_classes).n_scores(n_classes) == max(1, n_classes * (n_classes > 2))
         given = cls()
         assert make_loss(given, n_classes) is given
@@ -428,3 +425,14 @@ def test_leaves_of_a_user_s_loss_with_several_scores(with_hessian):
                 assert values[j] == pytest.approx(-slope(0.0) / curvature)
             else:
                 assert slope(values[j]) == pytest.approx(0, abs=1e-8)
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9, 0.95])
+def test_lower_quantile(q):
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 10, 101):
+        values, w = rng.standard_normal(n), rng.integers(1, 5, n)
+        repeated = np.sort(np.repeat(values, w))
+        assert lower_quantile(values, q, None) == np.quantile(values, q, method="inverted_cdf")
+        found = lower_quantile(values, q, w.astype(float))
+        assert found == np.quantile(repeated, q, method="inverted_cdf")

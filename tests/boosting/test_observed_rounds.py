@@ -10,7 +10,8 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+
+from ..estimators import SKLEARN_VERSION, parse_version
 
 needs_callbacks = pytest.mark.skipif(
     parse_version("1.9") > SKLEARN_VERSION, reason="callbacks came with scikit-learn 1.9"

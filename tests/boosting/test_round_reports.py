@@ -19,9 +19,8 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     SmoothBoostClassifier,
 )
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
 
-from ..estimators import estimator_classes
+from ..estimators import SKLEARN_VERSION, estimator_classes, parse_version
 
 HAS_CALLBACKS = parse_version("1.9.dev0") <= SKLEARN_VERSION
 ROUNDS = 6

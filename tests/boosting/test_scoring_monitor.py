@@ -23,7 +23,8 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     SmoothBoostClassifier,
 )
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+
+from ..estimators import SKLEARN_VERSION, parse_version
 
 pytestmark = pytest.mark.skipif(
     parse_version("1.9") > SKLEARN_VERSION, reason="callbacks came with scikit-learn 1.9"

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
 from ..._typing import LossLike, MatrixLike, RandomStateLike, available_if
-from ..losses._registry import (
+from ..losses._losses import (
     loss_gives_probabilities,
     loss_names,
     predict_log_proba,
@@ -38,9 +38,10 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         rounds. An estimator without such a preparation gets data frames and missing values as they
         are.
     loss : str or object, default="squared_error"
-        ``"squared_error"``, ``"absolute_error"``, ``"huber"`` or ``"quantile"`` (see `alpha`), or
-        ``"poisson"`` (logarithmic link); an instance of a class in `boosting.losses`; or any object
-        with methods ``value(y, u)`` and ``gradient(y, u)``.
+        The name of a loss of real targets, which `boosting.losses` lists: ``"squared_error"``,
+        ``"absolute_error"``, ``"poisson"`` (logarithmic link), ``"huber"`` or ``"quantile"`` (see
+        `alpha`), for instance; an instance of a class in `boosting.losses`; or any object with
+        methods ``value(y, u)`` and ``gradient(y, u)``.
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ...
     n_estimators : int, default=100
@@ -355,8 +356,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         are.
     loss : str or object, default="log_loss"
         ``"log_loss"`` (logistic, or multinomial for more than two classes); for two classes also
-        ``"exponential"``, ``"hinge"``, an instance of a class in `boosting.losses`, or any object
-        with methods ``value(y, u)`` and ``gradient(y, u)`` for y in -1 and +1.
+        ``"exponential"``, ``"hinge"`` or another name of a loss of two classes that
+        `boosting.losses` lists, an instance of a class there, or any object with methods
+        ``value(y, u)`` and ``gradient(y, u)`` for y in -1 and +1.
     learning_rate : float or callable, default=0.1
         Factor of every step. A callable is called with the round t = 0, 1, ...
     n_estimators : int, default=100

@@ -54,7 +54,7 @@ from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from .._steps import STEP_RULES, Step
 from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
-from ..losses._registry import make_loss
+from ..losses._losses import make_loss
 from .blocks import fit_blocks
 from .ensemble import AdditiveModel, DrawnScores, HeldOut, classes_of, decoded, encoded
 
@@ -343,8 +343,9 @@ class BaseGradientBoosting(
         if self.subsample < 1 and not step.fits_some_rows:
             raise ValueError(f"step={self.step!r} requires subsample=1.0, got {self.subsample!r}.")
         if self.second_order and not step.takes_newton_targets:
+            names = [repr(name) for name, rule in STEP_RULES.items() if rule.takes_newton_targets]
             raise ValueError(
-                f"second_order=True requires step='fixed' or 'line_search', got {self.step!r}."
+                f"second_order=True requires step={' or '.join(names)}, got {self.step!r}."
             )
         return step
 

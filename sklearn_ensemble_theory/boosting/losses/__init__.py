@@ -10,36 +10,33 @@ numerical default. Subclass `Loss`, or pass any object that has the two methods.
 The constants are those of [Bach, §10.3.1]: each l(y, .) is `smoothness`-smooth (G2) and
 `lipschitz`-Lipschitz (G1), inf where there is no such constant.
 
+Estimators with a parameter `loss` take these by name:
+
+{names}
+
 References
 ----------
 F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 """
 
-from ._base import Loss
+from ._base import Loss as Loss
 from ._base import as_loss as as_loss
-from ._classification import (
-    ExponentialLoss,
-    HingeLoss,
-    LogisticLoss,
-    MultinomialLoss,
-)
-from ._regression import (
-    AbsoluteLoss,
-    HuberLoss,
-    PoissonLoss,
-    QuantileLoss,
-    SquaredLoss,
-)
+from ._losses import REGISTRY
+from ._losses import AbsoluteLoss as AbsoluteLoss
+from ._losses import ExponentialLoss as ExponentialLoss
+from ._losses import HingeLoss as HingeLoss
+from ._losses import HuberLoss as HuberLoss
+from ._losses import LogisticLoss as LogisticLoss
+from ._losses import MultinomialLoss as MultinomialLoss
+from ._losses import PoissonLoss as PoissonLoss
+from ._losses import QuantileLoss as QuantileLoss
+from ._losses import SquaredLoss as SquaredLoss
 
-__all__ = [
-    "AbsoluteLoss",
-    "ExponentialLoss",
-    "HingeLoss",
-    "HuberLoss",
-    "LogisticLoss",
-    "Loss",
-    "MultinomialLoss",
-    "PoissonLoss",
-    "QuantileLoss",
-    "SquaredLoss",
-]
+__all__ = ["Loss", *sorted({loss.__name__ for _, _, loss in REGISTRY})]
+
+if __doc__ is not None:  # it is with python -OO
+    __doc__ = __doc__.format(
+        names="\n".join(
+            f'- ``"{name}"`` ({target}): `{loss.__name__}`' for name, target, loss in REGISTRY
+        )
+    )

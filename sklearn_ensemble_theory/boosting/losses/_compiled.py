@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
-
+from ..._hot_loops.compilation import uses_numba
+from ..._hot_loops.teams import ThreadTeam, row_chunks
 from ._base import Array, newton_steps, poisson_steps
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
@@ -83,7 +82,7 @@ class CompiledLoss:
         return None
 
 
-class _NewtonLoss(CompiledLoss):
+class NewtonLoops(CompiledLoss):
     """A loss whose leaves take a Newton step; `curvatures` is the loop over the leaves' rows."""
 
     def __init__(self, rows: Callable[..., float], curvatures: Callable[..., None]) -> None:
@@ -130,16 +129,10 @@ def leaf_sums(
     return zeros
 
 
-# The losses with a name ---------------------------------------------------------------------------
+# --- kinds of losses ------------------------------------------------------------------------------
 
 
-def squared_loops() -> CompiledLoss:
-    from sklearn_ensemble_theory._hot_loops import loss_loops
-
-    return _NewtonLoss(loss_loops.squared_rows, loss_loops.unit_curvatures)
-
-
-class _LogLoss(_NewtonLoss):
+class LogLoops(NewtonLoops):
     def hessian(self, target: Array) -> Array | None:
         # p (1 - p), where the negative gradient is 1 - p or -p.
         size = np.abs(target)
@@ -148,36 +141,12 @@ class _LogLoss(_NewtonLoss):
         return np.maximum(second, 0.0, out=second)
 
 
-def logistic_loops() -> CompiledLoss:
-    from sklearn_ensemble_theory._hot_loops import loss_loops
-
-    return _LogLoss(loss_loops.logistic_rows, loss_loops.logistic_curvatures)
-
-
-def exponential_loops() -> CompiledLoss:
-    from sklearn_ensemble_theory._hot_loops import loss_loops
-
-    return _NewtonLoss(loss_loops.exponential_rows, loss_loops.exponential_curvatures)
-
-
-def poisson_loops() -> CompiledLoss:
-    from sklearn_ensemble_theory._hot_loops import loss_loops
-
-    return _PoissonLoops(loss_loops.poisson_rows, loss_loops.poisson_rates)
-
-
-class _PoissonLoops(_NewtonLoss):
+class PoissonLoops(NewtonLoops):
     def steps(self, first: Array, second: Array, total: Array) -> Array:
         return poisson_steps(first, second)
 
 
-def multinomial_loops() -> CompiledLoss:
-    from sklearn_ensemble_theory._hot_loops import loss_loops
-
-    return _MultinomialLoops(loss_loops.multinomial_rows, loss_loops.multinomial_curvatures)
-
-
-class _MultinomialLoops(_LogLoss):
+class MultinomialLoops(LogLoops):
     takes_codes = True
     largest_code = -1
 
@@ -212,18 +181,13 @@ def _share_of_free_scores(arrays: Arrays) -> float:
     return (n_classes - 1) / n_classes
 
 
-def kink_loops(*slopes: float) -> CompiledLoss:
-    """Slopes on the left and right of the kink where y > 0, then where y <= 0."""
-    from sklearn_ensemble_theory._hot_loops import loss_loops
+class KinkLoops(CompiledLoss):
+    """A loss with one kink; its options are the slopes on both sides for y > 0, then for others."""
 
-    return _KinkLoops(loss_loops.kink_rows, slopes)
-
-
-class _KinkLoops(CompiledLoss):
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
-        from sklearn_ensemble_theory._hot_loops.leaf_loops import kink_leaves
+        from ..._hot_loops.leaf_loops import kink_leaves
 
         y, u, weight, _ = arrays
         steps = np.empty(n_leaves)
@@ -231,18 +195,12 @@ class _KinkLoops(CompiledLoss):
         return steps
 
 
-def huber_loops(delta: float) -> CompiledLoss:
-    from sklearn_ensemble_theory._hot_loops import loss_loops
-
-    return _HuberLoops(loss_loops.huber_rows, (delta,))
-
-
-class _HuberLoops(CompiledLoss):
+class HuberLoops(CompiledLoss):
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
         """Newton's method on the derivative, which is piecewise linear, inside brackets."""
-        from sklearn_ensemble_theory._hot_loops.leaf_loops import huber_slopes, residual_ranges
+        from ..._hot_loops.leaf_loops import huber_slopes, residual_ranges
 
         y, u, _weight, _ = arrays
         low, high = np.empty(n_leaves), np.empty(n_leaves)

@@ -1,0 +1,714 @@
+"""The losses: of real targets, of two classes by their margin, and of many classes; their names.
+
+A new loss is a class here and a line in `REGISTRY`, and `losses/__init__.py` imports it. Where it
+overrides nothing but `value` and `gradient`, all else is computed numerically (see `Loss`).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from numbers import Real
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from ..._blocks import by_chunks
+from ..._hot_loops.teams import ThreadTeam
+from ..._roots import group_sums, root_of_increasing, root_of_jumps
+from ..._scaling import mean_from_first
+from ..._typing import available_if
+from ._base import (
+    SMALLEST_PROBABILITY,
+    Array,
+    Loss,
+    as_loss,
+    bounded_exp,
+    newton_leaves,
+    poisson_steps,
+)
+from ._compiled import (
+    FLAT_TOLERANCE,
+    CompiledLoss,
+    HuberLoops,
+    KinkLoops,
+    LogLoops,
+    MultinomialLoops,
+    NewtonLoops,
+    PoissonLoops,
+    compiled_loss,
+    middle_of_flat,
+)
+
+Target = Literal["real", "two classes", "many classes"]
+
+# --- real targets ---------------------------------------------------------------------------------
+
+
+class SquaredLoss(Loss):
+    """l(y, u) = (y - u)² / 2, with G2 = 1 [Bach, §10.3.1].
+
+    The factor 1/2 makes the negative gradient the residual.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.boosting.losses import SquaredLoss
+    >>> loss = SquaredLoss()
+    >>> loss.value(np.array([1.0, 2.0]), np.array([0.0, 0.0]))
+    array([0.5, 2. ])
+    >>> loss.smoothness, loss.lipschitz
+    (1.0, inf)
+    """
+
+    smoothness = 1.0
+    is_quadratic = True
+    _constant_of_mean = True
+    _deviance_factor = 2.0
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return 0.5 * (y - u) ** 2
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return u - y
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return np.ones_like(u)
+
+    def line_search(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        psi: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray | None = None,
+        n_groups: int = 1,
+    ) -> np.ndarray:
+        size = np.max(np.abs(psi), initial=0.0)
+        if size == 0:
+            return np.zeros(n_groups)
+        psi = psi / size  # so that the squares neither overflow nor vanish
+        num = group_sums(weight * (y - u) * psi, group, n_groups)
+        den = group_sums(weight * psi**2, group, n_groups)
+        return np.where(den > 0, num / np.where(den > 0, den, 1.0), 0.0) / size
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return float(mean_from_first(y, sample_weight))
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return NewtonLoops(loss_loops.squared_rows, loss_loops.unit_curvatures)
+
+
+class PiecewiseLinearLoss(Loss):
+    """Losses with one kink, linear on both sides: every line search is a weighted quantile."""
+
+    differentiable = False
+
+    def kinks(self, y: Array) -> tuple[Array, Any, Any]:
+        """Position of the kink of each row and the slopes on its left and right."""
+        raise NotImplementedError
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        at, left, right = self.kinks(y)
+        return np.where(u < at, left, right) * (u - at)
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        # A subgradient: the middle of the two slopes at the kink itself.
+        at, left, right = self.kinks(y)
+        return np.where(u < at, left, np.where(u > at, right, (left + right) / 2))
+
+    def line_search(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        psi: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray | None = None,
+        n_groups: int = 1,
+    ) -> np.ndarray:
+        at, left, right = (np.broadcast_to(part, np.shape(u)) for part in self.kinks(y))
+        moving = psi != 0
+        position = (at - u) / np.where(moving, psi, 1.0)
+        jump = np.where(moving, weight * np.abs(psi) * (right - left), 0.0)
+        # At b = -inf a row with psi > 0 is left of its kink, one with psi < 0 right of it.
+        start = group_sums(weight * psi * np.where(psi > 0, left, right), group, n_groups)
+        return root_of_jumps(position, jump, start, group, n_groups)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        loops = compiled_loss(self)
+        known = None if loops is None else loops.known_targets(y)
+        if loops is None or known is None:
+            return super().optimal_constant(y, sample_weight)
+        # All rows are one leaf: without the sort of all rows.
+        weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        arrays = (known, np.zeros(len(y)), np.ascontiguousarray(weight), known)
+        leaf = np.zeros(len(y), dtype=np.uint16)
+        return float(loops.leaf_values(arrays, leaf, 1, None, ThreadTeam(1))[0])
+
+
+class AbsoluteLoss(PiecewiseLinearLoss):
+    """l(y, u) = |y - u|, with G1 = 1; the optimal constant is the weighted median."""
+
+    lipschitz = 1.0
+
+    def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
+        return y, -1.0, 1.0
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return KinkLoops(loss_loops.kink_rows, (-1.0, 1.0, -1.0, 1.0))
+
+
+class QuantileLoss(PiecewiseLinearLoss):
+    """l(y, u) = q (y - u)+ + (1 - q) (u - y)+; the optimal constant is the weighted q-quantile.
+
+    Parameters
+    ----------
+    quantile : float, default=0.5
+        q, strictly between 0 and 1.
+    """
+
+    def __init__(self, quantile: float = 0.5) -> None:
+        self.quantile = quantile
+
+    @classmethod
+    def _of_alpha(cls, alpha: float) -> QuantileLoss:
+        return cls(alpha)
+
+    def check_target(self, y: np.ndarray) -> None:
+        if not (isinstance(self.quantile, Real) and 0 < self.quantile < 1):
+            raise ValueError(f"quantile must be strictly between 0 and 1, got {self.quantile!r}.")
+
+    @property
+    def lipschitz(self) -> float:  # type: ignore[override]
+        return max(self.quantile, 1 - self.quantile)
+
+    def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
+        return y, -self.quantile, 1 - self.quantile
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        slopes = -float(self.quantile), 1 - float(self.quantile)
+        return KinkLoops(loss_loops.kink_rows, (*slopes, *slopes))
+
+
+class HuberLoss(Loss):
+    """Half the square up to `delta`, linear beyond: G2 = 1, G1 = delta.
+
+    Parameters
+    ----------
+    delta : float, default=1.0
+        Residual, in units of y, at which the square turns into a line.
+    quantile : float, default=None
+        If given, gradient boosting sets delta before every round to this quantile of the absolute
+        residuals, and starts from the median (Friedman 2001, algorithm 4).
+    """
+
+    smoothness = 1.0
+
+    def __init__(self, delta: float = 1.0, quantile: float | None = None) -> None:
+        self.delta = delta
+        self.quantile = quantile
+
+    @classmethod
+    def _of_alpha(cls, alpha: float) -> HuberLoss:
+        return cls(quantile=alpha)
+
+    def check_target(self, y: np.ndarray) -> None:
+        if not (isinstance(self.delta, Real) and 0 < self.delta < np.inf):
+            raise ValueError(f"delta must be a positive number, got {self.delta!r}.")
+        q = self.quantile
+        if q is not None and not (isinstance(q, Real) and 0 < q < 1):
+            raise ValueError(f"quantile must be strictly between 0 and 1, got {self.quantile!r}.")
+
+    def adapted(
+        self, y: np.ndarray, u: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> HuberLoss:
+        """Return the loss for a round that starts from the scores u.
+
+        Parameters
+        ----------
+        y, u : ndarray of shape (n,)
+            Targets and scores.
+        sample_weight : ndarray of shape (n,), default=None
+            Weights of the rows; equal weights by default.
+
+        Returns
+        -------
+        loss : HuberLoss
+            With the delta of `quantile`; the loss itself without it.
+        """
+        if self.quantile is None:
+            return self
+        found = copy(self)
+        found.delta = lower_quantile(np.abs(y - u), self.quantile, sample_weight)
+        return found
+
+    def initial_scores(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, n_classes: int
+    ) -> Any:
+        loss = self if self.quantile is None else AbsoluteLoss()
+        return loss.optimal_constant(y, sample_weight)
+
+    @property
+    def lipschitz(self) -> float:  # type: ignore[override]
+        return self.delta
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        r = np.abs(y - u)
+        near = np.minimum(r, self.delta)
+        return near * (r - near / 2)
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return np.clip(u - y, -self.delta, self.delta)
+
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> np.ndarray:
+        # Where the minimum is an interval, its middle: the same by every route.
+        steps = super().leaf_values(y, u, weight, leaf, n_leaves, score)
+        near = np.abs(y - u - steps[leaf]) < self.delta * (1 - FLAT_TOLERANCE)
+        flat = np.bincount(leaf[near], minlength=n_leaves) == 0
+        return middle_of_flat(self.delta, y - u, leaf, steps, flat)
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return HuberLoops(loss_loops.huber_rows, (float(self.delta),))
+
+
+def lower_quantile(values: Array, q: float, weight: Array | None) -> float:
+    """The smallest value at or below which there is a share q of the weight. O(n log n)."""
+    n = len(values)
+    slack = 1e-12  # q * n is not exact
+    if weight is None or weight.min() == weight.max():
+        place = min(max(int(np.ceil(q * n * (1 - slack))), 1), n) - 1
+        return float(np.partition(values, place)[place])
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weight[order])
+    place = min(int(np.searchsorted(below, q * below[-1] * (1 - slack))), n - 1)
+    return float(values[order[place]])
+
+
+class PoissonLoss(Loss):
+    """l(y, u) = exp(u) - y u, the Poisson likelihood with logarithmic link, for y >= 0."""
+
+    link_domain = (float(np.finfo(float).eps), np.inf)
+    _constant_of_mean = True
+
+    def check_target(self, y: np.ndarray) -> None:
+        if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
+            raise ValueError("PoissonLoss requires non-negative targets y that are not all zero.")
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u) - y * u
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u) - y
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(u)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        return np.log(mean)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return float(np.log(np.average(y, weights=sample_weight)))
+
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> np.ndarray:
+        events = group_sums(weight * y, leaf, n_leaves)
+        return poisson_steps(events, group_sums(weight * bounded_exp(u), leaf, n_leaves))
+
+    def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
+        return y, bounded_exp(u)
+
+    def leaf_steps(self, first: np.ndarray, second: np.ndarray, total: np.ndarray) -> np.ndarray:
+        return poisson_steps(first, second)
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return PoissonLoops(loss_loops.poisson_rows, loss_loops.poisson_rates)
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
+class MarginLoss(Loss):
+    """Losses of the margin m = y u, with targets -1 and +1."""
+
+    margin = True
+
+    def check_target(self, y: np.ndarray) -> None:
+        if not np.all(np.abs(y) == 1):
+            raise ValueError(f"{type(self).__name__} needs targets that are -1 or +1.")
+
+
+class LogisticLoss(MarginLoss):
+    """l(y, u) = log(1 + exp(-y u)), natural logarithm; u is the log-odds of +1.
+
+    G1 = 1 and G2 = 1/4 [Bach, §10.3.1].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    """
+
+    smoothness = 0.25
+    lipschitz = 1.0
+    probability = True
+    link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    _deviance_factor = 2.0
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return -log_expit(y * u)
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return -y * expit(-y * u)
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return expit(u) * expit(-u)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return expit(u)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        return np.log(mean) - np.log1p(-mean)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return log_odds(y, sample_weight)
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return LogLoops(loss_loops.logistic_rows, loss_loops.logistic_curvatures)
+
+
+def log_odds(y: Array, sample_weight: Array | None) -> float:
+    """log of the odds of +1, kept finite (|.| <= 36.04) where only one class is present."""
+    share = np.average(y > 0, weights=sample_weight)
+    share = np.clip(share, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    return float(np.log(share) - np.log1p(-share))
+
+
+class ExponentialLoss(MarginLoss):
+    """l(y, u) = exp(-y u); u is half the log-odds of +1. Neither smooth nor Lipschitz.
+
+    With weak learners of two values the line search is closed: for outputs in {-1, 1} it is
+    AdaBoost's b = log((1 - eps) / eps) / 2 [Bach, §10.3.4].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    """
+
+    probability = True
+    link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(-y * u)
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return -y * bounded_exp(-y * u)
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return bounded_exp(-y * u)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return expit(2 * u)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        return 0.5 * (np.log(mean) - np.log1p(-mean))
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> float | np.ndarray:
+        return 0.5 * log_odds(y, sample_weight)
+
+    def line_search(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        psi: np.ndarray,
+        weight: np.ndarray,
+        group: np.ndarray | None = None,
+        n_groups: int = 1,
+    ) -> np.ndarray:
+        if group is not None:
+            return super().line_search(y, u, psi, weight, group, n_groups)
+        # The minimum does not change when all weights are multiplied: nothing overflows.
+        log_weight = -y * u
+        scaled = weight * np.exp(log_weight - np.max(log_weight, initial=-np.inf))
+        return np.array([exponential_step(scaled, y * psi)])
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return NewtonLoops(loss_loops.exponential_rows, loss_loops.exponential_curvatures)
+
+
+def exponential_step(weight: Array, margins: Array) -> float:
+    """The b that minimises sum weight exp(-b margins).
+
+    Closed when the margins take two values p > 0 > -q: setting the derivative to 0 gives
+    b = log(p W_p / (q W_q)) / (p + q). p = q = 1 is AdaBoost; p = 1/(K-1), q = 1/(K-1)² is SAMME.
+    """
+    high, low = np.max(margins, initial=0.0), np.min(margins, initial=0.0)
+    if high <= 0 or low >= 0:
+        # One sign only: the risk has no minimum, or does not depend on b.
+        size = max(high, -low)
+        return 0.0 if size == 0 else np.sign(high + low) * -np.log(1e-8) / size
+    above = margins == high
+    if np.all(above | (margins == low)):
+        up, down = weight[above].sum(), weight[~above].sum()
+        if up > 0 and down > 0:
+            return float((np.log(up * high) - np.log(-low * down)) / (high - low))
+
+    def slope(b: Array) -> Array:
+        z = -b[0] * margins
+        each = weight * np.exp(z - z.max()) * margins
+        return np.array([-each.sum()])
+
+    return float(root_of_increasing(slope, 1, first=1.0 / max(high, -low))[0])
+
+
+class HingeLoss(PiecewiseLinearLoss, MarginLoss):
+    """l(y, u) = (1 - y u)+, with G1 = 1; not smooth."""
+
+    lipschitz = 1.0
+
+    def kinks(self, y: np.ndarray) -> tuple[Any, Any, Any]:
+        positive = y > 0
+        return y, np.where(positive, -1.0, 0.0), np.where(positive, 0.0, 1.0)
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return KinkLoops(loss_loops.kink_rows, (-1.0, 0.0, 0.0, 1.0))
+
+
+class MultinomialLoss(Loss):
+    """l(y, u) = log sum_k exp(u_k) - u_y, scores of shape (n, K), targets 0 ... K-1.
+
+    G1 = sqrt(2) and G2 = 1/2, for the Euclidean norm of the K scores.
+    """
+
+    smoothness = 0.5
+    lipschitz = float(np.sqrt(2.0))
+    probability = True
+    link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+
+    def n_scores(self, n_classes: int) -> int:
+        return max(n_classes, 2)
+
+    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        return -log_softmax(u, axis=1)[np.arange(len(u)), y]
+
+    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        p = softmax(u, axis=1)
+        p[np.arange(len(u)), y] -= 1
+        return p
+
+    def hessian(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
+        p = softmax(u, axis=1)
+        return p * (1 - p)
+
+    def inverse_link(self, u: np.ndarray) -> np.ndarray:
+        return softmax(u, axis=1)
+
+    def link(self, mean: np.ndarray) -> np.ndarray:
+        logs = np.log(mean)
+        return logs - logs.mean(axis=-1, keepdims=True)
+
+    def optimal_constant(
+        self, y: np.ndarray, sample_weight: np.ndarray | None = None, n_classes: int | None = None
+    ) -> np.ndarray:
+        share = np.bincount(y, sample_weight, n_classes or 0).astype(float)
+        share = np.clip(share / share.sum(), SMALLEST_PROBABILITY, None)
+        return self.link(share)
+
+    def initial_scores(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, n_classes: int
+    ) -> np.ndarray:
+        return self.optimal_constant(y, sample_weight, n_classes)
+
+    def leaf_values(
+        self,
+        y: np.ndarray,
+        u: np.ndarray,
+        weight: np.ndarray,
+        leaf: np.ndarray,
+        n_leaves: int,
+        score: int | None = None,
+    ) -> np.ndarray:
+        # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
+        if score is None:
+            raise ValueError("MultinomialLoss.leaf_values needs `score`, the index of a class.")
+        n_classes = u.shape[1]
+        p = softmax(u, axis=1)[:, score]
+        leaves = newton_leaves(p - (y == score), p * (1 - p), weight, leaf, n_leaves)
+        return (n_classes - 1) / n_classes * leaves
+
+    def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
+        n_classes = u.shape[1]
+        p = softmax(u, axis=1)[:, score]
+        return (n_classes - 1) / n_classes * ((y == score) - p), p * (1 - p)
+
+    def _compiled(self) -> CompiledLoss:
+        from ..._hot_loops import loss_loops
+
+        return MultinomialLoops(loss_loops.multinomial_rows, loss_loops.multinomial_curvatures)
+
+
+# --- losses by name -------------------------------------------------------------------------------
+
+
+# One line for each name: estimators, the folder's public names and docstring, and tests read it.
+REGISTRY: tuple[tuple[str, Target, type[Loss]], ...] = (
+    ("squared_error", "real", SquaredLoss),
+    ("absolute_error", "real", AbsoluteLoss),
+    ("huber", "real", HuberLoss),
+    ("quantile", "real", QuantileLoss),
+    ("poisson", "real", PoissonLoss),
+    ("log_loss", "two classes", LogisticLoss),
+    ("log_loss", "many classes", MultinomialLoss),
+    ("exponential", "two classes", ExponentialLoss),
+    ("hinge", "two classes", HingeLoss),
+)
+
+
+def loss_names(target: Target, differentiable: bool = False) -> set[str]:
+    """The names for a kind of target, or those whose gradient exists everywhere."""
+    return {
+        name
+        for name, kind, loss in REGISTRY
+        if kind == target and (loss.differentiable or not differentiable)
+    }
+
+
+def make_loss(loss: Any, n_classes: int = 0, alpha: float | None = None) -> Loss:
+    """The loss of an estimator's parameter `loss`, for a target of so many classes; 0 if real.
+
+    `alpha` is the parameter of this name, for losses by name that read it (`Loss._of_alpha`).
+
+    Raises
+    ------
+    ValueError
+        If the loss has another number of scores than the target needs: one for real targets and
+        two classes, one a class otherwise.
+    """
+    target = get_args(Target)[(n_classes > 0) + (n_classes > 2)]
+    if isinstance(loss, str):
+        for name, kind, cls in REGISTRY:
+            if (name, kind) == (loss, target):
+                return cls() if alpha is None else cls._of_alpha(alpha)
+    found = None if isinstance(loss, str) else as_loss(loss)
+    needed = n_classes if n_classes > 2 else 1
+    if found is not None and found.n_scores(n_classes) == needed:
+        return found
+    if n_classes > 2:
+        raise ValueError(
+            f"loss={loss!r} is only suitable for a binary classification problem, with two "
+            f"classes, but y has {n_classes} classes; use loss='log_loss', or OneVsRestClassifier "
+            "around this estimator."
+        )
+    if found is None:
+        raise ValueError(f"loss={loss!r} is not one of {sorted(loss_names(target))}.")
+    raise ValueError(
+        f"loss: {type(found).__name__} has one score for each class; the target ({target}) "
+        "requires a loss with one score."
+    )
+
+
+# --- probabilities --------------------------------------------------------------------------------
+# Methods of classifiers with the parameter `loss`, the fitted attribute `loss_` and a
+# `decision_function`, as in ``predict_proba = predict_proba``.
+
+
+def loss_gives_probabilities(model: Any) -> bool:
+    """For `available_if`: whether the loss of a classifier has a link to probabilities.
+
+    That of the fit, `loss_`; before a fit that of the parameter `loss`, for two classes.
+
+    Raises
+    ------
+    AttributeError
+        If it has not.
+    """
+    loss = getattr(model, "loss_", None) or make_loss(model.loss, n_classes=2)
+    if not loss.probability:
+        raise AttributeError(f"predict_proba: {type(loss).__name__} gives no probabilities.")
+    return True
+
+
+@available_if(loss_gives_probabilities)
+@by_chunks
+def predict_proba(self: Any, X: Any) -> np.ndarray:
+    """Class probabilities, by the inverse link of the loss.
+
+    Only for losses with `probability`: not for the hinge loss, for instance.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to predict.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_samples, n_classes)
+        The columns are in the order of `classes_`.
+    """
+    u = self.decision_function(X)
+    return self.loss_.class_probabilities(u)
+
+
+@available_if(loss_gives_probabilities)
+@by_chunks
+def predict_log_proba(self: Any, X: Any) -> np.ndarray:
+    """Logarithms of the class probabilities.
+
+    Parameters
+    ----------
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows to predict.
+
+    Returns
+    -------
+    log_proba : ndarray of shape (n_samples, n_classes)
+        Logarithms of the class probabilities, in the order of `classes_`.
+    """
+    return np.log(np.maximum(self.predict_proba(X), np.finfo(float).tiny))
