@@ -14,12 +14,12 @@ from sklearn_ensemble_theory.averaging._forest.extra_trees import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
 )
-from sklearn_ensemble_theory.averaging._neighbors.estimators import (
+from sklearn_ensemble_theory.averaging._neighbor_weights import (
+    bagged_nearest_neighbors_weights,
+)
+from sklearn_ensemble_theory.averaging._neighbors import (
     BaggedNearestNeighborsClassifier,
     BaggedNearestNeighborsRegressor,
-)
-from sklearn_ensemble_theory.averaging._neighbors.rank_weights import (
-    bagged_nearest_neighbors_weights,
 )
 from sklearn_ensemble_theory.averaging._projections.estimators import RandomProjectionRegressor
 from sklearn_ensemble_theory.averaging._projections.expected_projection import ExpectedProjection

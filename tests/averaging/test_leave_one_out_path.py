@@ -6,8 +6,7 @@ from sklearn.base import clone
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
-from sklearn_ensemble_theory.averaging._neighbors import leave_one_out as loo
-from sklearn_ensemble_theory.averaging._neighbors.rank_laws import RANK_LAWS
+from sklearn_ensemble_theory.averaging import _neighbors as neighbors
 
 from .neighbor_data import regression, schemes
 
@@ -83,8 +82,8 @@ def test_users_grid():
 @pytest.mark.parametrize("bootstrap", [False, True, "bernoulli"])
 def test_default_grid_of_many_rows_starts_where_a_thousand_neighbors_suffice(bootstrap):
     n, k, tol = 10**6, 2, 1e-12
-    law = RANK_LAWS[bootstrap]
-    sizes, truncated = loo.default_grid(law, n, k, tol, n_features=12)
+    law = neighbors.RANK_LAWS[bootstrap]
+    sizes, truncated = neighbors.default_grid(law, n, k, tol, n_features=12)
     scale = n if bootstrap == "bernoulli" else 1
     assert truncated
     assert 30 <= len(sizes) <= 33
@@ -93,14 +92,14 @@ def test_default_grid_of_many_rows_starts_where_a_thousand_neighbors_suffice(boo
     assert any(round(size * scale) == rate for size in sizes)
     start = round(sizes[0] * scale)
     for s, enough in ((start, True), (start - 1, False)):
-        assert (loo.count_ranks(law(n - 1, s / scale, k), tol) <= 1000) == enough
-    few, truncated = loo.default_grid(law, 900, k, tol)
+        assert (neighbors.count_ranks(law(n - 1, s / scale, k), tol) <= 1000) == enough
+    few, truncated = neighbors.default_grid(law, 900, k, tol)
     assert not truncated
     assert round(few[0] * (900 if bootstrap == "bernoulli" else 1)) == k
 
 
 def test_smallest_size_of_a_truncated_grid_warns(monkeypatch):
-    monkeypatch.setattr(loo, "GRID_RANKS", 30)
+    monkeypatch.setattr(neighbors, "GRID_RANKS", 30)
     rng = np.random.default_rng(0)
     X, noise = rng.standard_normal((80, 2)), rng.standard_normal(80)
     with pytest.warns(UserWarning, match="max_samples_grid") as caught:
@@ -110,4 +109,4 @@ def test_smallest_size_of_a_truncated_grid_warns(monkeypatch):
 
 
 def test_choice_prefers_the_smaller_size_where_errors_agree_up_to_rounding():
-    assert loo.best_size(np.array([2.0, 1.0 + 1e-14, 1.0, 1.5])) == 1
+    assert neighbors.best_size(np.array([2.0, 1.0 + 1e-14, 1.0, 1.5])) == 1

@@ -10,8 +10,7 @@ from scipy.spatial.distance import cdist
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
 from sklearn_ensemble_theory._hot_loops import neighbor_loops as loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory.averaging._neighbors.euclidean_tree import EuclideanTree
-from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import RankedBlock
+from sklearn_ensemble_theory.averaging._neighbor_search import EuclideanTree, RankedBlock
 
 compiled = pytest.mark.skipif(not uses_numba(), reason="compares the compiled route")
 
@@ -89,9 +88,9 @@ def test_rows_without_their_own_point():
     points = np.array([rng.permutation(9)[:6] for _ in range(40)])
     distances = np.sort(rng.integers(4, size=(40, 6)), axis=1).astype(float)
     own = rng.integers(9, size=40)
-    fast = RankedBlock(distances, points, 3, None, own)
+    fast = RankedBlock.of(distances, points, 3, None, own)
     with numba_disabled():
-        slow = RankedBlock(distances, points, 3, None, own)
+        slow = RankedBlock.of(distances, points, 3, None, own)
     is_there = (points == own[:, None]).any(axis=1)
     assert is_there.any()
     assert not is_there.all()

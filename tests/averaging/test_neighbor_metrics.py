@@ -10,8 +10,8 @@ from sklearn.metrics import pairwise_distances
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
-from sklearn_ensemble_theory.averaging._neighbors import search as _neighbor_search
-from sklearn_ensemble_theory.averaging._neighbors.ranked_targets import merge_equal_rows
+from sklearn_ensemble_theory.averaging import _neighbor_search
+from sklearn_ensemble_theory.averaging._neighbor_search import merge_equal_rows
 
 from .neighbor_data import regression
 
@@ -124,10 +124,7 @@ def test_a_tie_that_straddles_the_cut_is_taken_whole(merge, monkeypatch):
     X = np.vstack([ring, 3 + rng.random((100, 2)), [[0.01, 0.0]]])
     y = rng.standard_normal(len(X))
     if not merge:
-        monkeypatch.setattr(
-            "sklearn_ensemble_theory.averaging._neighbors.ranked_targets.merge_equal_rows",
-            lambda X: (None, None),
-        )
+        monkeypatch.setattr(_neighbor_search, "merge_equal_rows", lambda X: (None, None))
     model = Regressor(max_samples=0.5, weight_tol=1e-6).fit(X, y)
     assert len(model.weights_) < 25
     queries = np.array([[0.0, 0.0], [3.5, 3.5]])

@@ -241,3 +241,15 @@ def test_errors_name_the_weights():
     few = sp.csr_matrix((np.arange(1.0, 4.0), [0, 1, 2], [0, 3]), shape=(1, 20))
     with pytest.raises(ValueError, match="only 3 precomputed neighbors"):
         model.predict(few)
+
+
+@pytest.mark.parametrize("size", [1.0, "loo"])
+def test_a_row_that_is_always_drawn_has_all_of_the_weight(size):
+    X, y = regression(40)
+    weight = np.random.default_rng(0).uniform(0.1, 1, 40)
+    grid = [1.0] if size == "loo" else None
+    model = Regressor(max_samples=size, max_samples_grid=grid, bootstrap="bernoulli")
+    model.fit(X, y, weight)
+    queries = regression(20, seed=1)[0]
+    nearest = KNeighborsRegressor(1).fit(X, y)
+    np.testing.assert_allclose(model.predict(queries), nearest.predict(queries), rtol=1e-12)

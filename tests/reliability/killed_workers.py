@@ -28,7 +28,7 @@ import numpy as np
 from joblib.externals.loky.backend.context import set_start_method
 from joblib.parallel import BatchedCalls
 
-from sklearn_ensemble_theory.averaging._neighbors import search
+from sklearn_ensemble_theory.averaging import _neighbor_search as search
 
 from ..estimators import estimator_classes, make
 from .equivariances import data_for, outputs

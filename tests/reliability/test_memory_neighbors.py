@@ -10,8 +10,8 @@ import pytest
 from scipy.spatial import KDTree
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
-from sklearn_ensemble_theory.averaging._neighbors import search
-from sklearn_ensemble_theory.averaging._neighbors.search import MinkowskiTree
+from sklearn_ensemble_theory.averaging import _neighbor_search as search
+from sklearn_ensemble_theory.averaging._neighbor_search import MinkowskiTree
 
 
 @pytest.mark.parametrize("power", [1.0, 3.0, np.inf])

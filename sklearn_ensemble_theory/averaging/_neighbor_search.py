@@ -1,0 +1,584 @@
+"""The nearest training rows of points, in blocks of bounded memory, and averages of their targets.
+
+Weights by rank need an order of the training rows around each point; where distances are equal
+their order is arbitrary. Averaging over all orders of tied rows gives each rank that a tie covers
+the mean target of the tied rows. What is computed here therefore depends on the data only, not on
+the order of the rows; in return a tie that straddles the last rank must be found as a whole.
+"""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from scipy.spatial import KDTree
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.parallel import delayed
+
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._hot_loops.teams import shares
+from sklearn_ensemble_theory._parallel import in_order
+
+from ._neighbor_weights import FilledShare
+
+BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
+# Fewer neighbours are found before threads of SciPy's tree, or of the compiled one, have started.
+_ENTRIES_OF_THREADS = 2**14
+_ENTRIES_PER_COMPILED_THREAD = 2**16
+
+# Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
+# of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
+# that are not tied falls below it about R^2 d / 2 times in 10^10 points (R ranks, d features), and
+# then only averages two neighbouring weights.
+TIE_RTOL = 1e-10
+# Where squares overflow, the trees return infinite distances, brute force returns the square root
+# of the largest float and row 0.
+LARGEST_DISTANCE = 1.3e154
+
+_MINKOWSKI: dict[Any, float] = {
+    **dict.fromkeys(["euclidean", "l2"], 2),
+    **dict.fromkeys(["manhattan", "l1", "cityblock"], 1),
+    **dict.fromkeys(["chebyshev", "infinity"], np.inf),
+}
+
+
+# --- training rows --------------------------------------------------------------------------------
+
+
+class TrainingPoints(NamedTuple):
+    """The distinct training rows.
+
+    Equal rows have equal distances to every point and are merged once, before any query.
+
+    Attributes
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_points, n_features)
+    counts : ndarray of shape (n_points,) or None
+        Training rows that share each point, or the sum of their weights; None if every point is
+        one row.
+    of_row : ndarray of shape (n_samples,)
+        The point of each training row.
+    sums : ndarray of shape (n_outputs, n_points)
+        Sums of the targets, times the weights, over the rows of each point.
+    """
+
+    X: Any
+    counts: np.ndarray | None
+    of_row: np.ndarray
+    sums: np.ndarray
+
+    @classmethod
+    def of(cls, X: Any, targets: np.ndarray, merge: bool, weight: np.ndarray | None) -> Self:
+        """The points of the rows of X; equal rows are merged if X is dense and `merge` is True."""
+        if weight is not None:
+            targets = targets * weight
+        merged = None
+        if merge and not sp.issparse(X):
+            first, merged = merge_equal_rows(X)
+        if merged is None:
+            return cls(X, weight, np.arange(X.shape[0]), targets)
+        sums = np.array([np.bincount(merged, target) for target in targets])
+        return cls(X[first], np.bincount(merged, weight), merged, sums)
+
+
+def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
+    """First row of every distinct row of X and the point of each row; (None, None) if all differ.
+
+    Rows are compared by their bits, through a hash of each row that is sorted in O(n log n); -0.0
+    is 0.0. Should two different rows share a hash, they are sorted in full.
+    """
+    bits = np.ascontiguousarray(X + 0.0).view(np.uint64)
+    key = np.zeros(len(bits), dtype=np.uint64)
+    for column in bits.T:
+        key ^= column
+        key *= np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    _, first, point = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) == len(X):
+        return None, None
+    if not (bits == bits[first[point]]).all():
+        _, first, point = np.unique(bits, axis=0, return_index=True, return_inverse=True)
+        point = point.reshape(-1)
+        if len(first) == len(X):
+            return None, None
+    return first, point
+
+
+# --- trees ----------------------------------------------------------------------------------------
+
+
+class EuclideanTree:
+    """A k-d tree for Euclidean distances, queried by compiled loops.
+
+    Parameters
+    ----------
+    points : float64 array of shape (n, d)
+    leaf_size : int
+        Small leaves save distances, large ones read them in order, which is faster: the leaves of
+        the tree hold up to five times as many points.
+    """
+
+    def __init__(self, points: np.ndarray, leaf_size: int) -> None:
+        from sklearn_ensemble_theory._hot_loops.neighbor_loops import build_tree
+
+        n_levels = 0
+        while (len(points) >> n_levels) > 5 * leaf_size:
+            n_levels += 1
+        self.arrays = build_tree(np.ascontiguousarray(points, dtype=np.float64), n_levels)
+
+    def query(
+        self, X: np.ndarray, n_neighbors: int, workers: int = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and numbers of the nearest points, of shape (n_queries, n_neighbors) each."""
+        from sklearn_ensemble_theory._hot_loops.neighbor_loops import nearest_points
+
+        X = np.ascontiguousarray(X, dtype=np.float64)
+        distances = np.empty((len(X), n_neighbors))
+        found = np.empty((len(X), n_neighbors), dtype=np.int64)
+
+        def query_rows(rows):
+            nearest_points(self.arrays, X[rows], n_neighbors, distances[rows], found[rows])
+
+        n_parts = min(workers, 1 + distances.size // _ENTRIES_PER_COMPILED_THREAD)
+        if n_parts == 1:
+            query_rows(slice(None))
+        else:
+            bounds = np.linspace(0, len(X), n_parts + 1).astype(int)
+            with ThreadPoolExecutor(n_parts) as pool:
+                list(pool.map(query_rows, map(slice, bounds[:-1], bounds[1:])))
+        return distances, found
+
+
+class MinkowskiTree:
+    """A k-d tree with the interface of `NearestNeighbors`.
+
+    SciPy's, which is faster than scikit-learn's for hundreds of neighbours per query; for Euclidean
+    distances an `EuclideanTree` where loops are compiled, which is several times as fast. SciPy's
+    splits are at sliding midpoints: its medians are slow to find among many equal values.
+    """
+
+    metric = "minkowski"
+
+    def __init__(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None):
+        self._build(points, leaf_size, power, n_jobs)
+
+    def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
+        self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
+        self.tree: KDTree | EuclideanTree
+        if power == 2 and uses_numba():
+            self.tree = EuclideanTree(points, leaf_size)
+        else:
+            self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Not the tree, which not every format or machine can read: it is built again quickly.
+        return {"arguments": (self.points, self.leaf_size, self.power, self.n_jobs)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._build(*state["arguments"])
+
+    def kneighbors(self, X: Any, n_neighbors: int) -> tuple[np.ndarray, ...]:
+        """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
+        workers = effective_n_jobs(self.n_jobs)
+        X = X.toarray() if sp.issparse(X) else X
+        if isinstance(self.tree, EuclideanTree):
+            return self.tree.query(X, n_neighbors, workers)
+        # Threads of joblib: SciPy's own may end Python by a segmentation fault when interrupted.
+        query = partial(self.tree.query, k=n_neighbors, p=self.power, workers=1)
+        parts = shares(len(X), workers)
+        if len(parts) == 1 or len(X) * n_neighbors < _ENTRIES_OF_THREADS:
+            found = query(X)
+        else:
+            tasks = (delayed(query)(X[start:stop]) for start, stop in parts)
+            results = zip(*in_order(tasks, n_jobs=workers, prefer="threads"))
+            found = tuple(np.concatenate(arrays) for arrays in results)
+        return tuple(array.reshape(-1, n_neighbors) for array in found)
+
+
+# --- the search -----------------------------------------------------------------------------------
+
+
+class NeighborSearch:
+    """Neighbours among the training points, found block by block.
+
+    Parameters
+    ----------
+    points : TrainingPoints
+    n_neighbors : int
+        How many are searched for at first, by which scikit-learn chooses the algorithm.
+    algorithm, leaf_size, metric, p, metric_params, n_jobs
+        Of `NearestNeighbors`, which also refuses invalid combinations of them.
+    """
+
+    def __init__(
+        self,
+        points: TrainingPoints,
+        n_neighbors: int,
+        *,
+        algorithm: str,
+        leaf_size: int,
+        metric: str | Callable[..., float],
+        p: float | None,
+        metric_params: dict[str, Any] | None,
+        n_jobs: int | None,
+    ) -> None:
+        X = points.X
+        self.n_points, self.counts = X.shape[0], points.counts
+        nearest = NearestNeighbors(
+            n_neighbors=min(n_neighbors, self.n_points),
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            metric=metric,
+            p=p,
+            metric_params=metric_params,
+            n_jobs=n_jobs,
+        )
+        is_minkowski = metric in ("minkowski", "p")
+        power = p if is_minkowski else _MINKOWSKI.get(metric)
+        # Above 15 features "auto" is brute force in scikit-learn. It also is for more neighbours
+        # than half of the points, where our tree is still faster.
+        wanted = algorithm == "kd_tree" or (algorithm == "auto" and X.shape[1] <= 15)
+        self.nearest: NearestNeighbors | MinkowskiTree
+        try:
+            if is_minkowski and p is None and "p" not in (metric_params or {}):
+                raise ValueError(f"p must be a positive number with metric={metric!r}, got None.")
+            with np.errstate(over="ignore", invalid="ignore"):
+                if not wanted or power is None or power < 1 or metric_params or sp.issparse(X):
+                    self.nearest = nearest.fit(X)
+                else:
+                    self.nearest = MinkowskiTree(X, leaf_size, float(power), n_jobs)
+                self.nearest.kneighbors(X[:1], 1)  # what a query would refuse is refused by the fit
+        except (TypeError, AttributeError, ValueError) as error:
+            raise ValueError(
+                f"metric={metric!r} cannot be used with algorithm={algorithm!r}, p={p!r} and "
+                f"metric_params={metric_params!r}: {error}."
+            ) from error
+
+    def ranked_blocks(
+        self, X: Any, n_ranks: int, own: np.ndarray | None = None
+    ) -> Iterator[tuple[np.ndarray, "RankedBlock"]]:
+        """Yield (rows, RankedBlock) until every row of X is covered; rows in no fixed order.
+
+        `own` holds the point of each row of X among the training points: one row of that point is
+        left out.
+        """
+        limit = self._available(X)
+        # One more than the ranks shows whether the last of them is tied with rows farther on.
+        k = min(n_ranks + 1 + (own is not None), self.n_points)
+        if limit < min(n_ranks + (own is not None), self.n_points):
+            raise ValueError(
+                f"X contains only {limit} precomputed neighbors of some row, but the weights are "
+                f"positive for {n_ranks} neighbors. Store more neighbors, or increase max_samples "
+                "or weight_tol."
+            )
+
+        def complete(rows, k):
+            step = max(1, BLOCK_ENTRIES // k)
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                distances, points = self._query(X, part, k)
+                places = None if own is None else own[part]
+                block = RankedBlock.of(distances, points, n_ranks, self.counts, places)
+                if k == limit or block.complete.all():
+                    yield part, block
+                    continue
+                # A tie straddles the last rank of these rows: all of the tied rows are needed.
+                if block.complete.any():
+                    yield part[block.complete], block.take(block.complete)
+                yield from complete(part[~block.complete], min(2 * k, limit))
+
+        yield from complete(np.arange(X.shape[0]), min(k, limit))
+
+    def weighted_blocks(
+        self,
+        X: Any,
+        enough: float,
+        own: np.ndarray | None = None,
+        left: np.ndarray | None = None,
+    ) -> Iterator[tuple[np.ndarray, "WeightedBlock"]]:
+        """Yield (rows, WeightedBlock) with neighbours of the weight `enough` for every row of X.
+
+        `own` and `left` are the point of each row and the weight that is left out there.
+        """
+        weights = self.counts
+        assert weights is not None
+        limit = self._available(X)
+        wanted = int(min(enough / weights.mean(), self.n_points)) + 2 + (own is not None)
+        pending = [(np.arange(X.shape[0]), min(wanted, limit))]
+        # Rows whose neighbours weigh too little are asked for twice as many, all of them together.
+        while pending:
+            rows, k = pending.pop()
+            step, unfinished = max(1, BLOCK_ENTRIES // k), []
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                distances, points = self._query(X, part, k)
+                place = (None, None) if own is None or left is None else (own[part], left[part])
+                block = WeightedBlock(distances, points, weights, *place)
+                done = (block.known >= enough) | (k == self.n_points)
+                if not done.all():
+                    if k == limit:
+                        raise ValueError(
+                            f"X contains only {limit} precomputed neighbors of some row, whose "
+                            f"weights sum to less than the {enough:.6g} that are required. Store "
+                            "more neighbors, or increase max_samples or weight_tol."
+                        )
+                    unfinished.append(part[~done])
+                if done.any():
+                    yield part[done], block.take(done)
+            if unfinished:
+                pending.append((np.concatenate(unfinished), min(2 * k, limit)))
+
+    def _available(self, X: Any) -> int:
+        """The number of neighbours that are known for every row of X."""
+        if self.nearest.metric == "precomputed" and sp.issparse(X):
+            return int(np.diff(X.indptr).min())
+        return self.n_points
+
+    def _query(self, X: Any, part: np.ndarray, k: int) -> tuple[np.ndarray, ...]:
+        """Distances and numbers of the k nearest points of some rows of X."""
+        whole = len(part) == X.shape[0]
+        with np.errstate(over="ignore", invalid="ignore"):  # distances are checked
+            found = self.nearest.kneighbors(X if whole else X[part], k)
+        if not (found[0][:, -1] < LARGEST_DISTANCE).all():
+            raise ValueError(
+                "Distances between X and the training rows overflow or are not numbers: rescale X."
+            )
+        return found
+
+
+def new_distances(distances: np.ndarray) -> np.ndarray:
+    """Whether each neighbour is farther than the one before, of shape (rows, k)."""
+    starts = np.ones(distances.shape, dtype=bool)
+    if uses_numba():
+        from sklearn_ensemble_theory._hot_loops.neighbor_loops import tie_starts
+
+        tie_starts(distances, 1 - TIE_RTOL, starts)
+    else:
+        np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
+    return starts
+
+
+class RankedBlock:
+    """The neighbours of a block of rows, and their targets by rank.
+
+    Most rows have no ties and no point of several rows within the ranks, and their targets are read
+    off by the numbers of the points; only the others, `slow`, are averaged group by group.
+
+    Parameters
+    ----------
+    points : int array of shape (rows, k)
+    starts : bool array of shape (rows, k)
+        Whether each neighbour is farther than the one before.
+    n_ranks : int
+    counts : array of shape (rows, k) or None
+        The training rows of each neighbour, without the one that is left out; None for one each.
+    own_place : bool array of shape (rows, k) or None
+        Where the row that is left out is one of several of its point.
+    """
+
+    def __init__(
+        self,
+        points: np.ndarray,
+        starts: np.ndarray,
+        n_ranks: int,
+        counts: np.ndarray | None,
+        own_place: np.ndarray | None,
+    ) -> None:
+        self.points, self.starts, self.n_ranks = points, starts, n_ranks
+        self.counts, self.own_place = counts, own_place
+        n_columns = points.shape[1]
+        last = n_columns - 1 - np.argmax(starts[:, ::-1], axis=1)  # where the last tie starts
+        nearer = last
+        if counts is not None:
+            before = np.cumsum(counts, axis=1) - counts
+            nearer = np.take_along_axis(before, last[:, None], axis=1)[:, 0]
+        self.complete = nearer >= n_ranks
+
+        slow = ~starts[:, : n_ranks + 1].all(axis=1)
+        if counts is not None:
+            slow |= (counts != 1).any(axis=1)
+        if own_place is not None:
+            slow |= own_place.any(axis=1)
+        self.slow = np.flatnonzero(slow)
+        if not len(self.slow):
+            return
+        # Groups of tied neighbours, row after row, and how many of the ranks each covers.
+        shape = len(self.slow), n_columns
+        slow_counts = np.ones(shape, dtype=np.intp) if counts is None else counts[self.slow]
+        self.heads = np.flatnonzero(starts[self.slow])
+        self.group_counts = np.add.reduceat(slow_counts.ravel(), self.heads)
+        ends = np.cumsum(self.group_counts)
+        row = self.heads // n_columns
+        ends -= np.concatenate([[0], np.cumsum(slow_counts.sum(axis=1))[:-1]])[row]
+        begins = ends - self.group_counts
+        self.ranks_covered = np.minimum(ends, n_ranks) - np.minimum(begins, n_ranks)
+
+    @classmethod
+    def of(
+        cls,
+        distances: np.ndarray,
+        points: np.ndarray,
+        n_ranks: int,
+        counts: np.ndarray | None = None,
+        own: np.ndarray | None = None,
+    ) -> Self:
+        """The block of these neighbours, without one training row of the point `own` of each row.
+
+        `counts` are the training rows of every point.
+        """
+        own_place = None
+        if own is not None and counts is None:
+            # The own point is one row, and goes. It may be missing, if as many others are at
+            # distance 0: then any of them can be left out.
+            shape = len(points), points.shape[1] - 1
+            if uses_numba() and points.dtype == np.int64:
+                from sklearn_ensemble_theory._hot_loops.neighbor_loops import leave_out
+
+                kept = np.empty(shape), np.empty(shape, dtype=np.int64)
+                leave_out(distances, points, own, kept)
+                distances, points = kept
+            else:
+                is_own = points == own[:, None]
+                is_own[:, -1] |= ~is_own.any(axis=1)
+                distances, points = (a[~is_own].reshape(shape) for a in (distances, points))
+        elif own is not None:
+            own_place = points == own[:, None]
+        rows_of_points = None if counts is None else counts[points]
+        if rows_of_points is not None and own_place is not None:
+            rows_of_points -= own_place
+        return cls(points, new_distances(distances), n_ranks, rows_of_points, own_place)
+
+    def take(self, mask: np.ndarray) -> Self:
+        """The block of the rows in `mask`."""
+        optional = (self.counts, self.own_place)
+        others = (None if array is None else array[mask] for array in optional)
+        return type(self)(self.points[mask], self.starts[mask], self.n_ranks, *others)
+
+    def targets(self, sums: np.ndarray, own_targets: np.ndarray | None = None) -> np.ndarray:
+        """The mean target at each rank, an array of shape (rows, n_ranks).
+
+        Parameters
+        ----------
+        sums : ndarray of shape (n_points,)
+            Sum of the targets of each point's rows.
+        own_targets : ndarray of shape (rows,), optional
+            Targets of the rows that are left out.
+        """
+        if len(self.slow) < len(self.points):
+            ranked = sums[self.points[:, : self.n_ranks]]
+        else:
+            ranked = np.empty((len(self.points), self.n_ranks))
+        if len(self.slow):
+            values = sums[self.points[self.slow]]
+            if self.own_place is not None and own_targets is not None:
+                place = self.own_place[self.slow]
+                values -= np.where(place, own_targets[self.slow][:, None], 0.0)
+            group_sums = np.add.reduceat(values.ravel(), self.heads)
+            means = group_sums / np.maximum(self.group_counts, 1)  # an empty group covers no rank
+            ranked[self.slow] = np.repeat(means, self.ranks_covered).reshape(-1, self.n_ranks)
+        return ranked
+
+
+class WeightedBlock:
+    """The neighbours of a block of rows of different weights, in groups of equal distance.
+
+    Parameters
+    ----------
+    distances, points : arrays of shape (rows, k)
+    weights : ndarray of shape (n_points,)
+    own, left : arrays of shape (rows,), optional
+        The point of each row, and the weight that is left out there.
+    """
+
+    def __init__(
+        self,
+        distances: np.ndarray,
+        points: np.ndarray,
+        weights: np.ndarray,
+        own: np.ndarray | None = None,
+        left: np.ndarray | None = None,
+    ) -> None:
+        self.points, self.starts = points, new_distances(distances)
+        self.mass = weights[points]
+        self.left = np.zeros(0)
+        if own is not None and left is not None:
+            self.left = np.where(points == own[:, None], left[:, None], 0.0)
+            self.mass = np.maximum(self.mass - self.left, 0.0)
+        self.cumulative = np.cumsum(self.mass, axis=1)
+        # The weight before the last group, of which neighbours may be missing.
+        last = points.shape[1] - 1 - np.argmax(self.starts[:, ::-1], axis=1)
+        before = self.cumulative - self.mass
+        self.known = np.take_along_axis(before, last[:, None], axis=1)[:, 0]
+
+    def take(self, mask: np.ndarray) -> Self:
+        """The block of the rows in `mask`."""
+        if mask.all():
+            return self
+        block = object.__new__(type(self))
+        for name in ("points", "starts", "mass", "cumulative", "known"):
+            setattr(block, name, getattr(self, name)[mask])
+        block.left = self.left[mask] if len(self.left) else self.left
+        return block
+
+    def weights(self, share: FilledShare, total: float | np.ndarray) -> "GroupWeights":
+        """The weights of the groups; `total` is a number, or one for each row."""
+        n_columns = self.points.shape[1]
+        heads = np.flatnonzero(self.starts)
+        ends = np.append(heads[1:], self.starts.size) - 1
+        each = total[heads // n_columns] if isinstance(total, np.ndarray) else total
+        filled = share(self.cumulative.ravel()[ends], each)
+        first = np.flatnonzero(heads % n_columns == 0)
+        weight = np.diff(filled, prepend=0.0)
+        weight[first] = filled[first]
+        mass = np.add.reduceat(self.mass.ravel(), heads)
+        return GroupWeights(heads, first, np.maximum(weight, 0.0), mass)
+
+    def averages(
+        self,
+        groups: "GroupWeights",
+        sums: np.ndarray,
+        mean: float | np.ndarray,
+        own_targets: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """The weighted averages of a target, whose mean gets what the weights leave.
+
+        Parameters
+        ----------
+        groups : GroupWeights
+        sums : ndarray of shape (n_points,)
+            Sums of the weighted targets of each point.
+        mean : float or ndarray of shape (rows,)
+        own_targets : ndarray of shape (rows,), optional
+            Targets of the rows that are left out.
+        """
+        values = sums[self.points]
+        if own_targets is not None:
+            values = values - self.left * own_targets[:, None]
+        means = np.add.reduceat(values.ravel(), groups.heads)
+        positive = groups.mass > 0
+        np.divide(means, groups.mass, out=means, where=positive)
+        means[~positive] = 0.0
+        averages = np.add.reduceat(groups.weight * means, groups.first)
+        return averages + (1 - np.add.reduceat(groups.weight, groups.first)) * mean
+
+
+class GroupWeights(NamedTuple):
+    """Groups of neighbours at equal distance, row after row.
+
+    Attributes
+    ----------
+    heads : int array of shape (n_groups,)
+        Where each group starts, in the flattened neighbours.
+    first : int array of shape (rows,)
+        The first group of each row.
+    weight, mass : arrays of shape (n_groups,)
+        The weight in the average, and the sum of the weights of the training rows.
+    """
+
+    heads: np.ndarray
+    first: np.ndarray
+    weight: np.ndarray
+    mass: np.ndarray

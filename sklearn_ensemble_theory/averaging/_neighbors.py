@@ -1,0 +1,888 @@
+"""Bagging of k-nearest neighbours with infinitely many replications, in closed form.
+
+Around any point the training rows, in order of distance, get weights that do not depend on the data
+[Bach, §10.1.2]: one neighbour query and one product with the weights compute the limit of bagging
+as the number of replications grows. Nothing is resampled.
+
+Leaving row i out leaves n-1 rows, whose order around x_i is the order of all n rows without x_i
+itself. One query of the training rows among themselves therefore gives the targets by rank for
+every i, and the leave-one-out predictions of all sizes s at once are these n x R targets times an
+R x sizes matrix of weights.
+"""
+
+import inspect
+import itertools
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
+from sklearn.neighbors import VALID_METRICS
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._rows import (
+    normalised_weights,
+    rows_of_positive_weight,
+    validate_data,
+)
+from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+
+from ._neighbor_search import NeighborSearch, TrainingPoints
+from ._neighbor_weights import (
+    RANK_LAWS,
+    FilledShare,
+    RankLaw,
+    count_ranks,
+    filled_share,
+    rank_weights,
+)
+
+# Metrics for which distances scale with X: their X is brought into a range where squares neither
+# overflow nor vanish, by a power of two, which is exact.
+_HOMOGENEOUS = {
+    *("minkowski", "p", "euclidean", "l2", "sqeuclidean"),
+    *("manhattan", "l1", "cityblock", "chebyshev", "infinity"),
+}
+# Metrics without merged rows: precomputed distances, and those that may be fitted to the training
+# rows, so that merging equal rows would change them.
+_FITTED = {"seuclidean", "mahalanobis"}
+_UNMERGED = {"precomputed", *_FITTED}
+
+# Beyond this sum, whole numbers of sample weights count by their ratios only, like others.
+MOST_COPIES = 2**40
+GRID_SIZE = 32
+# The default grid of large problems starts where this many ranks carry the weight: smaller sizes
+# need more ranks, up to all n rows at s = 1, and the cost of the query is in proportion.
+GRID_RANKS = 1000
+
+
+class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
+    """The fit and the weighted averages of regressor and classifier; not for direct use."""
+
+    classes_: np.ndarray | list[np.ndarray]
+
+    _parameter_constraints: ClassVar[dict] = {
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "max_samples": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"rate", "loo"}),
+        ],
+        "max_samples_grid": ["array-like", None],
+        "bootstrap": ["boolean", StrOptions({name for name in RANK_LAWS if isinstance(name, str)})],
+        "weight_tol": [Interval(Real, 0, 1, closed="left")],
+        "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
+        "leaf_size": [Interval(Integral, 1, None, closed="left")],
+        "p": [Interval(Real, 0, None, closed="right"), None],
+        "metric": [StrOptions(set(itertools.chain(*VALID_METRICS.values()))), callable],
+        "metric_params": [dict, None],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        *,
+        max_samples: int | float | Literal["rate", "loo"] = "rate",
+        max_samples_grid: ArrayLike | None = None,
+        bootstrap: bool | str = False,
+        weight_tol: float = 1e-12,
+        algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto",
+        leaf_size: int = 30,
+        p: float | None = 2,
+        metric: str | Callable[..., float] = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.max_samples = max_samples
+        self.max_samples_grid = max_samples_grid
+        self.bootstrap = bootstrap
+        self.weight_tol = weight_tol
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.input_tags.positive_only = tags.input_tags.pairwise
+        tags.input_tags.allow_nan = self.metric == "nan_euclidean"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "weights_")
+
+    def _validation(self) -> dict[str, Any]:
+        allow_nan = "allow-nan" if self.metric == "nan_euclidean" else True
+        return {
+            "accept_sparse": "csr",
+            "dtype": np.float64,
+            "order": "C",
+            "ensure_all_finite": allow_nan,
+        }
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Compute the weights and index the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows; (n_samples, n_samples) distances with `metric="precomputed"`.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, or class labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights. Whole numbers count rows: weight w is w equal rows, with any
+            `bootstrap`. Other numbers count by their ratios and are divided by their mean; with
+            `bootstrap=True` the probability of a draw is proportional to the weight, and with
+            `bootstrap="bernoulli"` and `n_neighbors=1` a row of weight w is drawn with probability
+            1 - (1-q)^w. Rows of weight 0 are dropped.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter cannot be used with the data; the message names the parameter. If
+            weights are neither whole numbers nor equal where a part of a row cannot be drawn.
+        """
+        is_regressor = isinstance(self, RegressorMixin)
+        X, y = validate_data(
+            self, X, y, multi_output=True, y_numeric=is_regressor, **self._validation()
+        )
+        if inspect.isclass(self.metric):
+            raise ValueError(f"metric must be a name or a function of two rows, got {self.metric}.")
+        n_given, k, law = X.shape[0], self.n_neighbors, RANK_LAWS[self.bootstrap]
+        kept, weight, n, is_whole = _counted_rows(sample_weight, X, law, k)
+        y, exponent = y[kept], 0
+        if is_regressor:
+            y = np.asarray(y, dtype=np.float64)
+            # Squares of errors should neither overflow nor vanish; a power of two is exact.
+            exponent = range_exponent(y)
+            targets = np.ascontiguousarray(np.ldexp(y.reshape(len(y), -1).T, -exponent))
+            self._target_shape = y.shape[1:]
+        else:
+            targets, self.classes_ = _class_indicators(y)
+        if not isinstance(kept, slice) and self.metric == "precomputed":
+            # Distances are given to all rows, also later: rows of weight 0 stay, without weight.
+            some_weight, some_targets = weight, targets
+            weight, targets = np.zeros(n_given), np.zeros((len(targets), n_given))
+            weight[kept] = 1.0 if some_weight is None else some_weight
+            targets[:, kept] = some_targets
+        elif not isinstance(kept, slice):
+            X = X[kept]
+        if k > n:
+            whose = "" if sample_weight is None else ", as many as sample_weight counts"
+            raise ValueError(f"n_neighbors={k} must be at most n_samples={n}{whose}.")
+        if weight is not None and self.metric in _FITTED and not self.metric_params:
+            raise ValueError(
+                f"metric={self.metric!r} with sample_weight requires metric_params: the metric is "
+                "otherwise fitted to rows of equal weight."
+            )
+        n_features = None if self.metric == "precomputed" else X.shape[1]
+        sizes, truncated = self._sizes(law, n, n_features)
+
+        self._exponent = 0
+        if self.metric in _HOMOGENEOUS:
+            self._exponent = range_exponent(X.data if sp.issparse(X) else X)
+            X = _rescale(X, self._exponent)
+        points = TrainingPoints.of(X, targets, self.metric not in _UNMERGED, weight)
+
+        self.__dict__.pop("loo_path_", None)  # of an earlier fit
+        best = 0
+        if self.max_samples == "loo":
+            laws = [law(n - 1, law.size_without_a_row(size, n, k), k) for size in sizes]
+            if weight is None:
+                W = weights_by_rank_and_size(laws, self.weight_tol)
+                search = self._search(points, len(W) + 2)
+                errors = loo_errors(search, X, targets, points, W)
+            else:
+                shares = [filled_share(one, is_whole, self.weight_tol) for one in laws]
+                search = self._search(points, n)
+                errors = weighted_loo_errors(search, X, targets, points, weight, is_whole, shares)
+            best = best_size(errors)
+            if best == 0 and truncated:
+                warn_user(
+                    "The leave-one-out error is smallest at the smallest max_samples compared, "
+                    f"{sizes[0]}. Pass smaller values as max_samples_grid to include them; they "
+                    "need more neighbors and more time.",
+                    UserWarning,
+                )
+            if exponent:
+                with np.errstate(over="ignore"):
+                    errors = np.ldexp(errors, 2 * exponent)
+            self.loo_path_ = {"max_samples": np.array(sizes), "error": errors}
+
+        best_law = law(n, sizes[best], k)
+        weights = rank_weights(best_law, self.weight_tol)
+        self._neighbor_search = self._search(points, len(weights) + 1)
+        self._share = None if weight is None else filled_share(best_law, is_whole, self.weight_tol)
+        self._point_sums, self._total = points.sums, n
+        self._means = points.sums.sum(axis=1) / n
+        self._target_exponent = exponent
+        self.n_samples_fit_ = X.shape[0]
+        self.max_samples_ = sizes[best]
+        self.mean_weight_ = max(0.0, float(1 - weights.sum()))
+        self.weights_ = weights
+        return self
+
+    def _sizes(
+        self, law: type[RankLaw], n: int, n_features: int | None
+    ) -> tuple[list[int | float], bool]:
+        """The numbers of rows drawn to compare, or the only one, and whether some were left out.
+
+        Left out are small sizes of the default grid, for their cost.
+        """
+        k = self.n_neighbors
+        max_samples: Any = self.max_samples
+        if max_samples == "rate":
+            if n_features is None:
+                raise ValueError(
+                    "max_samples='rate' requires the number of features, which is unknown for "
+                    "precomputed distances: pass an int, a float or 'loo'."
+                )
+            max_samples = rate_max_samples(n, n_features, k)
+        elif max_samples == "loo":
+            if k > n - 1:
+                raise ValueError(
+                    f"max_samples='loo' leaves n_samples - 1 = {n - 1} rows for n_neighbors={k}."
+                )
+            if self.max_samples_grid is not None:
+                return grid_from_user(law, self.max_samples_grid, n, k), False
+            return default_grid(law, n, k, self.weight_tol, n_features)
+        return [law.size_from(max_samples, n, k)], False
+
+    def _search(self, points: TrainingPoints, n_neighbors: int) -> NeighborSearch:
+        return NeighborSearch(
+            points,
+            n_neighbors,
+            algorithm=self.algorithm,
+            leaf_size=self.leaf_size,
+            metric=self.metric,
+            p=self.p,
+            metric_params=self.metric_params,
+            n_jobs=self.n_jobs,
+        )
+
+    def _average(self, X: MatrixLike) -> np.ndarray:
+        """The weighted averages of the target columns, of shape (n_outputs, n_queries)."""
+        check_is_fitted(self)
+        X = _rescale(validate_data(self, X, reset=False, **self._validation()), self._exponent)
+        search, averages = self._neighbor_search, np.empty((len(self._point_sums), X.shape[0]))
+        if self._share is not None:
+            # With unequal weights the weights by rank depend on the point.
+            enough = self._share.enough(self._total)
+            for rows, near in search.weighted_blocks(X, enough):
+                groups = near.weights(self._share, self._total)
+                for average, sums, mean in zip(averages, self._point_sums, self._means):
+                    average[rows] = near.averages(groups, sums, mean)
+            return averages
+        for rows, block in search.ranked_blocks(X, len(self.weights_)):
+            for average, sums in zip(averages, self._point_sums):
+                average[rows] = block.targets(sums) @ self.weights_
+        averages += (self.mean_weight_ * self._means)[:, None]
+        return averages
+
+
+class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
+    """Bagged k-nearest-neighbour regression with infinitely many replications.
+
+    The limit of bagging `KNeighborsRegressor(n_neighbors)` as the number of replications grows,
+    computed without resampling: the i-th nearest training row of a point has a weight that
+    depends on its rank only, given by
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`, so a prediction is one
+    neighbour query and one scalar product. `max_samples` controls the smoothness of the fit: at
+    s = n it is the k nearest neighbours' mean (low bias, high variance), at s = n_neighbors the
+    mean of all rows.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        Number k of neighbours that each bagged fit averages.
+
+    max_samples : int, float, "rate" or "loo", default="rate"
+        Number s of rows that are drawn for each bagged fit.
+
+        - int: s itself. At most the number of rows where `bootstrap` is not True.
+        - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
+        - "rate": s = int(n_samples ** (d / (d + 2))) for d features, which balances bias and
+          variance in the bound of [Bach, §10.1.2] up to a constant.
+        - "loo": the size with the smallest leave-one-out error on a grid; see `loo_path_`.
+
+        With `bootstrap="bernoulli"` a float is the probability q of each row, and the other values
+        give q = s / n_samples.
+
+    max_samples_grid : array-like of int or float, default=None
+        The sizes that `max_samples="loo"` compares, with the meaning of `max_samples`. If None,
+        about 32 sizes in geometric progression up to n_samples, and the size of "rate". The
+        progression starts at `n_neighbors`, or, for more than 1,000 rows, at the size for which
+        1,000 neighbours have the weight, because smaller sizes need more neighbours.
+
+    bootstrap : bool or "bernoulli", default=False
+        How rows are drawn: False, without replacement, the scheme analysed in [Bach, §10.1.2];
+        True, s draws with replacement, where a row drawn c times counts as c neighbours;
+        "bernoulli", each row independently with probability q.
+
+    weight_tol : float, default=1e-12
+        Neighbours beyond the rank after which the weights sum to at most this are not used; their
+        weight is given to the overall mean. About n_neighbors (n/s) log(1/weight_tol) neighbours
+        are used.
+
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Algorithm of the neighbour query, as in :class:`sklearn.neighbors.NearestNeighbors`.
+
+    leaf_size : int, default=30
+        Leaf size of the trees.
+
+    p : float, default=2
+        Power of the Minkowski metric.
+
+    metric : str or callable, default="minkowski"
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X contains
+        distances to the training rows, as a dense array or as the sparse graph of a
+        :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
+
+    metric_params : dict, default=None
+        Additional keyword arguments of the metric.
+
+    n_jobs : int, default=None
+        Number of threads of the neighbour query. The predictions do not depend on it.
+
+    Attributes
+    ----------
+    max_samples_ : int or float
+        The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
+
+    weights_ : ndarray of shape (n_ranks,)
+        Weight of the i-th nearest training row, never increasing with i.
+
+    mean_weight_ : float
+        Weight of the overall mean: one minus the sum of `weights_`.
+
+    loo_path_ : dict of ndarray
+        With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
+        mean squared leave-one-out error of each, summed over the outputs.
+
+    n_samples_fit_ : int
+        Number of training rows, without those of weight 0 (with them for precomputed distances).
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
+        distances are not finite; if a precomputed graph contains fewer neighbours than the
+        weights require.
+
+    See Also
+    --------
+    BaggedNearestNeighborsClassifier : The same for class labels.
+    bagged_nearest_neighbors_weights : The weights by rank.
+    bounds.bagged_neighbors_risk_bound : The bound that "rate" balances.
+
+    Notes
+    -----
+    *Ties.* Rows at equal distance share their weights, so a prediction does not depend on the order
+    of the rows (up to rounding): it is the average over all orders of tied rows. Two neighbours
+    are tied when their distances differ by less than 1e-10 of the larger. Equal rows of a dense X
+    are merged before the search, so duplicates reduce the cost of the search.
+
+    *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places are filled
+    by the overall mean of y, with (1-q)^n of the weight for k = 1. In expectation that equals
+    averaging the rows that were drawn, as these are then a uniformly random set. (In
+    [Ghoshdastidar, theorem En.2] the empty draw predicts 0.)
+
+    *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
+    s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
+    exact up to `weight_tol` and come from one query of the training rows among themselves. If the
+    errors of several sizes agree up to rounding, the smallest size is selected.
+
+    *Cost.* `fit` builds the search tree, O(d n log n). `predict` finds the R = `len(weights_)`
+    nearest neighbours of each query, R log R each at best, plus R per output. "loo" finds the R
+    neighbours of the smallest size for all n training rows and multiplies by all sizes' weights,
+    O(n R (log R + sizes x outputs)). Memory beyond the data is bounded by blocks of 2^19 neighbours
+    (about 15 MB), more only where a single row has more tied neighbours than that.
+
+    *Weights.* A row whose `sample_weight` is the whole number w is w equal rows, for every scheme
+    and k, so n is the sum of the weights. In the leave-one-out errors one of the w rows is left
+    out. Weights that are not whole numbers, and weights of a sum above 2^40, count by their ratios
+    only: equal ones are as no weights, others are divided by their mean. With `bootstrap=True` row
+    i has the probability w_i / sum w of each draw, as in bagging `KNeighborsRegressor` with these
+    weights: up to the j-th nearest row N ~ Bin(s, p) draws are among rows of the share p of the
+    weight, and they fill the share E[min(k, N)] / k of the k places. With `bootstrap="bernoulli"`
+    and k = 1 a row of weight w is drawn with probability 1 - (1-q)^w. In all other cases a part of
+    a row cannot be drawn, and such weights are an error. A row that is left out is then left out
+    with all of its weight. For draws without replacement `BaggingRegressor` has another law, by
+    which a row of any weight is drawn once at most; it has no closed form.
+
+    With unequal weights the weights by rank depend on the point. `weights_` are those of whole
+    numbers, where a row of weight w has w successive ranks, and otherwise those of rows of weight
+    1. A prediction finds the neighbours of the weight that `weight_tol` requires.
+
+    The rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
+    neighbor estimate". *Journal of Machine Learning Research* 11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> y = np.array([0.0, 1.0, 4.0, 9.0, 16.0, 25.0])
+    >>> model = BaggedNearestNeighborsRegressor(max_samples=3).fit(X, y)
+    >>> model.weights_.round(3).tolist()
+    [0.5, 0.3, 0.15, 0.05]
+    >>> model.predict([[0.2], [4.9]]).round(3).tolist()
+    [1.35, 18.85]
+    """
+
+    @by_chunks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the weighted average of the targets around each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
+            Predicted targets.
+        """
+        averages = self._average(X)
+        means = shifted_by(averages.T, self._target_exponent)
+        return means.reshape(-1, *self._target_shape)
+
+
+class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbors):
+    """Bagged k-nearest-neighbour classification with infinitely many replications.
+
+    The limit of bagging `KNeighborsClassifier(n_neighbors)` and averaging the class probabilities,
+    as the number of replications grows, computed without resampling: the i-th nearest
+    training row of a point gives its class a weight that depends on its rank only, given by
+    :func:`~sklearn_ensemble_theory.bagged_nearest_neighbors_weights`. For `n_neighbors=1` it is
+    also the limit of the majority vote, and universally consistent where s/n -> 0 and s -> infinity
+    [Ghoshdastidar, theorem En.2], which a single nearest neighbour is not.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=1
+        Number k of neighbours that each bagged fit averages.
+
+    max_samples : int, float, "rate" or "loo", default="rate"
+        Number s of rows that are drawn for each bagged fit.
+
+        - int: s itself. At most the number of rows where `bootstrap` is not True.
+        - float in (0, 1]: a share of the rows, s = max(1, int(share * n_samples)).
+        - "rate": s = int(n_samples ** (d / (d + 2))) for d features.
+        - "loo": the size with the smallest leave-one-out Brier score on a grid; see `loo_path_`.
+
+        With `bootstrap="bernoulli"` a float is the probability q of each row, and the other values
+        give q = s / n_samples.
+
+    max_samples_grid : array-like of int or float, default=None
+        The sizes that `max_samples="loo"` compares, with the meaning of `max_samples`. If None,
+        about 32 sizes in geometric progression up to n_samples, and the size of "rate". The
+        progression starts at `n_neighbors`, or, for more than 1,000 rows, at the size for which
+        1,000 neighbours have the weight, because smaller sizes need more neighbours.
+
+    bootstrap : bool or "bernoulli", default=False
+        How rows are drawn: False, without replacement; True, s draws with replacement, where a row
+        drawn c times counts as c neighbours; "bernoulli", each row independently with probability
+        q, the scheme of [Ghoshdastidar, theorem En.2].
+
+    weight_tol : float, default=1e-12
+        Neighbours beyond the rank after which the weights sum to at most this are not used; their
+        weight is given to the class frequencies. About n_neighbors (n/s) log(1/weight_tol)
+        neighbours are used.
+
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        Algorithm of the neighbour query, as in :class:`sklearn.neighbors.NearestNeighbors`.
+
+    leaf_size : int, default=30
+        Leaf size of the trees.
+
+    p : float, default=2
+        Power of the Minkowski metric.
+
+    metric : str or callable, default="minkowski"
+        Any metric of :class:`sklearn.neighbors.NearestNeighbors`. With "precomputed", X contains
+        distances to the training rows, as a dense array or as the sparse graph of a
+        :class:`sklearn.neighbors.KNeighborsTransformer` with enough neighbours.
+
+    metric_params : dict, default=None
+        Additional keyword arguments of the metric.
+
+    n_jobs : int, default=None
+        Number of threads of the neighbour query. The predictions do not depend on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,) or list of such
+        The class labels, sorted; a list of arrays if y has several columns.
+
+    max_samples_ : int or float
+        The number of rows drawn, s; the probability q with `bootstrap="bernoulli"`.
+
+    weights_ : ndarray of shape (n_ranks,)
+        Weight of the i-th nearest training row, never increasing with i.
+
+    mean_weight_ : float
+        Weight of the class frequencies: one minus the sum of `weights_`.
+
+    loo_path_ : dict of ndarray
+        With `max_samples="loo"`: "max_samples", the sizes compared, ascending, and "error", the
+        leave-one-out Brier score of each (below), summed over the outputs.
+
+    n_samples_fit_ : int
+        Number of training rows, without those of weight 0 (with them for precomputed distances).
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range; if `n_neighbors` is above the number of rows drawn; if
+        distances are not finite; if a precomputed graph contains fewer neighbours than the
+        weights require.
+
+    See Also
+    --------
+    BaggedNearestNeighborsRegressor : The same for real targets; ties, leave-one-out sizes, cost and
+        memory are described there.
+    bagged_nearest_neighbors_weights : The weights by rank.
+
+    Notes
+    -----
+    *The score of "loo"* is Brier's, the mean over the rows of sum_c (p_c - 1{y = c})^2. It is
+    strictly proper, as the log loss is, but stays finite where a large s gives the true class
+    probability 0; the error rate is constant over ranges of s and would not determine s.
+
+    *Bernoulli sampling* gives (1-q)^n of the weight (k = 1) to no row; it is given to the class
+    frequencies. (In [Ghoshdastidar, theorem En.2] the empty draw predicts class 0.)
+
+    *Predicted class.* The first class whose probability is within 1e-12 of the largest, so that a
+    tie is not decided by rounding.
+
+    *Weights* are described with the regressor.
+
+    *Cost* is the regressor's with the classes as outputs: O(d n log n) to fit, R log R at best and
+    R x classes for each prediction. The class indicators of the training rows are n_samples x
+    n_classes numbers in memory. The weights without replacement are those of [Bach, §10.1.2]; their
+    rate of convergence is studied in [Biau, Cérou and Guyader, 2010].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    G. Biau, F. Cérou and A. Guyader (2010). "On the rate of convergence of the bagged nearest
+    neighbor estimate". *Journal of Machine Learning Research* 11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier
+    >>> X = np.arange(6.0).reshape(-1, 1)
+    >>> model = BaggedNearestNeighborsClassifier(max_samples=3).fit(X, list("aababb"))
+    >>> model.predict([[1.8], [3.9]]).tolist()
+    ['a', 'b']
+    >>> model.predict_proba([[1.8], [3.9]]).round(3).tolist()
+    [[0.5, 0.5], [0.3, 0.7]]
+    """
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    @by_chunks
+    def predict_proba(self, X: MatrixLike) -> np.ndarray | list[np.ndarray]:
+        """Predict the class probabilities, the weight of each class around each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_queries, n_classes) or list of such
+            Class probabilities in the order of `classes_`; if y has several columns, a list
+            with one array per output.
+        """
+        averages = self._average(X)
+        single = not isinstance(self.classes_, list)
+        sizes = [len(labels) for labels in ([self.classes_] if single else self.classes_)]
+        parts = np.split(averages, np.cumsum(sizes)[:-1])
+        probabilities = [np.ascontiguousarray((part / part.sum(axis=0)).T) for part in parts]
+        return probabilities[0] if single else probabilities
+
+    @by_chunks
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict the class of the largest weight around each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_queries, n_features)
+            Rows to predict; (n_queries, n_samples_fit) distances with `metric="precomputed"`.
+
+        Returns
+        -------
+        y : ndarray of shape (n_queries,) or (n_queries, n_outputs)
+            Predicted labels.
+        """
+        probabilities: Any = self.predict_proba(X)
+        if not isinstance(self.classes_, list):
+            return _most_likely(self.classes_, probabilities)
+        columns = [_most_likely(*pair) for pair in zip(self.classes_, probabilities)]
+        return np.column_stack(columns)
+
+
+def _most_likely(classes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    best = probabilities.max(axis=1, keepdims=True)
+    return classes[np.argmax(probabilities >= best - 1e-12, axis=1)]
+
+
+def _counted_rows(
+    sample_weight: ArrayLike | None, X: Any, law: type[RankLaw], n_neighbors: int
+) -> tuple[slice | np.ndarray, np.ndarray | None, int, bool]:
+    """The rows of positive weight, their weights, how many rows these stand for, if all are whole.
+
+    Weights are None if all rows count alike; otherwise whole numbers, or numbers whose mean is 1.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, none is positive, or the law has no meaning for a
+        part of a row.
+    """
+    if sample_weight is None:
+        return slice(None), None, X.shape[0], True
+    rows, weight, _ = rows_of_positive_weight(sample_weight, X)
+    small = weight.max() <= MOST_COPIES and weight.sum() <= MOST_COPIES
+    if small and (weight == np.rint(weight)).all():
+        return rows, weight if (weight > 1).any() else None, int(weight.sum()), True
+    if np.ptp(weight) == 0:
+        return rows, None, len(weight), True
+    if not law.splits_rows(n_neighbors):
+        raise ValueError(
+            f"sample_weight must be whole numbers, or all equal, with bootstrap={law.bootstrap!r} "
+            f"and n_neighbors={n_neighbors}, where a part of a row cannot be drawn; use "
+            "bootstrap=True."
+        )
+    return rows, normalised_weights(weight, len(weight)) * len(weight), len(weight), False
+
+
+def _class_indicators(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | list[np.ndarray]]:
+    """(indicators of the classes of all outputs, of shape (n_indicators, n); the classes)."""
+    check_classification_targets(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
+            DataConversionWarning,
+        )
+        y = y.ravel()
+    columns = y.reshape(len(y), -1).T
+    classes = [np.unique(column) for column in columns]
+    targets = [column == label for column, labels in zip(columns, classes) for label in labels]
+    return np.array(targets, dtype=np.float64), classes if y.ndim == 2 else classes[0]
+
+
+def _rescale(X: Any, exponent: int) -> Any:
+    """X times ``2 ** -exponent``."""
+    if not exponent:
+        return X
+    with np.errstate(over="ignore"):  # infinite distances are reported by the search
+        if sp.issparse(X):
+            X = X.copy()
+            X.data = np.ldexp(X.data, -exponent)
+            return X
+        return np.ldexp(X, -exponent)
+
+
+# --- sizes and their leave-one-out errors ---------------------------------------------------------
+
+
+def rate_max_samples(n: int, n_features: int, k: int) -> int:
+    """s = n^(d/(d+2)), which balances the bound of [Bach, §10.1.2]; no less than k."""
+    return min(n, max(k, int(n ** (n_features / (n_features + 2)))))
+
+
+def default_grid(
+    law: type[RankLaw], n: int, k: int, tol: float, n_features: int | None = None
+) -> tuple[list[int | float], bool]:
+    """About 32 sizes in geometric progression up to n, and the size of the theory's rate.
+
+    Returns
+    -------
+    sizes : list
+        Ascending; as `law.size_from` returns them.
+
+    truncated : bool
+        Whether sizes below the first were left out for their cost.
+    """
+
+    def affordable(s):
+        return count_ranks(law(n - 1, law.size_from(s, n, k), k), tol) <= GRID_RANKS
+
+    # The smallest affordable size by bisection: smaller ones need ever more ranks.
+    low, high = k - 1, n  # at n few ranks carry the weight
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if affordable(middle) else (middle, high)
+    sizes = np.round(np.geomspace(high, n, GRID_SIZE)).astype(int).tolist()
+    if n_features is not None and (rate := rate_max_samples(n, n_features, k)) >= high:
+        sizes.append(rate)
+    return [law.size_from(s, n, k) for s in sorted(set(sizes))], high > k
+
+
+def grid_from_user(law: type[RankLaw], grid: ArrayLike, n: int, k: int) -> list[int | float]:
+    """The sizes of a user's grid, resolved as `max_samples` is, sorted and each once."""
+    grid = np.asarray(grid)
+    if grid.ndim != 1 or len(grid) == 0 or grid.dtype.kind not in "iuf":
+        raise ValueError("max_samples_grid must be a one-dimensional array-like of numbers.")
+    integral = grid.dtype.kind in "iu"
+    if not (grid > 0).all() or (not integral and not (grid <= 1).all()):
+        raise ValueError(
+            "max_samples_grid must contain ints of at least 1 or floats in (0, 1], "
+            f"got {grid.tolist()}."
+        )
+    try:
+        return sorted({law.size_from(size, n, k) for size in grid.tolist()})
+    except ValueError as error:
+        raise ValueError(f"max_samples_grid: {error}") from error
+
+
+def weights_by_rank_and_size(laws: Sequence[RankLaw], tol: float) -> np.ndarray:
+    """Weights by rank, a column for each law."""
+    columns = [rank_weights(law, tol) for law in laws]
+    W = np.zeros((max(map(len, columns)), len(laws)))
+    for j, column in enumerate(columns):
+        W[: len(column), j] = column
+    return W
+
+
+def loo_errors(
+    search: NeighborSearch, X: Any, targets: np.ndarray, points: TrainingPoints, W: np.ndarray
+) -> np.ndarray:
+    """Mean over the rows of the squared leave-one-out error, summed over the outputs.
+
+    Parameters
+    ----------
+    search : NeighborSearch
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        Training rows, or their distances where those are precomputed.
+    targets : ndarray of shape (n_outputs, n_samples)
+    points : TrainingPoints
+    W : ndarray of shape (n_ranks, n_sizes)
+
+    Returns
+    -------
+    errors : ndarray of shape (n_sizes,)
+    """
+    n = targets.shape[1]
+    mean_weights = np.maximum(0.0, 1 - W.sum(axis=0))
+    errors = np.zeros(W.shape[1])
+    totals = targets.sum(axis=1)
+    for rows, block in search.ranked_blocks(X, len(W), own=points.of_row):
+        for target, sums, total in zip(targets, points.sums, totals):
+            own = target[rows]
+            prediction = block.targets(sums, own) @ W
+            prediction += np.multiply.outer((total - own) / (n - 1), mean_weights)
+            errors += ((prediction - own[:, None]) ** 2).sum(axis=0)
+    return errors / n
+
+
+def weighted_loo_errors(
+    search: NeighborSearch,
+    X: Any,
+    targets: np.ndarray,
+    points: TrainingPoints,
+    weight: np.ndarray,
+    is_whole: bool,
+    shares: Sequence[FilledShare],
+) -> np.ndarray:
+    """Weighted mean over the rows of the squared leave-one-out error, summed over the outputs.
+
+    A row that stands for several is left out once; other weights are left out as a whole.
+
+    Parameters
+    ----------
+    search : NeighborSearch
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+    targets : ndarray of shape (n_outputs, n_samples)
+    points : TrainingPoints
+        With the sums of the weighted targets.
+    weight : ndarray of shape (n_samples,)
+    is_whole : bool
+    shares : sequence of FilledShare
+        One for each of the sizes.
+
+    Returns
+    -------
+    errors : ndarray of shape (n_sizes,)
+    """
+    kept = np.flatnonzero(weight)
+    weight = weight[kept]
+    left = np.ones(len(kept)) if is_whole else weight
+    total = weight.sum()
+    remaining = total - left
+    enough = max(share.enough(remaining.max()) for share in shares)
+    errors = np.zeros(len(shares))
+    sums = points.sums.sum(axis=1)
+    # The neighbours of a block serve all sizes; only the groups' weights depend on the size.
+    for rows, block in search.weighted_blocks(X[kept], enough, points.of_row[kept], left):
+        for j, share in enumerate(shares):
+            groups = block.weights(share, remaining[rows])
+            for target, point_sums, all_targets in zip(targets, points.sums, sums):
+                own = target[kept[rows]]
+                mean = (all_targets - left[rows] * own) / remaining[rows]
+                prediction = block.averages(groups, point_sums, mean, own)
+                errors[j] += weight[rows] @ (prediction - own) ** 2
+    return errors / total
+
+
+def best_size(errors: np.ndarray) -> int:
+    """Index of the smallest error; of the smallest size where others agree up to rounding."""
+    return int(np.flatnonzero(errors <= errors.min() * (1 + 1e-12))[0])

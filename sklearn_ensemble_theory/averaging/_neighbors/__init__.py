@@ -1,1 +1,0 @@
-"""Bagged nearest neighbors in closed form."""
