@@ -1,10 +1,10 @@
-"""What linear smoothers share: their limits, and the form in which boosting takes their matrix.
+"""What a linear smoother is to boosting: a matrix, its form, its weights and its limits.
 
 A regressor that is linear in y may define four methods, which `LinearL2BoostingRegressor` calls:
 
 ``_check_linear()``
     Raises ValueError where the regressor's parameters make it not linear in y. A regressor
-    without this method is fitted to a few random targets instead.
+    without this method is fitted to a few random targets instead (`check_linear`).
 
 ``_linear_form(X, weight, one_feature_each)``
     Returns a `SpectralForm` or a `MatrixForm` of the smoother matrix on the rows of X, whose
@@ -12,58 +12,47 @@ A regressor that is linear in y may define four methods, which `LinearL2Boosting
     each. Returns None where the regressor has no form of its own; its outputs on the unit vectors
     are computed then, as they are for a regressor without this method.
 
-``_feature_smoothers(X, weight)``
-    For `coordinates="best"`: the smoothers of one feature each, as functions that diagonalise them
-    (`_spline.feature_sums`). Only a learner that is a sum of such smoothers defines it.
+``_feature_forms(X, weight)``
+    For `coordinates="best"`: the form of the smoother of each feature alone, and the degrees of
+    freedom that each should keep on other rows, or None. Only a learner that is a sum of such
+    smoothers defines it (`_splines`).
 
-``_sums_of_chunks(rows, coordinates, n_splits)``
-    For rows in chunks: the sums over them, also by folds, of which its form and its
-    smoothers of one feature are functions (`_spline.chunked_splines`).
+``_sums_of_blocks(rows, coordinates, n_splits)``
+    For rows in blocks: the sums over them, also by folds, of which its form and its smoothers of
+    one feature are functions (`_splines.BlockSums`).
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from ._spline_basis import AdditiveDesign
 
 DENSE_ROWS = 5000
 """Above this many rows no n x n matrix is built."""
 
 
-@dataclass(frozen=True)
-class SpectralForm:
+class SpectralForm(NamedTuple):
     """S = 1 1'W / sum(w) + U U'W with U'W U = diag(eigenvalues) and U'W 1 = 0.
 
-    Attributes
-    ----------
-    gives_predictions : bool
-        Whether the form has the learner's outputs at any x, not at the training rows only.
-    design : AdditiveDesign
-    coefficients : ndarray of shape (n_basis_functions, n_functions)
-        u_j(x) = design(x) @ coefficients[:, j].
-    eigenvalues : ndarray of shape (n_functions,)
+    It has the learner's outputs at any x: u_j(x) = design(x) @ coefficients[:, j].
     """
 
-    gives_predictions: ClassVar[Literal[True]] = True
-    design: Any
+    design: AdditiveDesign
     coefficients: np.ndarray
     eigenvalues: np.ndarray
 
 
-@dataclass(frozen=True)
-class MatrixForm:
-    """The smoother matrix S itself.
+class MatrixForm(NamedTuple):
+    """The smoother matrix S itself, which has the learner's outputs at the training rows only.
 
-    Attributes
-    ----------
-    gives_predictions : bool
-        As for `SpectralForm`.
-    matrix : ndarray of shape (n, n)
-    metric : ndarray of shape (n,) or None
-        Positive m with m_i S_ij = m_j S_ji, if known.
+    `metric` is a positive vector m with m_i S_ij = m_j S_ji, if one is known.
     """
 
-    gives_predictions: ClassVar[Literal[False]] = False
     matrix: np.ndarray
     metric: np.ndarray | None = None
 
@@ -71,11 +60,7 @@ class MatrixForm:
 class Totals(NamedTuple):
     """Sums over the observations, rows of which none are equal.
 
-    Attributes
-    ----------
-    n_rows : int
-    weight, mean, squares : float
-        The sum of the weights w, the weighted mean of y, and the sum of w (y - mean)^2.
+    The sum of the weights w, the weighted mean of y, and the sum of w (y - mean)^2.
     """
 
     n_rows: int
@@ -85,10 +70,40 @@ class Totals(NamedTuple):
 
     @classmethod
     def of(cls, y: np.ndarray, w: np.ndarray) -> "Totals":
-        """Those of rows in memory."""
         weight = float(w.sum())
         mean = float(w @ y / weight)
         return cls(len(y), weight, mean, float(w @ (y - mean) ** 2))
+
+
+def distinct_rows(
+    X: np.ndarray, Y: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray, np.ndarray]:
+    """One copy of each row of X, None where no two are equal; their mean targets and total weights.
+
+    The last array, one number for each target, is the weighted sum of squares of Y about the means.
+    It is part of the residual sum of squares of every function of X.
+    """
+    order = np.argsort(X[:, 0], kind="stable")
+    if X.shape[1] > 1:
+        # Rows that differ in the first feature are not equal: the others need not be sorted. This
+        # is the usual case, in which X is not copied.
+        column = X[order, 0]
+        if (column[1:] != column[:-1]).all():
+            return None, Y, w, np.zeros(Y.shape[1])
+        order = np.lexsort(X.T[::-1])
+    new = np.zeros(len(X), dtype=bool)
+    new[0] = True
+    for x in X.T:
+        column = x[order]
+        new[1:] |= column[1:] != column[:-1]
+    if new.all():
+        return None, Y, w, np.zeros(Y.shape[1])
+    starts = np.flatnonzero(new)
+    weights = np.add.reduceat(w[order], starts)
+    means = np.add.reduceat((w[:, None] * Y)[order], starts, axis=0) / weights[:, None]
+    gaps = Y[order] - np.repeat(means, np.diff(np.r_[starts, len(order)]), axis=0)
+    within = (w[order, None] * gaps**2).sum(axis=0)
+    return order[starts], means, weights, within
 
 
 def check_dense_rows(n_rows: int, name: str) -> None:
@@ -99,3 +114,51 @@ def check_dense_rows(n_rows: int, name: str) -> None:
             f"most {DENSE_ROWS} are supported. SmoothingSplineRegressor with a number as df or "
             "penalty needs no such matrix, where all rows are used in each round."
         )
+
+
+def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray]) -> None:
+    """Raise, with the estimator's name, where its predictions are not linear in y.
+
+    A regressor that defines `_check_linear` answers itself. Another one is fitted to random
+    targets, one at a time, because a tree fitted to several targets shares its splits: L(0) = 0 and
+    L(u + c v) = L(u) + c L(v) for random u, v and c = 1000, at no more than 1,000 of the training
+    rows and the midpoints of pairs of them. (A full tree interpolates, so that it is linear at the
+    rows themselves.)
+    """
+    if hasattr(estimator, "_check_linear"):
+        estimator._check_linear()
+        return
+    name = type(estimator).__name__
+    if not is_regressor(estimator):
+        raise ValueError(f"estimator={name} is not a regressor.")
+    rng = np.random.default_rng(0)
+    u, v = rng.standard_normal((2, len(X)))
+    points = np.vstack([X, X / 2 + X[rng.permutation(len(X))] / 2])
+    points = points[rng.permutation(len(points))[:1000]]
+
+    def L(y):
+        return np.asarray(clone(estimator).fit(X, y, **fit_params).predict(points))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about targets that are not the user's
+        zero, at_u, at_v, at_both = (L(y) for y in (np.zeros(len(X)), u, v, u + 1000.0 * v))
+    size = max(np.abs(at_u).max(), np.abs(at_v).max(), 1e-3)
+    if not all(np.isfinite(out).all() for out in (zero, at_u, at_v, at_both)):
+        raise ValueError(f"estimator={name} returns predictions that are not finite.")
+    if (
+        np.abs(zero).max() > 1e-8 * size
+        or np.abs(at_u + 1000.0 * at_v - at_both).max() > 1e-6 * 1000.0 * size
+    ):
+        raise ValueError(
+            f"estimator={name} is not linear in y: its fit to a sum of targets is not the sum of "
+            "its fits. Boosting and bagging in closed form need a linear smoother."
+        )
+
+
+def weight_keyword(estimator: Any) -> str | None:
+    """The name of the parameter of `estimator.fit` for row weights, or None."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    if isinstance(estimator, Pipeline) and has_fit_parameter(estimator[-1], "sample_weight"):
+        return f"{estimator.steps[-1][0]}__sample_weight"
+    return None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline import chunked_splines
+from sklearn_ensemble_theory.smoothing import _splines
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -78,7 +78,7 @@ def test_gcv_counts_every_row_where_equal_rows_cannot_be_found():
 
 def test_knots_of_large_chunks_are_quantiles_of_a_sample(monkeypatch):
     monkeypatch.setattr("sklearn_ensemble_theory._bins.SAMPLE", 1500)
-    monkeypatch.setattr(chunked_splines, "DENSE_VALUES", 1000)
+    monkeypatch.setattr(_splines, "DENSE_VALUES", 1000)
     X, Y, _ = rows(1)
     model = SmoothingSplineRegressor(df=8).fit(*lazily("uneven", X, Y[:, 0]))
     expected = SmoothingSplineRegressor(df=8).fit(X, Y[:, 0])

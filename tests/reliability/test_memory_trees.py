@@ -27,7 +27,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.averaging._blocks import block_rows as blocks
 from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
-from sklearn_ensemble_theory.smoothing._spline import additive_design as splines
+from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
 from sklearn_ensemble_theory.trees import _compiled_growth as compiled_growth
 
@@ -184,7 +184,7 @@ def test_a_spline_of_many_features(monkeypatch):
     model = SmoothingSplineRegressor(df=3, max_knots=6).fit(X[:500], y[:500])
     whole = model.predict(X)
     monkeypatch.setattr(splines, "CHUNK", 3000)
-    assert [part.stop - part.start for part in splines.chunks(*X.shape)] == [500] * 20
+    assert [part.stop - part.start for part in splines.row_blocks(*X.shape)] == [500] * 20
     in_parts, _, peak = traced(lambda: model.predict(X))
     np.testing.assert_allclose(in_parts, whole, rtol=1e-12, atol=1e-12)
     assert peak < 1.5 * X.nbytes

@@ -12,9 +12,8 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline import feature_sums
-from sklearn_ensemble_theory.smoothing._spline.base import RowsInMemory
-from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis
+from sklearn_ensemble_theory.smoothing import _best_feature
+from sklearn_ensemble_theory.smoothing._spline_basis import SplineBasis
 
 
 def make_data(n=40, seed=0):
@@ -173,8 +172,8 @@ def test_sums_by_either_route():
     fits = []
     for together, dense in ((1200, 0), (0, 0), (0, 10**9)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(feature_sums, "_TOGETHER", together)
-            patch.setattr(feature_sums, "_DENSE_VALUES", dense)
+            patch.setattr(_best_feature, "_TOGETHER", together)
+            patch.setattr(_best_feature, "_DENSE_VALUES", dense)
             fits.append(best(LEARNERS["few knots"], time="cv", times=[0, 1, 2, 4]).fit(X, y))
     for other in fits[1:]:
         np.testing.assert_allclose(other.criterion_path_, fits[0].criterion_path_, rtol=1e-11)
@@ -183,15 +182,15 @@ def test_sums_by_either_route():
 
 def test_held_out_errors_from_rows_and_from_sums():
     X, y, _ = make_data(n=200)
-    spec = LEARNERS["few knots"]._penalty_spec()
-    parts = feature_sums.feature_smoothers(RowsInMemory(X, np.ones(200)), spec)
+    parts = _best_feature.FeatureSmoothers(*LEARNERS["few knots"]._feature_forms(X, np.ones(200)))
     coefficients = np.random.default_rng(0).standard_normal((parts.n_functions, 3))
     constants = np.array([0.0, 1.0, -2.0])
     fitted = parts.design.evaluate(X, parts.in_splines(coefficients)) + constants
     for n in (20, 200):  # fewer and more rows than functions
-        sums = feature_sums.RowSums(parts, X[:n], y[:n], np.full(n, 2.0))
+        sums = _best_feature.RowSums(parts, X[:n], y[:n], np.full(n, 2.0))
         expected = 2.0 * ((y[:n, None] - fitted[:n]) ** 2).sum(axis=0)
-        np.testing.assert_allclose(sums.errors(coefficients, constants), expected, rtol=1e-10)
+        found = _best_feature.squared_errors(sums, coefficients, constants)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("time", [4.0, "gcv", "cv"])

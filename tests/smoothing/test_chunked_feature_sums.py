@@ -6,8 +6,13 @@ import pytest
 from sklearn_ensemble_theory import SmoothingSplineRegressor
 from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
-from sklearn_ensemble_theory.smoothing._spline import feature_sums
-from sklearn_ensemble_theory.smoothing._spline.base import RowsInMemory
+from sklearn_ensemble_theory.smoothing._best_feature import (
+    FeatureSmoothers,
+    GramSums,
+    RowSums,
+    squared_errors,
+)
+from sklearn_ensemble_theory.smoothing._splines import one_feature_forms
 
 from ..local_blocks import LocalBlocks
 
@@ -28,13 +33,9 @@ def in_chunks(cuts, *arrays):
 
 def sums_of(cuts, n_splits=4):
     learner = SmoothingSplineRegressor(df=4, max_knots=8)
-    sums = learner._sums_of_chunks(in_chunks(cuts, *rows()), "best", n_splits)
-    folds = [(fold.gram, fold.moments[:, 0], fold.squares) for fold in sums.folds]
-    smoothers = feature_sums.feature_smoothers(sums, sums.spec)
-    total = sums.sums
-    return sums, feature_sums.GramSums(
-        smoothers, total.gram, total.moments[:, 0], total.squares, folds
-    )
+    sums = learner._sums_of_blocks(in_chunks(cuts, *rows()), "best", n_splits)
+    smoothers = FeatureSmoothers(one_feature_forms(sums, sums.spec), sums.spec.df)
+    return learner, sums, GramSums.of_blocks(smoothers, sums)
 
 
 def assert_same_sums(found, expected):
@@ -47,14 +48,12 @@ def assert_same_sums(found, expected):
 
 @pytest.mark.parametrize("cuts", [[], [50, 100], [1, 1, 2, 140]])
 def test_sums_of_splines_and_of_rows(cuts):
-    sums, found = sums_of(cuts)
+    learner, sums, found = sums_of(cuts)
     X, y, w = rows()
     y = y / sums.scale - sums.mean[0]
-    spec = sums.spec
-    direct = feature_sums.feature_smoothers(RowsInMemory(X, w), spec)
-    for one, other in zip(found.smoothers.forms, direct.forms):
+    for one, other in zip(found.smoothers.forms, learner._feature_forms(X, w)[0]):
         np.testing.assert_allclose(one.gamma, other.gamma, atol=1e-11)
-    expected = feature_sums.RowSums(found.smoothers, X, y, w)
+    expected = RowSums(found.smoothers, X, y, w)
     assert_same_sums(found, expected)
     fold = folds_by_hash(np.arange(N), 4)
     splits = [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(4)]
@@ -65,15 +64,15 @@ def test_sums_of_splines_and_of_rows(cuts):
     B[found.smoothers.slices[1], 1:] = 0.0
     for one, other in [(found, expected), *folds]:
         assert_same_sums(one, other)
-        errors = other.errors(B, constants)
-        np.testing.assert_allclose(one.errors(B, constants), errors, rtol=1e-9)
+        errors = squared_errors(other, B, constants)
+        np.testing.assert_allclose(squared_errors(one, B, constants), errors, rtol=1e-9)
         fitted = found.smoothers.design.evaluate(other.X, found.smoothers.in_splines(B)) + constants
         np.testing.assert_allclose(errors, other.w @ (other.y[:, None] - fitted) ** 2, rtol=1e-9)
 
 
 def test_folds_without_rows_in_a_chunk_or_in_all():
-    _, one = sums_of([], n_splits=100)
-    _, other = sums_of(list(range(1, N, 3)), n_splits=100)
+    *_, one = sums_of([], n_splits=100)
+    *_, other = sums_of(list(range(1, N, 3)), n_splits=100)
     held = list(other.held_out([]))
     assert len(held) == len(one.folds) == len(np.unique(folds_by_hash(np.arange(N), 100))) < 100
     np.testing.assert_allclose(sum(fold.weight for fold in held), rows()[2].sum())

@@ -13,7 +13,7 @@ from sklearn_ensemble_theory import (
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import stability
+from sklearn_ensemble_theory.smoothing._operators import stability
 
 from .learners import LEARNERS, hat
 

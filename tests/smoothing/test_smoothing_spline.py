@@ -7,8 +7,11 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline.additive_design import AdditiveDesign
-from sklearn_ensemble_theory.smoothing._spline.basis import SplineBasis, demmler_reinsch
+from sklearn_ensemble_theory.smoothing._spline_basis import (
+    AdditiveDesign,
+    SplineBasis,
+    demmler_reinsch,
+)
 
 
 def sobolev_kernel(x, z, r):

@@ -4,13 +4,17 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds, phi_1
-from sklearn_ensemble_theory.smoothing._linear_boosting.matrix_path import (
+from sklearn_ensemble_theory.bounds._spectral_filters import (
+    n_rounds,
+    phi_1,
+    residual_filter,
+    weight_filter,
+)
+from sklearn_ensemble_theory.smoothing._operators import (
     EigenbasisOperator,
     SquaringOperator,
     operator,
 )
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import residual_filter, weight_filter
 
 
 def test_rounds_are_those_of_decimal_arithmetic():

@@ -1,8 +1,11 @@
-"""Boosting any linear learner through its n x n matrix, and exp(-tS) or (I - lambda S)^m of it.
+"""The operators of boosting with an n x n matrix S: exp(-tS), or (I - lambda S)^m.
 
 `operator` takes one decomposition for all times: orthogonal when S is symmetric in a diagonal
 metric, eigenvectors when they are well conditioned, and repeated squaring otherwise, which applies
-to defective and singular matrices too.
+to defective and singular matrices too. `stability` says whether E_t y stays bounded.
+
+In what follows E_t is the operator that maps y to the residuals at time t, and P_t the one that
+maps it to the weights of the learner's outputs: E_t = I - S P_t.
 """
 
 from collections.abc import Iterator
@@ -11,21 +14,11 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
-from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
-from sklearn_ensemble_theory.smoothing._linear_boosting.averaged_learners import (
-    AveragedLearner,
-    AveragePredictor,
-)
-from sklearn_ensemble_theory.smoothing._linear_boosting.paths import (
-    BoostingPath,
-    Sample,
-    Start,
-    loo_sum,
+from sklearn_ensemble_theory.bounds._spectral_filters import (
+    n_rounds,
     residual_filter,
-    stability,
     weight_filter,
 )
-from sklearn_ensemble_theory.smoothing._smoothers import MatrixForm, Totals
 
 _MAX_CONDITION = 1e6
 """A basis of eigenvectors with a larger condition number is not used."""
@@ -33,129 +26,8 @@ _MAX_CONDITION = 1e6
 _TAYLOR = 16
 """Order of the Taylor polynomials of the exponential."""
 
-_SAME = 1e-8
-"""Eigenvalues this close, relative to the largest, are equal; so is S q to a multiple of q."""
-
 # Steps of a squared operator, as integers of 64 bits.
-MOST_STEPS = 2.0**62
-
-
-class MatrixPath(BoostingPath):
-    """Boosting any linear learner through its n x n matrix.
-
-    Parameters
-    ----------
-    form : MatrixForm
-    sample : Sample
-    start : Start
-    learner : AveragedLearner
-        The learner itself, for predictions at other points.
-    """
-
-    def __init__(self, form: MatrixForm, sample: Sample, start: Start, learner: AveragedLearner):
-        _, y, w = sample
-        super().__init__(Totals.of(y, w), start)
-        self.learner, self.weight = learner, w
-        self.root = np.sqrt(w)
-        scaled = form.matrix * self.root[:, None] / self.root
-        metric = None if form.metric is None else form.metric / w
-        self.operator = operator(scaled, self.learning_rate, metric)
-        self.S = None if self.operator.symmetric else scaled
-        self.eigenvalues = self.operator.mu
-        self.q = self.root / np.sqrt(self.total_weight) if self.at_mean else None
-        self.start = self.root * (y - self.mean if self.at_mean else y)
-        self.total = float(self.start @ self.start)
-
-    @property
-    def X(self) -> np.ndarray:
-        return self.learner.X
-
-    def keep_rows(self) -> None:
-        """The learner keeps the rows, for predictions at other times."""
-
-    def stability(self) -> tuple[bool, str]:
-        return stability(self.S, self.eigenvalues, self.operator.symmetric, self.learning_rate)
-
-    def squared_residuals(self, times: np.ndarray) -> np.ndarray:
-        return self.operator.squared_residuals(self.start, times)
-
-    def degrees_of_freedom(self, times: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            df = self.n_rows - self.operator.trace(times)
-            if self.q is not None:
-                df = df + self.operator.form(self.q, times)  # 1 - q'(I - E)q
-        return df
-
-    def loo_error(self, times: np.ndarray) -> np.ndarray:
-        residuals = self.operator.residuals(self.start, times) / self.root[:, None]
-        with np.errstate(over="ignore", invalid="ignore"):
-            leverage = 1.0 - self.operator.diagonal(times)
-            if self.q is not None:
-                moved = self.q[:, None] - self.operator.residuals(self.q, times)
-                leverage = leverage + self.q[:, None] ** 2 - moved * self.q[:, None]
-        return loo_sum(residuals, leverage, self.weight) / self.total_weight
-
-    def predictor(self, times: np.ndarray) -> AveragePredictor:
-        weights = self.operator.weights(self.start, times) / self.root[:, None]
-        if not np.isfinite(weights).all():
-            raise ValueError("estimator is unstable, and its weights overflow at these times.")
-        return AveragePredictor(self.learner.fit(weights), self.mean if self.at_mean else 0.0)
-
-    def _constant_indices(self) -> np.ndarray:
-        """The indices of the constant's eigenvalue; empty where it is not an eigenvector of S.
-
-        More than one where the eigenvalue is repeated: the first is taken for the constant's.
-        """
-        q = self.root / np.linalg.norm(self.root)
-        image = self.operator.apply(q)
-        mu, size = q @ image, np.abs(self.eigenvalues).max()
-        if np.abs(image - mu * q).max() > _SAME * size:
-            return np.empty(0, dtype=np.intp)
-        return np.flatnonzero(np.abs(self.eigenvalues - mu) <= _SAME * size)
-
-    def coefficients(self, times: np.ndarray) -> np.ndarray:
-        e = residual_filter(self.eigenvalues, times, self.learning_rate)
-        if self.q is None:
-            return 1.0 - e
-        constant = self._constant_indices()
-        if len(constant):
-            fitted = 1.0 - e
-            fitted[constant[0]] = 1.0
-            return fitted
-        # The diagonal of the operator I - E (I - qq').
-        with np.errstate(over="ignore", invalid="ignore"):
-            return 1.0 - e * (1.0 - self.operator.diagonal_product(self.q))[:, None]
-
-    def eigenvectors(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        U = self.operator.eigenvectors()
-        constant = self._constant_indices()
-        if len(constant) > 1:  # rotated, so that the first one is the constant
-            cluster = U[:, constant]
-            q = np.linalg.lstsq(cluster, self.root, rcond=None)[0]
-            rotation = np.linalg.qr(np.column_stack([q, np.eye(len(q))]))[0]
-            U = U.copy()
-            U[:, constant] = cluster @ rotation
-        U = U[:, indices].real / self.root[:, None]
-        return self.X, U / np.linalg.norm(U, axis=0)
-
-    def expected_errors(
-        self, f: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        f_mean = self.weight @ f / self.total_weight if self.at_mean else 0.0
-        bias = self.operator.squared_residuals(self.root * (f - f_mean), times)
-        return bias, *self.operator.squared_norms(times, self.q)
-
-    def new_point_errors(
-        self, X_new: np.ndarray, f: np.ndarray, f_new: np.ndarray, times: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        G = self.learner.outputs(X_new) / self.root
-        f_mean = self.weight @ f / self.total_weight if self.at_mean else 0.0
-        start = self.root * (f - f_mean)
-        bias, variance = np.empty(len(times)), np.empty(len(times))
-        for k, rows in enumerate(self.operator.prediction_rows(G, times, self.q)):
-            bias[k] = np.mean((f_new - f_mean - rows @ start) ** 2)
-            variance[k] = np.mean((rows**2).sum(axis=1))
-        return bias, variance + (1.0 / self.total_weight if self.at_mean else 0.0)
+_MOST_STEPS = 2.0**62
 
 
 def started(A: np.ndarray, J: np.ndarray | None) -> np.ndarray:
@@ -327,7 +199,7 @@ class SquaringOperator:
             return n_rounds(times, self.learning_rate), np.zeros(len(times))
         with np.errstate(over="ignore"):
             m = np.floor(times / self.delta)
-        if not (m < MOST_STEPS).all():
+        if not (m < _MOST_STEPS).all():
             raise ValueError(
                 "The matrix of the estimator is so large that powers of it overflow: a "
                 "sample_weight may be far above the others, or a time too long."
@@ -440,3 +312,66 @@ def _column_squares(columns: np.ndarray) -> np.ndarray:
 
 def _factorials(k: np.ndarray) -> np.ndarray:
     return scipy.special.factorial(k, exact=False)
+
+
+def stability(
+    S: np.ndarray | None,
+    mu: np.ndarray,
+    symmetric: bool,
+    learning_rate: float = 0.0,
+    tol: float = 1e-6,
+) -> tuple[bool, str]:
+    """Whether the fitted values stay bounded for every y as time grows.
+
+    [Dombry and Esstafa, definition 2.9 and proposition 2.11]. In the limit: no eigenvalue has a
+    negative real part, and those with real part zero have Jordan blocks of size one. With learning
+    rate lambda: the same for |1 - lambda mu| <= 1.
+
+    The proof of the proposition would bound the weights w_t as well; for an eigenvalue zero they
+    grow like t while the fitted values do not change. The result here is about the fitted values.
+
+    S is unused when it is similar to a symmetric matrix (`symmetric`), so that all blocks have size
+    one. `tol` is in units of the largest |mu|: real parts above -tol count as zero unless S is
+    symmetric, where -1e-10 is the limit; eigenvalues closer than sqrt(tol) to each other count as
+    one, and couplings above tol between them as a Jordan block. The second result is the reason,
+    empty when stable.
+    """
+    scale = np.abs(mu).max() if len(mu) else 0.0
+    if scale == 0.0:
+        scale = np.abs(S).max() if S is not None else 0.0
+        if scale == 0.0:
+            return True, ""
+    slack = (1e-10 if symmetric else tol) * scale
+    if learning_rate == 0:
+        margin = mu.real
+    else:
+        margin = (1.0 - np.abs(1.0 - learning_rate * mu)) / learning_rate
+    worst = int(np.argmin(margin))
+    if margin[worst] < -slack:
+        what = "a negative real part" if learning_rate == 0 else "|1 - learning_rate * mu| > 1"
+        return False, f"the eigenvalue {_formatted(mu[worst])} has {what}"
+    if symmetric:
+        return True, ""
+    assert S is not None
+    critical, radius = np.flatnonzero(margin <= slack), np.sqrt(tol) * scale
+    while len(critical):
+        centre = mu[critical[0]]
+        if _coupling(S, centre, radius) > tol * scale:
+            return False, (
+                f"the eigenvalue {_formatted(centre)} is on the boundary and has a Jordan block of "
+                "size above one"
+            )
+        critical = critical[np.abs(mu[critical] - centre) > radius]
+    return True, ""
+
+
+def _coupling(S: np.ndarray, centre: complex, radius: float) -> float:
+    """Largest entry above the diagonal of the Schur form's block of eigenvalues near `centre`."""
+    T, _, size = scipy.linalg.schur(
+        S.astype(np.complex128), output="complex", sort=lambda z: abs(z - centre) <= radius
+    )
+    return np.abs(np.triu(T[:size, :size], 1)).max() if size > 1 else 0.0
+
+
+def _formatted(mu: complex) -> str:
+    return f"{mu.real:.3g}" if abs(mu.imag) <= 1e-12 * abs(mu) else f"{mu:.3g}"

@@ -1,4 +1,4 @@
-"""Splines of one feature in the basis of Demmler and Reinsch (1975).
+"""B-splines, and splines of one feature in the basis of Demmler and Reinsch (1975).
 
 A smoothing spline of order r minimises sum_i w_i (y_i - f(x_i))^2 + nu * int (f^(r))^2 over the
 splines of degree 2r - 1 on given knots; with a knot at every point this is the natural smoothing
@@ -8,10 +8,13 @@ In the basis that diagonalises both terms, every penalty, every number of degree
 every criterion is a function of one list of numbers. The basis is computed from an orthogonal
 decomposition of the stacked square roots of the two terms, not from their products, so that it is
 accurate where knots nearly coincide.
+
+`AdditiveDesign` has the B-splines of all features side by side, and products of them over rows.
 """
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,18 +30,9 @@ DENSE_VALUES = 4000
 """Up to this many distinct values the square root of the data's term is used itself, above it the
 Gram matrix, which is well conditioned where every interval between knots has many points."""
 
-
-def place_knots(values: np.ndarray, max_knots: int) -> np.ndarray:
-    """Knots in [0, 1] for sorted distinct values in [0, 1]: each of them, or their quantiles."""
-    if len(values) > max_knots:
-        positions = np.linspace(0, len(values) - 1, max_knots).round().astype(np.intp)
-        values = values[positions]
-    # Keep the first value of every run of near ties, and the last value of all.
-    keep = [0]
-    for i in range(1, len(values) - 1):
-        if values[i] - values[keep[-1]] >= _MIN_GAP and values[-1] - values[i] >= _MIN_GAP:
-            keep.append(i)
-    return np.r_[values[keep], values[-1]]
+BLOCK = 50_000
+"""Rows processed together with one feature; with more features fewer, down to a tenth, so that the
+matrices of basis functions are of bounded size."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +49,24 @@ class SplineBasis:
 
     @classmethod
     def from_values(cls, values: np.ndarray, order: int, max_knots: int) -> "SplineBasis":
-        """A basis for sorted distinct `values`; the order is lowered when they are fewer."""
+        """A basis for sorted distinct `values`: a knot at each of them, or at their quantiles.
+
+        The order is lowered when there are fewer knots.
+        """
         low, width = float(values[0]), float(values[-1] - values[0])
         if len(values) == 1:
             return cls(low, 0.0, 1, None)
-        knots = place_knots((values - low) / width, max_knots)
-        order = min(order, len(knots))
-        return cls(low, width, order, knots)
+        values = (values - low) / width
+        if len(values) > max_knots:
+            positions = np.linspace(0, len(values) - 1, max_knots).round().astype(np.intp)
+            values = values[positions]
+        # Of a run of near ties the first one is kept, and the last value of all.
+        keep = [0]
+        for i in range(1, len(values) - 1):
+            if values[i] - values[keep[-1]] >= _MIN_GAP and values[-1] - values[i] >= _MIN_GAP:
+                keep.append(i)
+        knots = np.r_[values[keep], values[-1]]
+        return cls(low, width, min(order, len(knots)), knots)
 
     @property
     def degree(self) -> int:
@@ -128,21 +133,6 @@ class Factors:
     roughness: np.ndarray
     theta: float
 
-    def shrinkage(self, penalty: float) -> np.ndarray:
-        """1 / (gamma + kappa * roughness): coefficients are this times moments of y.
-
-        Functions that vanish on the data (gamma = 0) get 0: their moments vanish.
-        """
-        penalty = np.float64(penalty)
-        with np.errstate(over="ignore", invalid="ignore"):
-            ratio = penalty / self.theta * self.roughness
-        ratio[self.roughness == 0] = 0.0
-        total = self.gamma + ratio
-        return np.where((self.gamma > 0) & np.isfinite(total), 1.0 / np.maximum(total, 1e-300), 0.0)
-
-    def df(self, penalty: float) -> float:
-        return float((self.gamma * self.shrinkage(penalty)).sum())
-
 
 def demmler_reinsch(
     basis: SplineBasis,
@@ -155,18 +145,10 @@ def demmler_reinsch(
 ) -> Factors:
     """Diagonalise data and penalty together.
 
-    Parameters
-    ----------
-    basis : SplineBasis
-    values, weights : ndarray of shape (n_values,) or None
-        Distinct values and the total weight of each; unused when `gram` is given.
-    gram : ndarray of shape (basis.size, basis.size), default=None
-        B'WB, where there are too many values to be stacked.
-    theta : float, default=None
-        The penalty at which both terms are of the same size; accuracy is best around it. By
-        default one at which there are about `target_df` degrees of freedom.
-    target_df : float, default=None
-        Used without `theta`.
+    The data are distinct values with the total weight of each, or `gram`, B'WB, where there are too
+    many values to be stacked. `theta` is the penalty at which both terms are of the same size, and
+    accuracy is best around it: by default one at which there are about `target_df` degrees of
+    freedom.
     """
     if gram is None:
         assert values is not None
@@ -174,7 +156,10 @@ def demmler_reinsch(
         total = weights.sum()
         data_root = np.sqrt(weights)[:, None] * basis.design(values).toarray()
     else:
-        total, data_root = gram[0, 0], _gram_root(gram)
+        # A square root, scaled to a unit diagonal first.
+        total, lengths = gram[0, 0], np.sqrt(np.maximum(gram.diagonal(), 1e-300))
+        eigenvalues, vectors = np.linalg.eigh(gram / lengths / lengths[:, None])
+        data_root = np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T * lengths
     if basis.knots is None:
         T = np.full((1, 1), 1.0 / math.sqrt(total))
         return Factors(basis, T, np.ones(1), np.zeros(1), 1.0)
@@ -183,6 +168,8 @@ def demmler_reinsch(
     D = basis.penalty_root()
     if theta is None:
         assert target_df is not None
+        # A first penalty of the size of the data's term, then the one that the last basis
+        # finds for the degrees of freedom, until it moves little.
         scale = (np.sum(data_root**2) + 1e-300) / np.sum(D**2)
         factors = _stacked(basis, data_root, D, scale)
         # Not an infinite penalty, at which the polynomials would be inaccurate.
@@ -224,13 +211,6 @@ def _stacked(
     return Factors(basis, T, gamma, roughness, float(theta))
 
 
-def _gram_root(gram: np.ndarray) -> np.ndarray:
-    """A square root of a positive semi-definite matrix, scaled to a unit diagonal first."""
-    scale = np.sqrt(np.maximum(gram.diagonal(), 1e-300))
-    eigenvalues, vectors = np.linalg.eigh(gram / scale / scale[:, None])
-    return np.sqrt(np.maximum(eigenvalues, 0.0))[:, None] * vectors.T * scale
-
-
 def penalty_for_df(factors: Factors, df: float) -> float:
     """The penalty (on [0, 1]) at which the smoother has `df` degrees of freedom.
 
@@ -261,3 +241,93 @@ def factor_for_df(gamma: np.ndarray, roughness: np.ndarray, df: float) -> float:
         return 0.0
     log_kappa = brentq(excess, low, high, xtol=1e-13, rtol=1e-14)
     return float(np.exp(min(log_kappa, 700.0)))
+
+
+# --- several features -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AdditiveDesign:
+    """The B-splines of all features side by side."""
+
+    bases: tuple[SplineBasis, ...]
+
+    @property
+    def slices(self) -> list[slice]:
+        """The columns of each feature."""
+        ends = np.cumsum([0, *(basis.size for basis in self.bases)])
+        return [slice(a, b) for a, b in pairwise(ends)]
+
+    def feature(self, j: int) -> "AdditiveDesign":
+        """The design of one feature alone."""
+        return AdditiveDesign((self.bases[j],))
+
+    def matrix(self, X: np.ndarray) -> sp.csr_matrix:
+        """Sparse (len(X), columns)."""
+        parts = [basis.design(X[:, j]) for j, basis in enumerate(self.bases)]
+        return parts[0] if len(parts) == 1 else sp.hstack(parts, format="csr")
+
+    def gram(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """D'WD, dense."""
+        total: sp.csr_matrix = 0
+        for rows in row_blocks(*X.shape):
+            D = self.matrix(X[rows])
+            total = total + D.T @ scaled_rows(D, w[rows])
+        return total.toarray()
+
+    def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        """D'W Y for a matrix Y."""
+        total = np.zeros((self.slices[-1].stop, Y.shape[1]))
+        for rows in row_blocks(*X.shape):
+            total += self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
+        return total
+
+    def terms(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """The part of each feature: shape (len(X), n_features, coefficients.shape[1])."""
+        parts = [
+            self.feature(j).evaluate(X[:, [j]], coefficients[columns])
+            for j, columns in enumerate(self.slices)
+        ]
+        return np.stack(parts, axis=1)
+
+    def evaluate(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+        """D(X) @ coefficients, in blocks of rows."""
+        out = np.empty((len(X), coefficients.shape[1]))
+        for rows in row_blocks(*X.shape):
+            out[rows] = self.matrix(X[rows]) @ coefficients
+        return out
+
+
+def row_blocks(n_rows: int, n_features: int = 1) -> list[slice]:
+    """Slices of at most `BLOCK` rows, of fewer for several features."""
+    step = max(BLOCK // n_features, BLOCK // 10)
+    return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
+
+
+def scaled_rows(D: sp.csr_matrix, w: np.ndarray) -> sp.csr_matrix:
+    """diag(w) D."""
+    scaled = D.copy()
+    scaled.data = scaled.data * np.repeat(w, np.diff(D.indptr))
+    return scaled
+
+
+class AdditivePredictor:
+    """constant + design(x) @ coefficients, with one column for each time."""
+
+    is_centred = True  # each feature's functions have mean zero over the training rows
+
+    def __init__(self, design: AdditiveDesign, coefficients: np.ndarray, constants: np.ndarray):
+        self.design, self.coefficients, self.constants = design, coefficients, constants
+
+    @property
+    def constant(self) -> float:
+        """At the first time."""
+        return float(self.constants[0])
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.design.evaluate(X, self.coefficients) + self.constants
+
+    def component(self, j: int, x: np.ndarray) -> np.ndarray:
+        """The part of feature j at x: shape (len(x), number of times)."""
+        block = self.coefficients[self.design.slices[j]]
+        return self.design.feature(j).evaluate(x[:, None], block)

@@ -1,1 +1,0 @@
-"""Numerical functions on arrays, independent of any estimator."""

@@ -1,0 +1,421 @@
+"""A linear learner in the settings in which boosting and bagging fit it, and averages over them.
+
+A setting (rows, columns) is a part of the data; None stands for all rows or all columns. Each
+random round draws one setting, and boosting the average over all settings is the limit of the
+stochastic algorithm [Dombry and Esstafa, §3]. Any regressor that is linear in y is known from
+its outputs g_j on the unit vectors [Dombry and Esstafa, eq. (4)].
+"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from itertools import combinations
+from math import comb
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils import check_array, check_random_state, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length
+
+from sklearn_ensemble_theory._parallel import one_blas_thread
+from sklearn_ensemble_theory._rows import rows_of_positive_weight
+from sklearn_ensemble_theory._typing import RandomStateLike
+
+from ._smoothers import check_linear, weight_keyword
+
+Setting = tuple[np.ndarray | None, list[int] | None]
+
+
+class FittedTargets:
+    """The learner fitted to each column of a matrix of targets.
+
+    The columns share one fit where the learner supports it, and otherwise are distributed over
+    `n_jobs` jobs.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: np.ndarray,
+        Y: np.ndarray,
+        fit_params: dict[str, np.ndarray],
+        n_jobs: int | None = None,
+    ) -> None:
+        if Y.shape[1] == 1:
+            self.estimators = [_fit(estimator, X, Y[:, 0], fit_params)]
+        elif get_tags(estimator).target_tags.multi_output:
+            self.estimators = [_fit(estimator, X, Y, fit_params)]
+        else:
+            with one_blas_thread():
+                self.estimators = Parallel(n_jobs=n_jobs)(
+                    delayed(_fit)(estimator, X, y, fit_params, one_thread=True) for y in Y.T
+                )
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Shape (len(X), number of targets)."""
+        return np.column_stack([np.asarray(e.predict(X)) for e in self.estimators])
+
+
+def _fit(
+    estimator: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    fit_params: dict[str, np.ndarray],
+    one_thread: bool = False,
+) -> Any:
+    with one_blas_thread() if one_thread else nullcontext():
+        return clone(estimator).fit(X, np.ascontiguousarray(y), **fit_params)
+
+
+class AveragedLearner:
+    """The average of a learner over equally likely settings.
+
+    `keyword` is the parameter by which the learner takes the weights, None where it takes none.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: np.ndarray,
+        weight: np.ndarray,
+        keyword: str | None,
+        settings: Sequence[Setting],
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator, self.X, self.weight = estimator, X, weight
+        self.keyword, self.settings, self.n_jobs = keyword, settings, n_jobs
+
+    def fit_setting(self, setting: Setting, Y: np.ndarray | None = None) -> FittedTargets:
+        """The learner in one setting, fitted to the columns of Y, or to the unit vectors."""
+        rows, columns = setting
+        X = self.X if rows is None else self.X[rows]
+        weight = self.weight if rows is None else self.weight[rows]
+        params = {} if self.keyword is None else {self.keyword: weight}
+        if Y is None:
+            Y = np.eye(len(X))
+        elif rows is not None:
+            Y = Y[rows]
+        return FittedTargets(self.estimator, _columns_of(X, columns), Y, params, self.n_jobs)
+
+    def outputs(self, X: np.ndarray | None = None) -> np.ndarray:
+        """The outputs on the unit vectors, g-bar_j(x_i): (len(X), number of training rows)."""
+        X = self.X if X is None else X
+        total: np.ndarray | float = 0.0
+        for setting in self.settings:
+            rows, columns = setting
+            G = self.fit_setting(setting).predict(_columns_of(X, columns))
+            if rows is not None:
+                G, part = np.zeros((len(X), len(self.X))), G
+                G[:, rows] = part
+            total = total + G
+        return np.asarray(total / len(self.settings))
+
+
+class AveragePredictor:
+    """constant + the average of the learner, fitted to the columns of Y in every setting."""
+
+    is_centred = False
+
+    def __init__(self, learner: AveragedLearner, Y: np.ndarray, constant: float) -> None:
+        self.fitted = [(learner.fit_setting(s, Y), s[1]) for s in learner.settings]
+        self.constant = constant
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Shape (len(X), number of columns of Y)."""
+        total: np.ndarray | float = 0.0
+        for learner, columns in self.fitted:
+            total = total + learner.predict(_columns_of(X, columns))
+        return np.asarray(self.constant + total / len(self.fitted))
+
+    def component(self, j: int, x: np.ndarray) -> np.ndarray:
+        """The part of feature j at x: shape (len(x), number of columns of Y)."""
+        total: np.ndarray | float = 0.0
+        for learner, columns in self.fitted:
+            _check_additive(columns)
+            if columns == [j]:
+                total = total + learner.predict(x[:, None])
+        return np.asarray(total / len(self.fitted))
+
+
+class RoundsPredictor:
+    """constant + learning_rate times the sum of the first m learners, for each m in `rounds`."""
+
+    is_centred = False
+
+    def __init__(
+        self,
+        constant: float,
+        learning_rate: float,
+        learners: Sequence[tuple[FittedTargets, list[int] | None]],
+        rounds: Sequence[int],
+    ) -> None:
+        self.constant, self.learning_rate = constant, learning_rate
+        self.learners, self.rounds = learners, rounds
+
+    def after(self, rounds: Sequence[int]) -> "RoundsPredictor":
+        """The same learners after other numbers of rounds."""
+        return RoundsPredictor(self.constant, self.learning_rate, self.learners, rounds)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Shape (len(X), number of rounds)."""
+        out = np.full((len(X), len(self.rounds)), self.constant, dtype=np.float64)
+        for m, (learner, columns) in enumerate(self.learners[: max(self.rounds, default=0)]):
+            part = learner.predict(_columns_of(X, columns))
+            out[:, np.flatnonzero(np.asarray(self.rounds) > m)] += self.learning_rate * part
+        return out
+
+    def component(self, j: int, x: np.ndarray) -> np.ndarray:
+        """The sum of the learners drawn for feature j."""
+        out = np.zeros((len(x), len(self.rounds)))
+        for m, (learner, columns) in enumerate(self.learners[: max(self.rounds, default=0)]):
+            _check_additive(columns)
+            if columns == [j]:
+                part = self.learning_rate * learner.predict(x[:, None])
+                out[:, np.flatnonzero(np.asarray(self.rounds) > m)] += part
+        return out
+
+
+def run_rounds(
+    learner: AveragedLearner,
+    y: np.ndarray,
+    constant: float,
+    learning_rate: float,
+    n_rounds: int,
+    n_rows: int,
+    one_feature_each: bool,
+    rng: np.random.RandomState,
+) -> RoundsPredictor:
+    """Run the stochastic algorithm round by round [Dombry and Esstafa, eq. (19)].
+
+    Every round draws a setting, `n_rows` rows and perhaps one feature, and fits the learner to the
+    residuals of y there.
+    """
+    X, residuals, learners = learner.X, y - constant, []
+    for _ in range(n_rounds):
+        rows = None if n_rows == len(y) else np.sort(rng.permutation(len(y))[:n_rows])
+        columns = [int(rng.randint(X.shape[1]))] if one_feature_each else None
+        fitted = learner.fit_setting((rows, columns), residuals[:, None])
+        # A new array: a learner may keep a reference to its target.
+        residuals = residuals - learning_rate * fitted.predict(_columns_of(X, columns))[:, 0]
+        learners.append((fitted, columns))
+    return RoundsPredictor(constant, learning_rate, learners, [n_rounds])
+
+
+def subset_size(n: int, subsample: float) -> int:
+    """floor(subsample * n) rows; ValueError for none."""
+    size = n if subsample == 1 else int(np.floor(subsample * n + 1e-9))
+    if size < 1:
+        raise ValueError(f"subsample={subsample} of {n} rows is less than one row.")
+    return size
+
+
+def row_subsets(
+    n: int, size: int, n_subsamples: int, rng: np.random.RandomState
+) -> list[np.ndarray | None]:
+    """All subsets of `size` rows when there are at most `n_subsamples`, else that many draws."""
+    if size == n:
+        return [None]
+    if comb(n, size) <= n_subsamples:
+        return [np.array(rows) for rows in combinations(range(n), size)]
+    return [np.sort(rng.permutation(n)[:size]) for _ in range(n_subsamples)]
+
+
+def _columns_of(X: np.ndarray, columns: list[int] | None) -> np.ndarray:
+    return X if columns is None else X[:, columns]
+
+
+def _check_additive(columns: list[int] | None) -> None:
+    if columns is None:
+        raise AttributeError(
+            "Only an additive model has components: a spline learner, or coordinates='random'."
+        )
+
+
+# --- what users can compute of such averages ------------------------------------------------------
+
+
+def bagged_smoother(
+    estimator: Any,
+    X: ArrayLike,
+    X_new: ArrayLike | None = None,
+    *,
+    subsample: float = 0.5,
+    n_subsamples: int = 1_000,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomStateLike = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Matrix of the average of a linear smoother over subsets of the rows.
+
+    Bagging a learner that is linear in y, without replacement, gives another linear smoother: its
+    predictions are G y with a matrix G that does not depend on y [Bach, §10.1.2]. If there are at
+    most `n_subsamples` subsets, all of them are used, and G y is the limit of infinitely many
+    members; otherwise that many subsets are drawn. Any number of targets, degrees of freedom and
+    effective weights follow from G without further fits.
+
+    Parameters
+    ----------
+    estimator : regressor
+        A regressor that is linear in y, as for
+        :class:`~sklearn_ensemble_theory.LinearL2BoostingRegressor`.
+    X : array-like of shape (n_samples, n_features)
+        The training rows.
+    X_new : array-like of shape (n_new, n_features), default=None
+        The rows to predict. By default the training rows.
+    subsample : float in (0, 1], default=0.5
+        Share of the rows in each subset: floor(subsample * n_samples) rows.
+    n_subsamples : int, default=1_000
+        Maximum number of subsets.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Positive weights of the rows, passed to the fits.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of subsets.
+    n_jobs : int, default=None
+        Number of jobs for the fits to unit vectors, for learners without several targets.
+
+    Returns
+    -------
+    G : ndarray of shape (n_new, n_samples)
+        G[i, j] is the prediction at row i of X_new for the j-th unit vector as targets.
+
+    Raises
+    ------
+    ValueError
+        If the learner is not linear in y or does not support weights that differ, if a subset
+        would be empty, or if a parameter is outside its range.
+
+    See Also
+    --------
+    LinearL2BoostingRegressor : With `subsample`, boosting of this average.
+    BaggingRegressor : Bagging by simulation, of any regressor.
+    bagged_nearest_neighbors_weights : The weights for nearest neighbours, in closed form.
+
+    Notes
+    -----
+    O(n_subsamples) fits to floor(subsample * n_samples) targets at once, and O(n_new n_samples)
+    memory.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    The rows sum to 1, as those of the spline, which reproduces constants:
+
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.smoothing import SmoothingSplineRegressor, bagged_smoother
+    >>> X = np.linspace(0, 1, 12)[:, None]
+    >>> spline = SmoothingSplineRegressor(df=5)
+    >>> G = bagged_smoother(spline, X, subsample=0.75, random_state=0)  # all 220 subsets
+    >>> G.shape
+    (12, 12)
+    >>> bool(np.allclose(G.sum(axis=1), 1))
+    True
+    """
+    if not (isinstance(subsample, Real) and 0 < subsample <= 1):
+        raise ValueError(f"subsample must be above 0 and at most 1, got {subsample!r}.")
+    if not (isinstance(n_subsamples, Integral) and n_subsamples >= 1):
+        raise ValueError(f"n_subsamples must be a positive int, got {n_subsamples!r}.")
+    X = check_array(X, dtype=np.float64)
+    new = X if X_new is None else check_array(X_new, dtype=np.float64, input_name="X_new")
+    if new.shape[1] != X.shape[1]:
+        raise ValueError(f"X_new has {new.shape[1]} features, X has {X.shape[1]}.")
+    check_consistent_length(X, sample_weight)
+    kept = rows_of_positive_weight(sample_weight, X)
+    if len(kept.weight) < len(X):
+        raise ValueError("sample_weight must be positive for every row.")
+    size = subset_size(len(X), subsample)
+    keyword = weight_keyword(estimator)
+    if keyword is None and kept.weight.min() < kept.weight.max():
+        name = type(estimator).__name__
+        raise ValueError(f"estimator={name} does not support sample_weight.")
+    check_linear(estimator, X, {} if keyword is None else {keyword: kept.weight})
+    rng = check_random_state(random_state)
+    subsets = row_subsets(len(X), size, int(n_subsamples), rng)
+    settings = [(rows, None) for rows in subsets]
+    learner = AveragedLearner(estimator, X, kept.weight, keyword, settings, n_jobs)
+    return learner.outputs(new)
+
+
+def stochastic_variance_bound(
+    matrices: ArrayLike, y: ArrayLike, learning_rate: float, n_rounds: int
+) -> float:
+    r"""A bound on the variance of stochastic boosting over its own random draws.
+
+    For boosting from the mean with a learner drawn uniformly, in every round, from finitely many
+    linear ones [Dombry and Esstafa, proposition 3.4]:
+
+    .. math:: Var[F_m(x)] \le K (m+1) \lambda^2 (1 + K \lambda)^m n |\tilde Y|_\infty^2
+              \{1 + (\lambda m K)^2 e^{2 \lambda m |S|_\infty}\}
+
+    with K = 2 M_1 + M_1^2 + (n + 1) M_2, where M_1 = max_x sum_i \|g-bar_i(x)\| and M_2 = max_x
+    sum_i Var[g_i(x)] over the training points and the other points given.
+
+    Parameters
+    ----------
+    matrices : array-like of shape (n_learners, n_points, n)
+        g_i(x, xi) for each learner xi, point x and training row i. The first n points are the
+        training points; any others are points to predict at.
+    y : array-like of shape (n,)
+        Targets.
+    learning_rate : float in (0, 1]
+        The lambda of the formula.
+    n_rounds : int
+        The m of the formula.
+
+    Returns
+    -------
+    bound : float
+        The bound, for all points given. Infinite where the formula overflows.
+
+    Raises
+    ------
+    ValueError
+        If the shapes of `matrices` and `y` do not match.
+
+    See Also
+    --------
+    LinearL2BoostingRegressor : Stochastic boosting with `subsample` or `coordinates`.
+
+    Notes
+    -----
+    The cost is O(n_learners * n_points * n). At a fixed time lambda m the bound converges to zero
+    with the learning rate [Dombry and Esstafa, corollary 3.5]; it is far from sharp.
+
+    References
+    ----------
+    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
+    rate asymptotic".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.smoothing import stochastic_variance_bound
+    >>> S = np.array([[[0.5, 0.0], [0.5, 0.0]], [[0.0, 0.5], [0.0, 0.5]]])
+    >>> round(stochastic_variance_bound(S, [1.0, -1.0], learning_rate=0.01, n_rounds=10), 4)
+    0.0043
+    """
+    G = np.asarray(matrices, dtype=np.float64)
+    y = np.asarray(y, dtype=np.float64)
+    n = len(y)
+    if G.ndim != 3 or G.shape[1] < n or G.shape[2] != n:
+        raise ValueError(
+            f"matrices must have shape (n_learners, n_points, n) with n_points >= n = {n}, the "
+            f"length of y; got shape {G.shape}."
+        )
+    mean = G.mean(axis=0)
+    M1 = np.abs(mean).sum(axis=1).max()
+    M2 = G.var(axis=0).sum(axis=1).max()
+    S_norm = np.abs(mean[:n]).sum(axis=1).max()
+    K = 2.0 * M1 + M1**2 + (n + 1.0) * M2
+    t = learning_rate * n_rounds
+    spread = np.abs(y - y.mean()).max()
+    with np.errstate(over="ignore"):
+        growth = np.exp(n_rounds * np.log1p(K * learning_rate))
+        brace = 1.0 + (t * K) ** 2 * np.exp(2.0 * t * S_norm)
+        bound = K * (n_rounds + 1) * learning_rate**2 * growth * n * spread**2 * brace
+    return float(bound)

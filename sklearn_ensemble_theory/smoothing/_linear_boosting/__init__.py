@@ -1,1 +1,0 @@
-"""L2-boosting of linear smoothers in closed form."""

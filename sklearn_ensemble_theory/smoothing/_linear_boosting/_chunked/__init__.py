@@ -1,1 +1,0 @@
-"""Boosting of linear smoothers of rows in chunks."""

@@ -1,1 +1,0 @@
-"""Boosting from the fit of an estimator."""

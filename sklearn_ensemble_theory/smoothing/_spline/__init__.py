@@ -1,1 +1,0 @@
-"""Smoothing splines."""

@@ -1,0 +1,818 @@
+"""Smoothing splines: sums of splines, one for each feature [Dombry and Esstafa, example 2.4].
+
+In the basis used, the data and the penalty are both diagonal. All functions are centred: their
+weighted mean over the training rows is zero. The constant is orthogonal to them and is kept
+separately, so that the smoother matrix is
+
+    S = 1 1'W / sum(w) + Phi diag(s) Phi'W,    Phi'W Phi = diag(gamma),    Phi'W 1 = 0.
+
+A fit reads the rows through sums only: the basis of each feature, the Gram matrix of all B-splines
+and their moments with y. `MemorySums` and `BlockSums` have them, of rows in memory and of a Dask
+collection; what follows from them is written once.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Integral, Real
+from typing import ClassVar, Literal
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._bins import QuantileSketch
+from sklearn_ensemble_theory._blocks import added
+from sklearn_ensemble_theory._compat import Interval, StrOptions
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._folds import FoldSums, first_rows_of, folds_by_hash, sums_by_fold
+from sklearn_ensemble_theory._parallel import one_blas_thread, threads_for_size
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    Rows,
+    checked_rows,
+    finite_predictions,
+    validate_data,
+)
+from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, within_range
+
+from ._smoothers import DENSE_ROWS, SpectralForm, distinct_rows
+from ._spline_basis import (
+    DENSE_VALUES,
+    AdditiveDesign,
+    Factors,
+    SplineBasis,
+    demmler_reinsch,
+    penalty_for_df,
+)
+
+PILOT_DF = 5.0
+"""With several features and `penalty="gcv"`, their penalties keep the ratio that gives each
+feature's own spline this many degrees of freedom; their common factor is chosen."""
+
+
+@dataclass(frozen=True)
+class PenaltySpec:
+    """How much to smooth, as the parameters of `SmoothingSplineRegressor` state it."""
+
+    df: float | None
+    penalty: float | Literal["gcv"]
+    order: int
+    max_knots: int | Literal["auto"]
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether the penalty depends on y."""
+        return self.df is None and self.penalty == "gcv"
+
+    @property
+    def of_one_feature(self) -> "PenaltySpec":
+        """The same, with as many knots for a feature as where it is the only one."""
+        return replace(self, max_knots=self.knots(1))
+
+    @property
+    def target_df(self) -> float:
+        """The degrees of freedom of each feature's own spline, at first where GCV chooses."""
+        return self.df if self.df is not None else PILOT_DF
+
+    def knots(self, n_features: int) -> int:
+        """The largest number of knots for a feature."""
+        if self.max_knots == "auto":
+            return 200 if n_features <= 3 else max(20, min(200, 600 // n_features))
+        return self.max_knots
+
+    def on_unit_interval(self, factors: Factors) -> float:
+        """The penalty of a feature that is mapped to [0, 1]."""
+        if self.df is None and self.penalty != "gcv":
+            return rescaled(self.penalty, factors.basis, -1)
+        penalty = penalty_for_df(factors, self.target_df)
+        if self.is_chosen and not 0 < penalty < math.inf:
+            return factors.theta  # zero and infinity have no multiples to choose among
+        return penalty
+
+
+def rescaled(penalty: float, basis: SplineBasis, sign: int) -> float:
+    """A penalty for a feature mapped to [0, 1] (sign -1), or back in its own units (sign 1).
+
+    Integrals of squared r-th derivatives scale with the width to the power of 1 - 2r.
+    """
+    if basis.knots is None or penalty == 0:
+        return 0.0
+    with np.errstate(over="ignore", under="ignore"):
+        power = sign * (2 * basis.order - 1)
+        return float(np.exp(np.log(np.float64(penalty)) + power * np.log(basis.width)))
+
+
+# --- the sums over rows, in memory and in blocks --------------------------------------------------
+
+
+class MemorySums:
+    """The sums over rows of positive weight, computed when they are asked for.
+
+    The targets Y are scaled and about their means; they are not needed for a form without moments.
+    """
+
+    def __init__(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray | None = None) -> None:
+        feature_ranges(X)
+        self.X, self.w, self.Y = X, w, np.empty((len(X), 0)) if Y is None else Y
+
+    def factors(self, spec: PenaltySpec) -> list[Factors]:
+        """The basis of Demmler and Reinsch of each feature."""
+        found, max_knots, df = [], spec.knots(self.X.shape[1]), spec.target_df
+        for x in self.X.T:
+            values = np.unique(x)
+            basis = SplineBasis.from_values(values, spec.order, max_knots)
+            if len(values) > DENSE_VALUES:
+                gram = AdditiveDesign((basis,)).gram(x[:, None], self.w)
+                found.append(demmler_reinsch(basis, None, None, gram=gram, target_df=df))
+            else:
+                number = np.searchsorted(values, x)
+                weights = np.bincount(number, self.w, minlength=len(values))
+                found.append(demmler_reinsch(basis, values, weights, target_df=df))
+        return found
+
+    def gram(self, design: AdditiveDesign) -> np.ndarray:
+        """D'WD, dense."""
+        return design.gram(self.X, self.w)
+
+    def moments(self, design: AdditiveDesign) -> np.ndarray:
+        """D'W Y."""
+        return design.moments(self.X, self.w, self.Y)
+
+    def observations(self) -> tuple[float, int]:
+        """The sum of squares of the means over equal rows, and the number of different rows."""
+        _, means, weights, _ = distinct_rows(self.X, self.Y, self.w)
+        return float((weights[:, None] * means**2).sum()), len(weights)
+
+
+@dataclass
+class ValueSummary:
+    """What a first pass finds of the features and the targets.
+
+    `lengths` has the number of rows of each block, `distinct` the distinct values of each feature,
+    None for more than `DENSE_VALUES` of them, `largest` the largest absolute value of the targets;
+    `single` says that y has no axis of targets.
+    """
+
+    lengths: dict[int, int]
+    weight: float
+    mean: np.ndarray
+    largest: float
+    low: np.ndarray
+    high: np.ndarray
+    distinct: list[np.ndarray | None]
+    sketch: QuantileSketch
+    single: bool
+
+    @classmethod
+    def of(cls, block: Rows) -> "ValueSummary":
+        X, w = block.X.astype(np.float64, copy=False), block.weight
+        Y = block.y.reshape(len(block.y), -1)
+        largest = largest_magnitude(Y)
+        return cls(
+            {block.block: len(X)},
+            float(len(X) if w is None else w.sum()),
+            np.average(Y / largest, axis=0, weights=w) * largest,
+            largest if Y.any() else 0.0,
+            X.min(axis=0),
+            X.max(axis=0),
+            [_few(np.unique(x)) for x in X.T],
+            QuantileSketch.of(X, None, np.random.default_rng(block.block)),
+            block.y.ndim == 1,
+        )
+
+    def __add__(self, other: "ValueSummary") -> "ValueSummary":
+        weight = self.weight + other.weight
+        mean = self.weight / weight * self.mean + other.weight / weight * other.mean
+        pairs = zip(self.distinct, other.distinct)
+        return ValueSummary(
+            self.lengths | other.lengths,
+            weight,
+            mean,
+            max(self.largest, other.largest),
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            [None if a is None or b is None else _few(np.union1d(a, b)) for a, b in pairs],
+            self.sketch + other.sketch,
+            self.single,
+        )
+
+    def values(self, j: int) -> np.ndarray:
+        """Distinct values of feature j, sorted: all of them, or those of the sketch."""
+        known = self.distinct[j]
+        if known is not None:
+            return known
+        return np.unique(np.r_[self.low[j], self.sketch.values[j], self.high[j]])
+
+
+def _few(values: np.ndarray) -> np.ndarray | None:
+    return values if len(values) <= DENSE_VALUES else None
+
+
+@dataclass
+class SplineSums:
+    """The sums of some blocks, with targets that are scaled and about their means.
+
+    `gram` is empty for a single feature of few distinct values, unless it was asked for; `squares`
+    is the sum of w y^2 over all targets; `value_weights` has the weight of each distinct value of
+    each feature, empty for features of many, and `value_sums`, for a single feature, the sums of
+    w y at each value.
+    """
+
+    gram: np.ndarray
+    moments: np.ndarray
+    squares: float
+    value_weights: list[np.ndarray]
+    value_sums: np.ndarray
+
+    def __add__(self, other: "SplineSums") -> "SplineSums":
+        weights = [a + b for a, b in zip(self.value_weights, other.value_weights)]
+        return SplineSums(
+            self.gram + other.gram,
+            self.moments + other.moments,
+            self.squares + other.squares,
+            weights,
+            self.value_sums + other.value_sums,
+        )
+
+
+def sums_of_splines(
+    block: Rows,
+    design: AdditiveDesign,
+    distinct: list[np.ndarray | None],
+    mean: np.ndarray,
+    scale: float,
+    with_gram: bool,
+) -> SplineSums:
+    """The sums of one block; `mean` is that of y / scale."""
+    X = block.X.astype(np.float64, copy=False)
+    w = block.weights()
+    Y = block.y.reshape(len(X), -1) / scale - mean
+    weights: list[np.ndarray] = []
+    value_sums = np.zeros((0, Y.shape[1]))
+    for x, values in zip(X.T, distinct):
+        if values is None:
+            weights.append(np.zeros(0))
+            continue
+        number = np.searchsorted(values, x)
+        weights.append(np.bincount(number, w, minlength=len(values)))
+        if len(distinct) == 1:
+            sums = [np.bincount(number, w * y, minlength=len(values)) for y in Y.T]
+            value_sums = np.column_stack(sums)
+    gram = design.gram(X, w) if with_gram or not len(value_sums) else np.zeros((0, 0))
+    return SplineSums(
+        gram, design.moments(X, w, Y), float(w @ (Y**2).sum(axis=1)), weights, value_sums
+    )
+
+
+class BlockSums:
+    """The sums over the rows of a Dask collection, in the form of `MemorySums`.
+
+    `folds` are those over the rows that each fold tests on, of those folds that have rows; `mean`
+    is that of y / scale.
+    """
+
+    def __init__(
+        self,
+        by_fold: FoldSums,
+        design: AdditiveDesign,
+        summary: ValueSummary,
+        scale: float,
+        spec: PenaltySpec,
+    ) -> None:
+        self.folds = [fold for fold in by_fold.folds if fold is not None]
+        self.sums: SplineSums = added(self.folds)
+        self.design, self.distinct = design, summary.distinct
+        self.n_rows, self.weight = sum(summary.lengths.values()), summary.weight
+        self.scale, self.mean, self.single = scale, summary.mean / scale, summary.single
+        self.spec = spec
+
+    def factors(self, spec: PenaltySpec) -> list[Factors]:
+        found, df = [], spec.target_df
+        parts = zip(self.design.bases, self.design.slices, self.distinct, self.sums.value_weights)
+        for basis, own, values, weights in parts:
+            gram = self.sums.gram[own, own] if values is None else None
+            found.append(demmler_reinsch(basis, values, weights, gram=gram, target_df=df))
+        return found
+
+    def gram(self, design: AdditiveDesign) -> np.ndarray:
+        return self.sums.gram
+
+    def moments(self, design: AdditiveDesign) -> np.ndarray:
+        return self.sums.moments
+
+    def observations(self) -> tuple[float, int]:
+        sums = self.sums.value_sums
+        if not len(sums):
+            return self.sums.squares, self.n_rows
+        return float((sums**2 / self.sums.value_weights[0][:, None]).sum()), len(sums)
+
+
+def sums_of_blocks(
+    rows: ChunkedRows, spec: PenaltySpec, *, with_gram: bool = False, n_splits: int = 1
+) -> BlockSums:
+    """The sums for the splines of all features, by two passes over the rows.
+
+    The first one finds the knots and the mean of y. The Gram matrix of a single feature is needed
+    `with_gram` only; the sums are taken by `n_splits` folds, into which rows are drawn by a hash.
+    """
+    summary = rows.sum(ValueSummary.of)
+    feature_ranges(np.vstack([summary.low, summary.high]))
+    p = len(summary.low)
+    max_knots = spec.knots(p)
+    bases = [SplineBasis.from_values(summary.values(j), spec.order, max_knots) for j in range(p)]
+    design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
+    args = (design, summary.distinct, summary.mean / scale, scale, with_gram)
+    rows = rows.knowing(first_rows=first_rows_of(summary.lengths))
+    fold_of = partial(folds_by_hash, n_splits=n_splits)
+    by_fold = rows.sum(sums_by_fold, n_splits, fold_of, sums_of_splines, *args)
+    return BlockSums(by_fold, design, summary, scale, spec)
+
+
+# --- data and penalty, diagonalised together ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CentredForm:
+    """phi(x) = design(x) @ T, with gamma and roughness (at penalty factor 1) on the diagonals."""
+
+    design: AdditiveDesign
+    T: np.ndarray
+    gamma: np.ndarray
+    roughness: np.ndarray
+
+    def shrinkage(self, kappa: float) -> np.ndarray:
+        """1 / (gamma + kappa * roughness), and 0 for functions that vanish on the data."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = np.where(self.roughness > 0, kappa * self.roughness, 0.0)
+        total = self.gamma + ratio
+        live = (self.gamma > 0) & np.isfinite(total)
+        return np.where(live, 1.0 / np.where(live, total, 1.0), 0.0)
+
+
+def penalised_form(
+    sums: MemorySums | BlockSums, spec: PenaltySpec
+) -> tuple[CentredForm, np.ndarray, np.ndarray]:
+    """The form at the penalties of `spec`, or at those that GCV chooses, which are its factor 1.
+
+    Also the penalties, in the units of the features, and the moments Phi'W Y.
+    """
+    with one_blas_thread():  # many small decompositions
+        factors = sums.factors(spec)
+    penalties = [spec.on_unit_interval(f) for f in factors]
+    form = joint_form(factors, penalties, sums)
+    moments = form.T.T @ sums.moments(form.design)
+    if spec.is_chosen:
+        kappa = gcv_factor(form, moments, *sums.observations())
+        penalties = [nu * kappa for nu in penalties]
+        # once more, because the numbers are most accurate at a factor near 1
+        form = joint_form(factors, penalties, sums)
+        if len(factors) > 1:
+            moments = form.T.T @ sums.moments(form.design)
+    own_units = np.array([rescaled(nu, f.basis, 1) for nu, f in zip(penalties, factors)])
+    return form, own_units, moments
+
+
+def one_feature_forms(sums: MemorySums | BlockSums, spec: PenaltySpec) -> list[CentredForm]:
+    """The spline of each feature alone, with the penalty that `spec` gives it."""
+    with one_blas_thread():
+        factors = sums.factors(spec)
+    return [single_form(each, spec.on_unit_interval(each)) for each in factors]
+
+
+def single_form(factors: Factors, penalty: float) -> CentredForm:
+    """One feature: already diagonal, once the constant is rotated out.
+
+    The polynomials of degree below r come first, orthonormal on the data, and every other function
+    is orthogonal to them: they are rotated so that the constant is one of them, which is left out.
+    """
+    r, T = factors.basis.order, factors.T
+    # B-splines sum to one: the constant has all coefficients 1. Solve T[:, :r] c = 1.
+    c = np.linalg.lstsq(T[:, :r], np.ones(len(T)), rcond=None)[0]
+    complement = np.linalg.qr(np.column_stack([c, np.eye(r)]))[0][:, 1:r]
+    turned = np.column_stack([T[:, :r] @ complement, T[:, r:]])
+    live = np.r_[np.ones(r - 1, dtype=bool), factors.gamma[r:] > 0]
+    roughness = factors.roughness[1:][live]
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.where(roughness > 0, roughness * (penalty / factors.theta), 0.0)
+    design = AdditiveDesign((factors.basis,))
+    return CentredForm(design, turned[:, live], factors.gamma[1:][live], scaled)
+
+
+def joint_form(
+    all_factors: Sequence[Factors],
+    penalties: Sequence[float],
+    sums: MemorySums | BlockSums,
+) -> CentredForm:
+    """Several features fitted together: their cross products diagonalised with their penalties."""
+    singles = [single_form(f, nu) for f, nu in zip(all_factors, penalties)]
+    if len(singles) == 1:
+        return singles[0]
+    design = AdditiveDesign(tuple(f.basis for f in all_factors))
+    # An infinite penalty (a straight line) leaves the penalised functions out altogether.
+    keep = [np.isfinite(form.roughness) for form in singles]
+    T = scipy.linalg.block_diag(*(form.T[:, k] for form, k in zip(singles, keep)))
+    roughness = np.concatenate([form.roughness[k] for form, k in zip(singles, keep)])
+    if not T.shape[1]:
+        return CentredForm(design, T, roughness, roughness)
+    with threads_for_size(len(T)):
+        G = T.T @ sums.gram(design) @ T
+        turn, gamma = simultaneous_diagonal(G, roughness)
+    return CentredForm(design, T @ turn, gamma, 1.0 - gamma)
+
+
+def simultaneous_diagonal(G: np.ndarray, roughness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """V with V'(G + R)V = I and V'GV = diag(gamma), for R = diag(roughness); and gamma.
+
+    Functions without length and without roughness are left out.
+    """
+    total = G + np.diag(roughness)
+    if not np.any(total):
+        return np.zeros((len(G), 0)), np.zeros(0)
+    diagonal = total.diagonal()
+    scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
+    eigenvalues, vectors = scipy.linalg.eigh(total * scale * scale[:, None], check_finite=False)
+    # Features that are copies of each other share an unpenalised line: it is counted once.
+    live = eigenvalues > 1e-11 * eigenvalues[-1]
+    half = scale[:, None] * vectors[:, live] / np.sqrt(eigenvalues[live])
+    gamma, turn = scipy.linalg.eigh(half.T @ G @ half, check_finite=False)
+    return half @ turn, np.clip(gamma, 0.0, 1.0)
+
+
+def spectral_form(
+    sums: MemorySums | BlockSums, spec: PenaltySpec, one_feature_each: bool
+) -> SpectralForm:
+    """The smoother matrix of all features together, or the average of those of one feature each.
+
+    That is (1/p) sum_j S_j [Dombry and Esstafa, example 3.3], with S_j = 1 1'W / sum(w) + Psi_j
+    Psi_j'W. Its eigenvalues besides the constant's are those of the cross products of all
+    Psi_j / sqrt(p).
+    """
+    if not one_feature_each:
+        form = penalised_form(sums, spec)[0]
+        s = form.shrinkage(1.0)
+        return SpectralForm(form.design, form.T * np.sqrt(s), form.gamma * s)
+    forms = one_feature_forms(sums, spec.of_one_feature)
+    design = AdditiveDesign(tuple(form.design.bases[0] for form in forms))
+    gram = sums.gram(design)
+    parts = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
+    columns = design.slices
+    with threads_for_size(len(gram)):
+        C = np.block(
+            [[a.T @ gram[i, j] @ b for b, j in zip(parts, columns)] for a, i in zip(parts, columns)]
+        )
+        mu, V = scipy.linalg.eigh((C + C.T) / 2, check_finite=False, overwrite_a=True)
+    ends = np.cumsum([0, *(b.shape[1] for b in parts)])
+    T = np.vstack([b @ V[s:e] for b, s, e in zip(parts, ends[:-1], ends[1:])])
+    return SpectralForm(design, T, np.clip(mu, 0.0, 1.0))
+
+
+def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> float:
+    """The factor of the penalty that minimises generalised cross-validation.
+
+    The n observations are the distinct rows, each the mean of its copies with their total weight:
+    otherwise weights and repeated rows would be taken for evidence that there is no noise.
+
+    The best point of a grid brackets the minimum, which is then a root of the derivative. Fits with
+    more than 99 % of n degrees of freedom, where the score is 0/0, are not considered.
+    """
+    live = (form.gamma > 0) & (form.roughness > 0)
+    gamma, rho = form.gamma[live], form.roughness[live]
+    if not len(gamma) or total == 0.0:
+        return math.inf
+    explained = (moments**2).sum(axis=1)
+    # The residual of the unpenalised fit is below that of any penalty.
+    reach = np.divide(explained, form.gamma, out=np.zeros_like(explained), where=form.gamma > 0)
+    floor = max(total - reach.sum(), 0.0)
+    weight = reach[live]
+    base_df = 1.0 + np.count_nonzero(form.gamma) - len(gamma)
+
+    def parts(log_kappa):
+        ratio = np.exp(log_kappa) * rho
+        left = ratio / (gamma + ratio)  # 1 - gamma s
+        rss = floor + (weight * left**2).sum()
+        df = base_df + (1.0 - left).sum()
+        slope = left * (1.0 - left)  # d left / d log kappa
+        return rss, df, 2.0 * (weight * left * slope).sum(), -slope.sum()
+
+    def score(log_kappa):
+        rss, df, _, _ = parts(log_kappa)
+        return rss / (n - df) ** 2 if df <= 0.99 * n else math.inf
+
+    def derivative(log_kappa):
+        rss, df, d_rss, d_df = parts(log_kappa)
+        return d_rss * (n - df) + 2.0 * rss * d_df
+
+    odds = np.log(gamma) - np.log(rho)
+    grid = np.linspace(max(odds.min() - 5.0, -60.0), min(odds.max() + 10.0, 60.0), 200)
+    scores = np.array([score(g) for g in grid])
+    if not np.isfinite(scores).any():
+        return math.inf
+    best = int(np.argmin(scores))
+    if 0 < best < len(grid) - 1 and derivative(grid[best - 1]) < 0 < derivative(grid[best + 1]):
+        return math.exp(brentq(derivative, grid[best - 1], grid[best + 1], xtol=1e-13))
+    return math.exp(grid[best])
+
+
+# --- the estimator --------------------------------------------------------------------------------
+
+
+class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
+    r"""Smoothing splines: least squares with a penalty on the r-th derivative.
+
+    Minimises, over f = constant + f_1(x_1) + ... + f_p(x_p),
+
+    .. math:: \sum_i w_i (Y_i - f(x_i))^2 + \sum_j \nu_j \int f_j^{(r)}(u)^2 \, du
+
+    ([Dombry and Esstafa, example 2.4], for one feature). The f_j are splines of degree 2r - 1 with
+    a knot at every distinct value, or at quantiles of the distinct values when there are more of
+    them than `max_knots`. Outside the range of the training data each f_j continues linearly (as
+    a constant for r = 1).
+
+    Parameters
+    ----------
+    df : float, default=None
+        Degrees of freedom of each feature's own spline, including the constant: between `order` (a
+        polynomial of degree `order` - 1) and the number of distinct values (an interpolation);
+        numbers above the latter are reduced to it. When given, it determines the penalty.
+    penalty : "gcv" or float, default="gcv"
+        Used when `df` is None. A number is the nu of the formula, the same for all features, in
+        units of weight times (units of the feature)^(2r-1). `"gcv"` minimises the generalised
+        cross-validation score over one factor common to all features; rows that are equal in all
+        features count as one observation there, their weighted mean.
+    order : int, default=2
+        The r of the formula; 2 is the cubic spline.
+    max_knots : "auto" or int, default="auto"
+        Maximum number of knots for each feature. `"auto"`: 200 for up to 3 features,
+        600 / n_features for more, and at least 20.
+
+    Attributes
+    ----------
+    penalties_ : ndarray of shape (n_features,)
+        The nu of each feature, in the units above.
+    degrees_of_freedom_ : float
+        The trace of the smoother matrix.
+    eigenvalues_ : ndarray of shape (n_eigenvalues,)
+        The nonzero eigenvalues of the smoother matrix, in decreasing order. The first one belongs
+        to the constant.
+    intercept_ : float or ndarray of shape (n_outputs,)
+        The weighted mean of y; the f_j have mean zero over the training rows.
+    n_features_in_ : int
+        Number of features seen during :term:`fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during :term:`fit`. Defined only when X has feature names that are
+        all strings.
+
+    Raises
+    ------
+    ValueError
+        If `df` is below `order`, or the range of a feature overflows.
+
+    See Also
+    --------
+    NadarayaWatsonRegressor : Local averages in any dimension, with interactions.
+    LinearL2BoostingRegressor : Boosts this estimator in closed form.
+
+    Notes
+    -----
+    With K knots in total, the cost is O(n log n) to sort, O(n) for products of B-splines of order
+    r, and O(K^3) for one decomposition. No n x n matrix is built.
+
+    Dask collections are read twice: for the knots and the mean of y, and for the products of
+    B-splines, of which a chunk sends K^2 numbers. With the same knots the model is that of all rows
+    in memory up to rounding. The knots are the same, whatever the number of rows, for a feature of
+    at most 4000 distinct values, and where no chunk has more than 32,768 rows and all together
+    have at most 131,072; otherwise they are quantiles of the distinct values in a sample of the
+    rows. With ``penalty="gcv"`` equal rows count as one observation only where there is a single
+    feature of at most 4000 distinct values; otherwise each row counts as one.
+
+    References
+    ----------
+    C. Dombry and Y. Esstafa. "Behavior of linear L2-boosting algorithms in the vanishing learning
+    rate asymptotic".
+
+    A. Demmler and C. Reinsch (1975). "Oscillation matrices with spline smoothing". Numerische
+    Mathematik 24, 375-382.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory import SmoothingSplineRegressor
+    >>> X = np.linspace(0, 1, 100)[:, None]
+    >>> y = np.sin(6 * X[:, 0])
+    >>> model = SmoothingSplineRegressor(df=8).fit(X, y)
+    >>> float(round(model.degrees_of_freedom_, 6))
+    8.0
+    >>> model.predict([[0.25]]).round(2)
+    array([0.99])
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "df": [Interval(Real, 1, None, closed="left"), None],
+        "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
+        "order": [Interval(Integral, 1, 5, closed="both")],
+        "max_knots": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        df: float | None = None,
+        *,
+        penalty: float | Literal["gcv"] = "gcv",
+        order: int = 2,
+        max_knots: int | Literal["auto"] = "auto",
+    ) -> None:
+        self.df = df
+        self.penalty = penalty
+        self.order = order
+        self.max_knots = max_knots
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_coefficients")
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> "SmoothingSplineRegressor":
+        """Fit the splines.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training data, or a Dask array or data frame.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets; a Dask collection where X is one.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. Integer weights are equivalent to repeating rows.
+
+        Returns
+        -------
+        self : SmoothingSplineRegressor
+            The fitted estimator.
+        """
+        self._check_df()
+        rows = checked_rows(
+            self, X, y, sample_weight, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        X, w = rows.X, rows.weights()
+        Y = rows.y.astype(np.float64, copy=False).reshape(len(rows), -1)
+        # In units of the largest |y|, so that squares neither overflow nor vanish.
+        scale = largest_magnitude(Y)
+        Y = Y / scale
+        mean = w @ Y / w.sum()
+        Y -= mean
+        self._fit_sums(MemorySums(X, w, Y), mean, scale, rows.y.ndim == 1)
+        # Enough for the smoother matrix; the functions that it is made of are 1,000 times as large.
+        few = len(rows) <= DENSE_ROWS
+        self._training = (X.copy(), w, self._penalty_spec()) if few else None
+        return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """Fit a Dask collection, of which the rows are read twice."""
+        self._check_df()
+        sums = sums_of_blocks(rows.knowing(multi_output=True), self._penalty_spec())
+        self._fit_sums(sums, sums.mean, sums.scale, sums.single)
+        self._training = None
+
+    def _fit_sums(
+        self, sums: MemorySums | BlockSums, mean: np.ndarray, scale: float, is_1d: bool
+    ) -> None:
+        """Fit from sums over rows with the targets y / scale - mean."""
+        form, self.penalties_, moments = penalised_form(sums, self._penalty_spec())
+        s = form.shrinkage(1.0)
+        with np.errstate(over="ignore"):
+            coefficients = form.T @ (s[:, None] * moments) * scale
+        if not np.isfinite(coefficients).all():
+            raise ValueError("y is so large that coefficients overflow; scale y.")
+        with np.errstate(over="ignore"):  # by rounding, of the largest float
+            mean = within_range(mean * scale)
+        self.eigenvalues_ = np.r_[1.0, np.sort(form.gamma * s)[::-1]]
+        self.degrees_of_freedom_ = float(self.eigenvalues_.sum())
+        self.intercept_ = mean[0] if is_1d else mean
+        self._design, self._coefficients, self._is_1d = form.design, coefficients, is_1d
+
+    @finite_predictions
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        """Evaluate the splines.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            The predictions.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        out = self._design.evaluate(X, self._coefficients) + self.intercept_
+        return out[:, 0] if self._is_1d else out
+
+    def predict_terms(self, X: ArrayLike) -> np.ndarray:
+        """Return the f_j of each feature; the prediction is `intercept_` plus their sum.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_outputs)
+            The terms, one column for each feature. Each has a weighted mean of zero over the
+            training rows.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        out = self._design.terms(X, self._coefficients)
+        return out[:, :, 0] if self._is_1d else out
+
+    def smoother_matrix(self, X: ArrayLike | None = None) -> np.ndarray:
+        """Return the matrix that maps the training targets to predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), default=None
+            Rows to predict; the training rows by default.
+
+        Returns
+        -------
+        S : ndarray of shape (n_samples, n_training_rows)
+            The matrix. Training rows of weight zero are left out.
+
+        Raises
+        ------
+        ValueError
+            If there were more than 5,000 training rows, or a Dask collection of them.
+        """
+        check_is_fitted(self)
+        if self._training is None:
+            raise ValueError(
+                f"The smoother matrix is available for at most {DENSE_ROWS} training rows in "
+                "memory."
+            )
+        X_train, w, spec = self._training
+        sums = MemorySums(X_train, w)
+        with one_blas_thread():
+            factors = sums.factors(spec)
+        unit = [rescaled(nu, f.basis, -1) for nu, f in zip(self.penalties_, factors)]
+        form = joint_form(factors, unit, sums)
+        if X is None:
+            X = X_train
+        else:
+            X = validate_data(self, X, dtype=np.float64, reset=False)
+        right = form.design.evaluate(X_train, form.T * form.shrinkage(1.0))
+        S = form.design.evaluate(X, form.T) @ (w[:, None] * right).T
+        return S + w / w.sum()
+
+    def _penalty_spec(self) -> PenaltySpec:
+        return PenaltySpec(self.df, self.penalty, self.order, self.max_knots)
+
+    def _check_df(self) -> None:
+        if isinstance(self.order, bool):
+            raise TypeError(f"order must be an integer from 1 to 5, got {self.order}.")
+        if self.df is not None and self.df < self.order:
+            raise ValueError(
+                f"df={self.df} is below order={self.order}, the degrees of freedom of a "
+                "polynomial of degree order - 1, which has no penalty."
+            )
+
+    def _check_linear(self) -> None:
+        """Raise where the outputs are not linear in y; see `smoothing._smoothers`."""
+        self._validate_params()
+        if self._penalty_spec().is_chosen:
+            raise ValueError(
+                "SmoothingSplineRegressor with penalty='gcv' is not linear in y, because the "
+                "penalty depends on y. Set df or penalty to a number."
+            )
+        self._check_df()
+
+    def _linear_form(
+        self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
+    ) -> SpectralForm:
+        """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
+        return spectral_form(MemorySums(X, weight), self._penalty_spec(), one_feature_each)
+
+    def _feature_forms(
+        self, X: np.ndarray, weight: np.ndarray
+    ) -> tuple[list[CentredForm], float | None]:
+        """Each feature's own spline, and its degrees of freedom if they are given."""
+        return one_feature_forms(MemorySums(X, weight), self._penalty_spec()), self.df
+
+    def _sums_of_blocks(self, rows: ChunkedRows, coordinates: str, n_splits: int) -> BlockSums:
+        """Sums over rows in blocks, from which both of these follow."""
+        spec = self._penalty_spec()
+        if coordinates == "random":
+            spec = spec.of_one_feature
+        return sums_of_blocks(rows, spec, with_gram=coordinates != "all", n_splits=n_splits)
