@@ -21,8 +21,10 @@ from sklearn_ensemble_theory.averaging._neighbors import (
     BaggedNearestNeighborsClassifier,
     BaggedNearestNeighborsRegressor,
 )
-from sklearn_ensemble_theory.averaging._projections.estimators import RandomProjectionRegressor
-from sklearn_ensemble_theory.averaging._projections.expected_projection import ExpectedProjection
+from sklearn_ensemble_theory.averaging._random_projections import (
+    ExpectedProjection,
+    RandomProjectionRegressor,
+)
 from sklearn_ensemble_theory.averaging._sketching import SketchedLinearRegression
 
 __all__ = [

@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import RandomProjectionRegressor
-from sklearn_ensemble_theory.averaging._projections.base import member_seeds
 
 LINEAR = ["gaussian", "sparse", "coordinate"]
 KINDS = [*LINEAR, "fourier", "relu"]
@@ -76,12 +75,12 @@ def test_penalty_has_the_units_of_ridge(projection):
 def explicit(model, X):
     """The projected rows of each member, from the draws of the fit."""
     weight = np.full(len(X), 1 / len(X))
-    sketch, _ = model._sketch(X, weight, float(len(X)))
-    for seed in member_seeds(model.n_estimators, np.random.RandomState(0)):
-        design, S = sketch.draw(seed)
+    law, _ = model._projection_of(X, weight, float(len(X)))
+    for seed in np.random.RandomState(0).randint(2**31 - 1, size=model.n_estimators):
+        design, S = law.draw(seed)
         if model.projection == "gaussian":
             G = S / np.sqrt(model.n_components)
-            yield X @ sketch.space.from_coordinates(G)
+            yield X @ law.space.from_coordinates(G)
         elif model.projection == "sparse":
             yield X @ S
         elif model.projection == "coordinate":
@@ -89,7 +88,7 @@ def explicit(model, X):
         else:
             W, b, _ = S
             units = {"fourier": np.cos, "relu": lambda Z: np.maximum(Z, 0)}[model.projection]
-            yield sketch.amplitude * units(X @ W + b)
+            yield law.amplitude * units(X @ W + b)
         assert len(design) <= len(X)
 
 
@@ -108,17 +107,17 @@ def test_laws_of_the_projections():
     X, _ = problem(50, 400)
     weight = np.full(50, 0.02)
     for projection in LINEAR:
-        sketch, _ = regressor(projection, 5_000)._sketch(X, weight, 50.0)
-        A = (X - X.mean(axis=0)) * np.sqrt(weight)[:, None] / sketch.rows.scale
+        law, _ = regressor(projection, 5_000)._projection_of(X, weight, 50.0)
+        A = (X - X.mean(axis=0)) * np.sqrt(weight)[:, None] / law.rows.scale
         if projection == "gaussian":  # S in the row space: n numbers instead of d
-            assert sketch.space.rank == 49
-            A = sketch.space.project(A)
-            sketch.is_exhaustive = False
-        design, _ = sketch.draw(0)
+            assert law.space.rank == 49
+            A = law.space.project(A)
+            law.is_exhaustive = False
+        design, _ = law.draw(0)
         # E[S S'] = I, with a relative error of about sqrt(2/s), more for few entries.
         np.testing.assert_allclose(np.diag(design @ design.T), np.diag(A @ A.T), rtol=0.12)
-    sketch, _ = regressor("sparse", 5_000)._sketch(X, weight, 50.0)
-    S = sketch.draw(1)[1]
+    law, _ = regressor("sparse", 5_000)._projection_of(X, weight, 50.0)
+    S = law.draw(1)[1]
     assert S.nnz == pytest.approx(5_000 * 20, rel=0.01)
     assert np.unique(np.abs(S.data)) == pytest.approx([1 / np.sqrt(5_000 / 20)])
     per_row = np.bincount(S.indices, minlength=400)
@@ -156,7 +155,7 @@ def test_transformers(transformer):
     X, y = problem(120, 5)
     model = regressor(transformer, alpha=0.1).fit(X, y)
     expected = []
-    for seed in member_seeds(4, np.random.RandomState(0)):
+    for seed in np.random.RandomState(0).randint(2**31 - 1, size=4):
         name = "random_state" if isinstance(transformer, RBFSampler) else "nystroem__random_state"
         value = np.random.RandomState(seed).randint(2**31 - 1)
         member = make_pipeline(transformer.set_params(**{name: value}), Ridge(0.1))

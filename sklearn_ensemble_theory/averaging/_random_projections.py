@@ -1,36 +1,133 @@
-"""Least squares averaged over random projections of the variables."""
+"""Least squares averaged over random projections of the variables [Bach, §10.2.2].
 
+A member draws a projection (`_linear_projections.py`, `_random_features.py`), solves a small ridge
+problem with the projected design, and is lifted back: to coefficients of the variables, or to
+units. What the draws have in common, such as the row space of X, is computed once before them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_solve, svd
+from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
 from sklearn.utils import check_array, check_random_state
+from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, validate_parameters
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
-from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
-from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory.averaging._projections.base import (
-    average_of_members,
-    centred_targets,
-    member_seeds,
+from sklearn_ensemble_theory._parallel import in_order, one_blas_thread
+from sklearn_ensemble_theory._rows import (
+    checked_rows,
+    finite_predictions,
+    kept_rows,
+    validate_data,
 )
-from sklearn_ensemble_theory.averaging._projections.centred_rows import centred_rows
-from sklearn_ensemble_theory.averaging._projections.expected_projection import (
-    ExpectedProjection,
-    expected_projection,
-)
-from sklearn_ensemble_theory.averaging._projections.linear_sketches import LINEAR_SKETCHES
-from sklearn_ensemble_theory.averaging._projections.random_features import (
-    FourierSketch,
-    ReLUSketch,
-    TransformerSketch,
+from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first, power_of_two
+from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+
+from ._linear_projections import LINEAR_PROJECTIONS, Projection, centred_rows
+from ._random_features import (
+    FourierFeatures,
+    ReLUFeatures,
+    TransformerFeatures,
     check_random,
     scale_root_gamma,
 )
+
+# The least reciprocal condition number of a Gram matrix that is solved by Cholesky.
+_WELL_CONDITIONED = 1e-8
+
+
+@dataclass(frozen=True)
+class ExpectedProjection:
+    """Estimate of the expected matrix Delta that maps targets to fitted values.
+
+    Returned by :meth:`~sklearn_ensemble_theory.RandomProjectionRegressor.expected_projection`. Each
+    member has fitted values Pi y with a random matrix Pi, an orthogonal projection for
+    least squares.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (n_samples, n_samples)
+        The mean of Pi over the draws. Its eigenvalues are in [0, 1].
+    second_moment : ndarray of shape (n_samples, n_samples)
+        The mean of the squares of Pi; `matrix` where Pi is a projection.
+    n_draws : int
+        Number of draws; the exact Delta where all draws are equal.
+    weights : ndarray of shape (n_samples,)
+        The square roots of the weights of the rows, divided by the root of their sum. The matrices
+        map targets that are multiplied by them.
+    total_weight : float
+        The sum of the weights, the number of rows n without weights.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+    """
+
+    matrix: np.ndarray
+    second_moment: np.ndarray
+    n_draws: int
+    weights: np.ndarray
+    total_weight: float
+
+    def risk(self, mean: ArrayLike, sigma: float = 1.0, n_estimators: int = 1) -> float:
+        """Return the expected excess risk of the average of m members on the same rows.
+
+        The expectation of the mean squared difference between fitted values and `mean`, over the
+        noise and the projections [Bach, §10.2.2]:
+
+        (1/n) (||(I - Delta) f||^2 + sigma^2 tr Delta^2)
+        + (1/(n m)) (f'(Delta - Delta^2) f + sigma^2 (tr Delta - tr Delta^2)).
+
+        The estimate of Delta^2 is corrected for the finite number of draws, so that the risk is
+        unbiased for every m. O(n^2) for each call.
+
+        Parameters
+        ----------
+        mean : array-like of shape (n_samples,)
+            The mean f of the targets given X, at the rows.
+        sigma : float, default=1.0
+            Standard deviation of the noise.
+        n_estimators : int or float, default=1
+            The number m of members; infinity for the limit.
+
+        Returns
+        -------
+        risk : float
+            The risk, in units of y squared.
+
+        Raises
+        ------
+        ValueError
+            If `mean` has another length than the rows, if `sigma` is negative or not finite, or
+            if `n_estimators` is below 1.
+        """
+        f = np.asarray(mean, dtype=np.float64)
+        if f.shape != self.weights.shape:
+            raise ValueError(f"mean must have shape {self.weights.shape}, got {f.shape}.")
+        if not (np.isfinite(sigma) and sigma >= 0):
+            raise ValueError(f"sigma must be finite and non-negative, got {sigma!r}.")
+        if not n_estimators >= 1:
+            raise ValueError(f"n_estimators must be at least 1, got {n_estimators!r}.")
+        f = self.weights * f
+        noise = sigma**2 / self.total_weight
+        fitted = self.matrix @ f
+        # Of the mean over the draws, and of one draw: their difference is what averaging removes.
+        average = f @ f - 2 * f @ fitted + fitted @ fitted
+        average += noise * np.sum(self.matrix**2)
+        single = f @ f - 2 * f @ fitted + f @ self.second_moment @ f
+        single += noise * np.trace(self.second_moment)
+        removed = 0.0
+        if self.n_draws > 1:
+            removed = (single - average) / (1 - 1 / self.n_draws)
+        return float(single - removed * (1 - 1 / n_estimators))
 
 
 class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):
@@ -138,7 +235,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         "n_estimators": [Interval(Integral, 1, None, closed="left")],
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "projection": [
-            StrOptions({*LINEAR_SKETCHES, "fourier", "relu"}),
+            StrOptions({*LINEAR_PROJECTIONS, "fourier", "relu"}),
             HasMethods(["fit", "transform"]),
         ],
         "alpha": [Interval(Real, 0, None, closed="left")],
@@ -172,23 +269,10 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_is_single")
 
-    def _sketch(self, X: Any, weight: np.ndarray, total: float) -> tuple[Any, float]:
-        """The projections of these rows, and the penalty in their units."""
-        projection, n_components = self.projection, int(self.n_components)
-        alpha = float(self.alpha) / total
-        if not isinstance(projection, str):
-            check_random(projection)
-            return TransformerSketch(X, weight, self.fit_intercept, projection), alpha
-        if projection in LINEAR_SKETCHES:
-            rows = centred_rows(X, weight, self.fit_intercept)
-            with np.errstate(over="ignore", under="ignore"):
-                alpha = float(np.float64(alpha) / rows.scale / rows.scale)
-            return LINEAR_SKETCHES[projection](rows, n_components, alpha), alpha
-        if projection == "relu":
-            return ReLUSketch(X, weight, self.fit_intercept, n_components), alpha
-        scaled = isinstance(self.gamma, str)
-        root = scale_root_gamma(X, weight) if scaled else float(np.sqrt(self.gamma))
-        return FourierSketch(X, weight, self.fit_intercept, n_components, root), alpha
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -208,45 +292,41 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         self : RandomProjectionRegressor
             The fitted estimator.
         """
-        X, y = validate_data(
+        rows = checked_rows(
             self,
             X,
             y,
+            sample_weight,
             accept_sparse="csr",
             dtype=np.float64,
             multi_output=True,
             y_numeric=True,
             order="C",
         )
-        y = np.asarray(y, dtype=np.float64)
-        kept = rows_of_positive_weight(sample_weight, X)
-        (X, y), weight = kept.take(X, y), kept.normalised
+        X, y, weight = rows.X, np.asarray(rows.y, dtype=np.float64), rows.shares()
         rng = check_random_state(self.random_state)
-        total = float(min(kept.weight.sum(), np.finfo(float).max))
-        del kept  # its weights are not needed any more
-        targets = centred_targets(
-            y.reshape(len(y), -1), weight, self.fit_intercept, power_of_two(largest_magnitude(y))
-        )
-        sketch, alpha = self._sketch(X, weight, total)
-        seeds = member_seeds(self.n_estimators, rng)
-        model = average_of_members(sketch, targets.columns, alpha, seeds, self.n_jobs)
-        self._set_model(model, targets.mean, targets.scale, is_single=y.ndim == 1)
-        if isinstance(self.projection, str) and self.projection == "fourier":
-            with np.errstate(over="ignore", under="ignore"):
-                self.gamma_ = float(np.square(sketch.root_gamma))
-        self._bound_terms = sketch.bound_terms(total)
-        return self
+        total = float(min(rows.weights().sum(), np.finfo(float).max))
+        del rows  # its weights are not needed any more
+        is_single = y.ndim == 1
+        # The targets of the small problems: W^(1/2) (y - mean), in units of a power of 2.
+        scale = power_of_two(largest_magnitude(y))
+        targets = y.reshape(len(y), -1) / scale
+        n_outputs = targets.shape[1]
+        y_mean = mean_from_first(targets, weight) if self.fit_intercept else np.zeros(n_outputs)
+        targets -= y_mean
+        targets *= np.sqrt(weight)[:, None]
 
-    def _set_model(self, model: Any, mean: np.ndarray, scale: float, is_single: bool) -> None:
-        """Store the average in units of y: as coefficients where it is linear."""
-        for name in ("coef_", "gamma_"):
+        projection, alpha = self._projection_of(X, weight, total)
+        seeds = self._seeds(self.n_estimators, rng)
+        model = average_of_members(projection, targets, alpha, seeds, self.n_jobs)
+        for name in ("coef_", "gamma_"):  # of an earlier fit
             vars(self).pop(name, None)
         self._model, self._scale = None if model.is_linear else model, scale
-        intercept = mean
+        intercept = y_mean * scale
         if model.is_linear:
             with np.errstate(over="ignore", invalid="ignore"):
                 coef = scale * model.coef
-                intercept = mean - model.mean @ coef
+                intercept = intercept - model.mean @ coef
             if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
                 raise ValueError(
                     "X is so small, or y so large, that the coefficients overflow; scale them."
@@ -254,6 +334,32 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
             self.coef_ = coef[:, 0] if is_single else np.ascontiguousarray(coef.T)
         self.intercept_ = float(intercept[0]) if is_single else intercept
         self._is_single = is_single
+        if isinstance(projection, FourierFeatures):
+            with np.errstate(over="ignore", under="ignore"):
+                self.gamma_ = float(np.square(projection.root_gamma))
+        self._bound_terms = projection.bound_terms(total)
+        return self
+
+    def _projection_of(self, X: Any, weight: np.ndarray, total: float) -> tuple[Projection, float]:
+        """The projection of these rows, and the penalty in its units."""
+        kind, n_components = self.projection, int(self.n_components)
+        alpha = float(self.alpha) / total
+        if not isinstance(kind, str):
+            check_random(kind)
+            return TransformerFeatures(X, weight, self.fit_intercept, kind), alpha
+        if kind in LINEAR_PROJECTIONS:
+            rows = centred_rows(X, weight, self.fit_intercept)
+            with np.errstate(over="ignore", under="ignore"):
+                alpha = float(np.float64(alpha) / rows.scale / rows.scale)
+            return LINEAR_PROJECTIONS[kind](rows, n_components, alpha), alpha
+        if kind == "relu":
+            return ReLUFeatures(X, weight, self.fit_intercept, n_components), alpha
+        scaled = isinstance(self.gamma, str)
+        root = scale_root_gamma(X, weight) if scaled else float(np.sqrt(self.gamma))
+        return FourierFeatures(X, weight, self.fit_intercept, n_components, root), alpha
+
+    def _seeds(self, n_draws: int, rng: np.random.RandomState) -> list[int]:
+        return rng.randint(np.iinfo(np.int32).max, size=int(n_draws)).tolist()
 
     @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -361,16 +467,122 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         if not isinstance(n_draws, Integral) or n_draws < 1:
             raise ValueError(f"n_draws must be a positive int, got {n_draws!r}.")
         X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
-        kept = rows_of_positive_weight(sample_weight, X)
-        if len(kept.weight) < kept.n_samples:
+        rows = kept_rows(X, np.zeros(X.shape[0]), sample_weight)
+        if len(rows) < X.shape[0]:
             raise ValueError("sample_weight must be positive for every row.")
-        total = float(kept.weight.sum())
-        sketch, alpha = self._sketch(X, kept.normalised, total)
-        seeds = member_seeds(int(n_draws), check_random_state(self.random_state))
-        first, second, drawn = expected_projection(sketch, seeds, alpha, self.fit_intercept)
-        return ExpectedProjection(first, second, drawn, sketch.root, total)
+        total = float(rows.weights().sum())
+        projection, alpha = self._projection_of(X, rows.shares(), total)
+        seeds = self._seeds(int(n_draws), check_random_state(self.random_state))
+        first, second = mean_hat_matrices(projection, seeds, alpha, self.fit_intercept)
+        n_distinct = projection.n_distinct(len(seeds))
+        return ExpectedProjection(first, second, n_distinct, projection.root, total)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+
+# --- members --------------------------------------------------------------------------------------
+
+
+def average_of_members(
+    projection: Projection, Z: np.ndarray, alpha: float, seeds: list[int], n_jobs: int | None
+) -> Any:
+    """Fit each member, in threads, and average them.
+
+    Parameters
+    ----------
+    projection : Projection
+    Z : ndarray of shape (n, n_outputs)
+    alpha : float
+    seeds : list of int
+        One for each member.
+    n_jobs : int or None
+
+    Returns
+    -------
+    model : LinearModel, UnitsModel or TransformersModel
+    """
+    seeds = seeds[: projection.n_distinct(len(seeds))]
+    targets = projection.targets(Z)
+    with one_blas_thread():
+        if n_jobs is None or n_jobs == 1:
+            lifted = (_member(projection, targets, alpha, seed) for seed in seeds)
+        else:
+            tasks = (delayed(_member)(projection, targets, alpha, seed) for seed in seeds)
+            lifted = in_order(tasks, n_jobs=n_jobs, prefer="threads")
+        return projection.combine(lifted, len(seeds))
+
+
+def _member(projection: Projection, targets: np.ndarray, alpha: float, seed: int) -> Any:
+    design, S = projection.draw(seed)
+    return projection.lift(S, ridge_coefficients(design, targets, alpha))
+
+
+def mean_hat_matrices(
+    projection: Projection, seeds: Sequence[int], alpha: float, with_mean: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means over the draws of the matrix of the fitted values and of its square.
+
+    `with_mean` is whether the fitted values have the mean of the targets added.
+    """
+    seeds = seeds[: projection.n_distinct(len(seeds))]
+    first: Any = 0.0
+    second: Any = 0.0
+    for seed in seeds:
+        U, f = hat_factors(projection.draw(seed)[0], alpha)
+        first = first + (U * f) @ U.T
+        if alpha > 0:  # otherwise a projection, which is its own square
+            second = second + (U * f**2) @ U.T
+    first = projection.expand(first / len(seeds))
+    second = projection.expand(second / len(seeds)) if alpha > 0 else first
+    if with_mean:
+        root = projection.root
+        first = first + np.outer(root, root)
+        second = second + np.outer(root, root) if alpha > 0 else first
+    return first, second
+
+
+def ridge_coefficients(B: np.ndarray, Z: np.ndarray, alpha: float) -> np.ndarray:
+    """The eta with the least ||Z - B eta||^2 + alpha ||eta||^2, of least norm for alpha = 0.
+
+    By the normal equations where they are well conditioned, otherwise by singular values.
+
+    Parameters
+    ----------
+    B : ndarray of shape (n, s)
+    Z : ndarray of shape (n, n_outputs)
+    alpha : float
+        Non-negative; infinity gives 0.
+
+    Returns
+    -------
+    eta : ndarray of shape (s, n_outputs)
+    """
+    n, s = B.shape
+    if alpha == np.inf or s == 0:
+        return np.zeros((s, Z.shape[1]))
+    if s <= n or alpha > 0:
+        wide = s > n
+        gram = B @ B.T if wide else B.T @ B
+        gram.flat[:: len(gram) + 1] += alpha
+        norm = np.abs(gram).sum(axis=0).max()
+        factor, failed = dpotrf(gram, lower=1)
+        if not failed and dpocon(factor, norm, uplo="L")[0] > _WELL_CONDITIONED:
+            if wide:
+                return B.T @ cho_solve((factor, True), Z, check_finite=False)
+            return cho_solve((factor, True), B.T @ Z, check_finite=False)
+    U, sigma, Vt = _thin_svd(B)
+    shrunk = (sigma / (sigma**2 + alpha))[:, None]
+    return Vt.T @ (shrunk * (U.T @ Z))
+
+
+def hat_factors(B: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """(U, f) with U diag(f) U' the matrix that maps targets to the fitted values."""
+    if alpha == np.inf:
+        return np.zeros((len(B), 0)), np.zeros(0)
+    U, sigma, _ = _thin_svd(B)
+    return U, sigma**2 / (sigma**2 + alpha)
+
+
+def _thin_svd(B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The singular value decomposition without values that are 0 to rounding."""
+    U, sigma, Vt = svd(B, full_matrices=False, check_finite=False)
+    kept = sigma > max(B.shape) * np.finfo(float).eps * sigma.max(initial=0.0)
+    return U[:, kept], sigma[kept], Vt[kept]

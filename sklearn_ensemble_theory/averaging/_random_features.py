@@ -1,6 +1,6 @@
 """Random features: nonlinear projections, by cosines, rectified linear units or a transformer."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -12,8 +12,9 @@ from sklearn.utils import gen_batches
 
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 from sklearn_ensemble_theory.averaging._bagging.members import random_state_names
-from sklearn_ensemble_theory.averaging._projections.linear_sketches import BoundTerms
 from sklearn_ensemble_theory.bounds import random_features_bound
+
+from ._linear_projections import BoundTerms, Projection
 
 # The features of so many (row, unit) pairs are computed at a time.
 _BLOCK = 1 << 21
@@ -70,7 +71,7 @@ class TransformersModel:
         return np.asarray(total / len(self.members))
 
 
-class FeatureSketch(ABC):
+class RandomFeatures(Projection):
     """A random nonlinear map of the rows of X to features.
 
     Parameters
@@ -85,33 +86,8 @@ class FeatureSketch(ABC):
         self.X, self.weight, self.root = X, weight, np.sqrt(weight)
         self.fit_intercept = fit_intercept
 
-    def targets(self, Z: np.ndarray) -> np.ndarray:
-        """The targets of the small problem min ||targets - design eta||."""
-        return Z
-
-    def n_distinct(self, n_members: int) -> int:
-        """How many of the members differ."""
-        return n_members
-
-    def expand(self, M: np.ndarray) -> np.ndarray:
-        """A matrix of the space of `targets` as one of the rows, of shape (n, n)."""
-        return M
-
-    @abstractmethod
-    def draw(self, seed: int) -> tuple[np.ndarray, Any]:
-        """The weighted features of one member about their means, and what gives them at any x."""
-
     def lift(self, S: Any, eta: np.ndarray) -> Any:
-        """What a member adds to the model."""
         return (*S, eta)
-
-    @abstractmethod
-    def combine(self, lifted: Iterator, n_members: int) -> UnitsModel | TransformersModel:
-        """The average of the members."""
-
-    @abstractmethod
-    def bound_terms(self, n_samples: float) -> BoundTerms | None:
-        """The terms of the bound, for `n_samples` rows; None where there is none."""
 
     def _design(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The features about their weighted means, times the roots of the weights; the means."""
@@ -124,7 +100,7 @@ class FeatureSketch(ABC):
         return self.root[:, None] * features, mean
 
 
-class _UnitsSketch(FeatureSketch):
+class _Units(RandomFeatures):
     """s features activation(x'w + b) with random w and b."""
 
     activation: ClassVar[str]
@@ -167,7 +143,7 @@ class _UnitsSketch(FeatureSketch):
         )
 
 
-class FourierSketch(_UnitsSketch):
+class FourierFeatures(_Units):
     """sqrt(2/s) cos(w'x + b): E[phi(x)'phi(x')] = exp(-gamma ||x - x'||^2)."""
 
     activation = "cos"
@@ -192,7 +168,7 @@ class FourierSketch(_UnitsSketch):
         return W, rng.uniform(0, 2 * np.pi, self.n_components)
 
 
-class ReLUSketch(_UnitsSketch):
+class ReLUFeatures(_Units):
     """Rectified linear units of z = (x - mean) / rms with (w, b) uniform on a sphere.
 
     rms is the root mean square distance of the rows from their mean, and the radius of the sphere
@@ -229,7 +205,7 @@ class ReLUSketch(_UnitsSketch):
         return W, directions[d] - self.mean @ W
 
 
-class TransformerSketch(FeatureSketch):
+class TransformerFeatures(RandomFeatures):
     """The output of a clone of a transformer, each with its own `random_state`."""
 
     def __init__(self, X: Any, weight: np.ndarray, fit_intercept: bool, transformer: Any):
