@@ -62,11 +62,28 @@ def estimator_classes():
     return [m for m in members if inspect.isclass(m) and issubclass(m, BaseEstimator)]
 
 
+def boosters():
+    """The estimators of `boosting`."""
+    return [cls for cls in estimator_classes() if cls.__name__ in package.boosting.__all__]
+
+
+def boosted_votes():
+    """Those of them that add up votes of any weak classifier, round by round."""
+    return [cls for cls in boosters() if is_classifier(cls()) and hasattr(cls, "staged_score")]
+
+
 def make(cls, **params):
     """A small instance of `cls`, seeded where it is random."""
     known = inspect.signature(cls).parameters
     short = {k: v for k, v in {**SHORT, "random_state": 0}.items() if k in known}
     return cls(**{**short, **REQUIRED.get(cls.__name__, {}), **params})
+
+
+def with_rounds(cls, n_rounds):
+    """A booster of so many rounds, in a ball that needs them all if it has one."""
+    known = inspect.signature(cls).parameters
+    name = next(name for name in ("n_estimators", "n_iterations", "n_rounds") if name in known)
+    return make(cls, **{name: n_rounds}, **({"radius": 5.0} if "radius" in known else {}))
 
 
 def instances():

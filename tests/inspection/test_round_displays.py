@@ -19,12 +19,13 @@ from sklearn_ensemble_theory import (
     BaggingClassifier,
     DecisionStumpClassifier,
     FrankWolfeClassifier,
-    MassartBoostClassifier,
     RandomForestClassifier,
     SmoothBoostClassifier,
     VotingClassifier,
 )
 from sklearn_ensemble_theory.inspection import EdgeDisplay, MarginDisplay
+
+from ..estimators import boosted_votes
 
 # Three stumps, coefficients (scikit-learn's scale) log 2, log 3, log 5: see test_adaboost.
 INTERVAL = np.arange(9.0)[:, None], np.array([0, 0, 0, 1, 1, 1, 0, 0, 0])
@@ -102,23 +103,16 @@ def test_margins_of_adaboost_are_those_of_its_method(algorithm, n_classes):
     assert (found[8][~wrong] >= -1e-12).all()
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        SmoothBoostClassifier(n_estimators=7),
-        AgnosticBoostClassifier(n_estimators=7),
-        MassartBoostClassifier(n_estimators=7),
-    ],
-)
-def test_margins_of_robust_boosting(model):
+@pytest.mark.parametrize("cls", boosted_votes(), ids=lambda cls: cls.__name__)
+def test_margins_of_boosted_votes(cls):
     X, y = two_classes()
-    model.fit(X, y)
-    last = len(model.moves_)
+    model = cls(n_estimators=7).fit(X, y)
+    last = len(model.edges_)
     found = margins(model, X, y, rounds=[last])[last]
     assert np.abs(found).max() <= 1 + 1e-12
     np.testing.assert_array_equal(found > 0, model.predict(X) == y)
-    if (model.moves_ == "all").all():
-        alphas = np.asarray(model.steps_)
+    if (getattr(model, "moves_", np.array(["all"])) == "all").all():
+        alphas = np.asarray(model.steps_ if hasattr(model, "steps_") else model.estimator_weights_)
         expected = votes_margin(model.estimators_, alphas, X, y, model.classes_)
         np.testing.assert_allclose(found, expected, atol=1e-12)
 

@@ -33,7 +33,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory._rows import in_usual_units, rows_of_positive_weight
 from sklearn_ensemble_theory._scaling import mean_from_first
 
-from ..estimators import CLASSIFIERS, REGRESSORS, make
+from ..estimators import CLASSIFIERS, REGRESSORS, boosted_votes, estimator_classes, make
 
 LARGEST = np.finfo(np.float64).max
 RNG = np.random.default_rng(0)
@@ -42,36 +42,26 @@ Y = X[:, 0] + 0.1 * RNG.standard_normal(30)
 CLASSES = (Y > 0).astype(int)
 WEIGHT = 2.0 ** RNG.integers(0, 4, 30)
 
-# Estimators whose models depend on ratios of weights only. Draws of rows depend on their sum.
-BY_RATIOS = [
-    "AdaBoostClassifier",
-    "AdaBoostRegressor",
-    "AgnosticBoostClassifier",
-    "BallConstrainedClassifier",
-    "BestColumnRegressor",
-    "BinnedTreeClassifier",
-    "BinnedTreeRegressor",
-    "DecisionStumpClassifier",
-    "DecisionStumpRegressor",
-    "FrankWolfeClassifier",
-    "FrankWolfeRegressor",
-    "GradientBoostingClassifier",
-    "GradientBoostingRegressor",
-    "HistogramClassifier",
-    "HistogramRegressor",
-    "L2BoostingRegressor",
-    "LinearL2BoostingRegressor",
-    "LogitBoostClassifier",
-    "MassartBoostClassifier",
-    "MatchingPursuitRegressor",
-    "NadarayaWatsonRegressor",
-    "ReLUUnitRegressor",
-    "SmoothBoostClassifier",
-    "SmoothingSplineRegressor",
-    "StackingClassifier",
-    "VotingClassifier",
-    "VotingRegressor",
-]
+DRAWS = "the draws of rows or their rounding depend on the sum of the weights"
+COUNTS = "weights count rows"
+PENALTY = "a penalty is in units of the weights"
+# Estimators whose models depend on more than the ratios of weights.
+BY_SUMS = {
+    "BaggedNearestNeighborsClassifier": COUNTS,
+    "BaggedNearestNeighborsRegressor": COUNTS,
+    "BaggingClassifier": DRAWS,
+    "BaggingRegressor": DRAWS,
+    "DivideAndConquerClassifier": DRAWS,
+    "DivideAndConquerRegressor": DRAWS,
+    "ExtraTreesClassifier": DRAWS,
+    "ExtraTreesRegressor": DRAWS,
+    "RandomForestClassifier": DRAWS,
+    "RandomForestRegressor": DRAWS,
+    "RandomProjectionRegressor": PENALTY,
+    "SketchedLinearRegression": DRAWS,
+    "StackingRegressor": PENALTY,
+}
+BY_RATIOS = [cls.__name__ for cls in estimator_classes() if cls.__name__ not in BY_SUMS]
 
 
 # One class, many classes.
@@ -418,11 +408,11 @@ def test_frames_and_read_only_weights_are_contiguous_and_writable():
     assert (kept.weight == WEIGHT).all()
 
 
-@pytest.mark.parametrize("name", ["AdaBoost", "AgnosticBoost", "MassartBoost", "SmoothBoost"])
+@pytest.mark.parametrize("cls", boosted_votes(), ids=lambda cls: cls.__name__)
 @pytest.mark.parametrize("container", [np.asarray, csr_matrix])
-def test_boosted_trees_refuse_what_is_beyond_single_precision(name, container):
+def test_boosted_trees_refuse_what_is_beyond_single_precision(cls, container):
     far = container(np.clip(X, -1, 1) * 1e308)
-    model = make(getattr(package, f"{name}Classifier"), estimator=DecisionTreeClassifier())
+    model = make(cls, estimator=DecisionTreeClassifier())
     with pytest.raises(ValueError, match=r"\bX\b"):
         model.fit(far, CLASSES)
     with pytest.raises(ValueError, match=r"\bX\b"):

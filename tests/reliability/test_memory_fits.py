@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.base import is_classifier
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from tests.estimators import estimator_classes, make
+from tests.estimators import boosted_votes, estimator_classes, make
 
 N_ROWS, N_FEATURES = 50_000, 20
 LIMIT = 1.2  # times X
@@ -50,11 +50,9 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
 }
 if not uses_numba():
     # Columns of fewer than `split_search.KEPT_VALUES` values in all stay sorted.
+    EXCEPTIONS |= {cls.__name__: (1.35, 1.2, SORTED) for cls in boosted_votes()}
     EXCEPTIONS |= {
         "AdaBoostClassifier": (1.4, 1.2, SORTED),
-        "AgnosticBoostClassifier": (1.35, 1.2, SORTED),
-        "MassartBoostClassifier": (1.35, 1.2, SORTED),
-        "SmoothBoostClassifier": (1.35, 1.2, SORTED),
         "VotingClassifier": (1.5, 1.2, SORTED),
     }
 # Full trees and neighbours take longer: fewer rows.

@@ -56,7 +56,7 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._typing import available_if
 from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
 
-from .._loop import BoostingRounds, Round, RoundReports, rows_for_callbacks
+from .._loop import BoostingRounds, RoundReports, rows_for_callbacks
 from .._risk import RiskState
 from .._steps import StepResult
 from .._weak_learners import Clones
@@ -328,7 +328,9 @@ class BinaryVotes(Votes):
     def divisors(self) -> np.ndarray:
         return np.arange(1.0, len(self.members) + 1) if self.by_mean else super().divisors()
 
-    def append(self, move: Move, step: float, gain: float, risk: float) -> None:
+    def append(
+        self, move: Move, step: float, gain: float, risk: float, details: Any = None
+    ) -> None:
         """Keep a round."""
         self.members.append(move.member)
         self.kinds.append(move.kind)
@@ -337,19 +339,13 @@ class BinaryVotes(Votes):
         self.coefficients.append(step)
         self.gains.append(gain)
         self.risks.append(risk)
-
-    def take(self, record: Round) -> None:
-        """Keep a round of the loop."""
-        self.append(record.predictor, record.step, record.first_order_gain, record.risk)
-        self.details.append(record.details)
-
-    def _of_rounds(self) -> tuple[list, ...]:
-        kept = self.members, self.kinds, self.edges, self.densities
-        return *kept, self.coefficients, self.gains, self.risks
+        if details is not None:
+            self.details.append(details)
 
     def keep(self, n_rounds: int) -> None:
         """Forget the rounds after the first `n_rounds`."""
-        for values in self._of_rounds():
+        of_moves = self.members, self.kinds, self.edges, self.densities
+        for values in (*of_moves, self.coefficients, self.gains, self.risks):
             del values[n_rounds:]
 
     def copy(self) -> "BinaryVotes":
@@ -533,7 +529,9 @@ class BinaryBooster(WeightedVotes):
         if held_out is not None:
             signs, scores = held_out.signs, np.zeros(len(held_out.rows))
         for t, record in enumerate(islice(rounds, self.n_estimators)):
-            votes.take(record)
+            votes.append(
+                record.predictor, record.step, record.first_order_gain, record.risk, record.details
+            )
             figures = {"edge": record.predictor.edge, "potential": record.risk}
             if held_out is not None:
                 votes.add(t, scores, held_out.rows.X)
