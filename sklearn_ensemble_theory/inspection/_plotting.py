@@ -1,5 +1,8 @@
-"""What the displays share: matplotlib, imported when it is needed, colours and numbers."""
+"""What the displays share: matplotlib, imported when it is needed, colours, numbers and axes."""
 
+import math
+from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 NEGATIVE, POSITIVE = COLORS[:2]
 DIVERGING = "RdBu_r"  # the same: blue below 0, red above it
 GREY = "0.55"
+FEW_VALUES = 8  # of a parameter: all of them get a tick
 
 
 def pyplot(name: str) -> Any:
@@ -59,3 +63,34 @@ def as_axes(ax: Any, n_axes: int, name: str) -> np.ndarray:
     if len(axes) != n_axes:
         raise ValueError(f"{name} must have {n_axes} elements, one a panel; got {len(axes)}.")
     return axes
+
+
+# --- an axis for the values of a parameter, which need not be numbers -----------------------------
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(isinstance(v, Real) and not isinstance(v, bool) and math.isfinite(v) for v in values)
+
+
+def places_of(values: Sequence[Any]) -> np.ndarray:
+    """The values themselves, or 0, 1, ... where one is no finite number."""
+    return np.asarray(values, dtype=float) if _are_numbers(values) else np.arange(len(values)) * 1.0
+
+
+def set_value_axis(ax: Any, values: Sequence[Any], name: str) -> None:
+    """Label the horizontal axis; logarithmic where the values grow by factors.
+
+    As in scikit-learn's validation curves, that is where the largest difference of neighbours is
+    more than five times the smallest one.
+    """
+    ax.set_xlabel(name)
+    if not _are_numbers(values):
+        ax.set_xticks(np.arange(len(values)), [str(v) for v in values])
+        return
+    ordered = np.sort(np.asarray(values, dtype=float))
+    gaps = np.diff(np.unique(ordered))
+    if len(gaps) > 1 and ordered[0] > 0 and gaps.max() > 5 * gaps.min():
+        ax.set_xscale("log")
+    if len(ordered) <= FEW_VALUES:
+        ax.set_xticks(ordered, [f"{v:g}" for v in ordered])
+        ax.minorticks_off()

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory.inspection._plotting import pyplot
-from sklearn_ensemble_theory.smoothing import LinearL2BoostingRegressor
+from ..smoothing import LinearL2BoostingRegressor
+from ._plotting import pyplot
 
 
 def _checked(estimator: LinearL2BoostingRegressor) -> LinearL2BoostingRegressor:

@@ -1,6 +1,7 @@
 """Pictures of shape functions: what they draw is what the model contains."""
 
 import sys
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,8 +14,6 @@ from sklearn.linear_model import Ridge
 
 from sklearn_ensemble_theory import L2BoostingRegressor
 from sklearn_ensemble_theory.inspection import ShapeFunctionDisplay
-from sklearn_ensemble_theory.inspection._additive_terms import TermAxis
-from sklearn_ensemble_theory.inspection._plotting import COLORS
 
 from .additive_models import TableClassifier, TableRegressor
 from .mixed_data import mixed_rows, mixed_terms
@@ -114,7 +113,8 @@ def test_first_and_last_bin_without_rows(model):
     assert widths[0] == pytest.approx(widths[1])
     assert widths[-1] == pytest.approx(widths[-2])
     np.testing.assert_array_equal(stairs(draw(model, ["sex"]).ax_, False)[0][1], [0, 0.5, 1])
-    one_bin = TermAxis("x", np.array([]), False, False)
+    (axis,) = draw(model, ["income"]).shapes[0].axes
+    one_bin = replace(axis, edges=np.array([]), missing=False, limits=None)
     np.testing.assert_array_equal(one_bin.bounds(), [0, 1])
 
 
@@ -130,7 +130,7 @@ def test_categories_in_the_order_of_their_effects(model):
     widths = [bar.get_width() for bar in ax.containers[0]]
     np.testing.assert_allclose(widths, values[[6, *order]])
     colors = [to_rgb(bar.get_facecolor()) for bar in ax.containers[0]]
-    assert colors == [to_rgb(COLORS[int(v > 0)]) for v in values[[6, *order]]]
+    assert colors == [to_rgb("#D55E00" if v > 0 else "#0072B2") for v in values[[6, *order]]]
     (segments,) = [c.get_segments() for c in ax.collections]
     half = [(s[1, 0] - s[0, 0]) / 2 for s in segments]
     np.testing.assert_allclose(half, 2 * errors(values[[6, *order]]))

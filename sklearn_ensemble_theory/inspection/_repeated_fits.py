@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._typing import RandomStateLike
-from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
-from sklearn_ensemble_theory.boosting._weak_learners import seeded_clone
+from .._typing import RandomStateLike
+from ..boosting._weak_learners import seeded_clone
+
+MAX_SEED = np.iinfo(np.int32).max
 
 # Squares of larger numbers overflow.
 LARGEST = 1e150
@@ -46,11 +47,6 @@ def parameter_values(estimator: Any, param_name: str, param_range: Sequence[Any]
 def clone_with(estimator: BaseEstimator, name: str, value: Any) -> Any:
     """A clone with another value of one parameter."""
     return clone(estimator).set_params(**{name: value})
-
-
-def one_seed(random_state: RandomStateLike) -> int:
-    """A seed that several decompositions share, for the same training sets."""
-    return int(check_random_state(random_state).randint(MAX_SEED))
 
 
 def seeds_of(n_repetitions: int, random_state: RandomStateLike) -> tuple[int, np.ndarray]:

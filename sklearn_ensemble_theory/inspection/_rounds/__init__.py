@@ -1,1 +1,0 @@
-"""Figures of the rounds of a boosted vote: margins and edges."""
