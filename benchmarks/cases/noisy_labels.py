@@ -15,6 +15,8 @@ CLASSES = {
     "agnostic-boost": ("AgnosticBoostClassifier", {"tol": 0.0}),
     "massart-boost": ("MassartBoostClassifier", {"kappa": 0.0, "tol": 0.0}),
 }
+# Its rounds solve linear programmes: fewer of them, of fewer rows, and no limit beside AdaBoost's.
+SOLVED = {"lp-boost": ("LPBoostClassifier", {"n": 442, "p": 10, "n_estimators": 30})}
 
 
 def flipped(seed, n, p):
@@ -34,6 +36,21 @@ def many_normals(seed, n, p, n_test=2_000):
 
 
 adaboost = estimator("sklearn_ensemble_theory", "AdaBoostClassifier")
+
+for name, (cls, params) in SOLVED.items():
+    register(
+        Case(
+            name=name,
+            title=f"{cls}, n = 442, 30 rounds, flipped",
+            data=flipped,
+            quality=held_out_error,
+            metric="test error",
+            params=params,
+            quick={"n_estimators": 5},
+            sides={"ours": estimator("sklearn_ensemble_theory", cls), "AdaBoost": adaboost},
+            run=fit,
+        )
+    )
 
 for name, (cls, params) in CLASSES.items():
     for size, numbers in SIZES.items():

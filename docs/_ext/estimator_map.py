@@ -42,6 +42,7 @@ MAP = {
     ],
     ("Some labels are wrong", "noisy_labels"): [
         ("random flips, at an unknown rate", "SmoothBoost", CLASSES),
+        ("the largest soft margin, with a certificate", "LPBoost", CLASSES),
         ("nothing is known about the labels", "AgnosticBoost", CLASSES),
         ("a bound on the probability of a wrong label is known", "MassartBoost", CLASSES),
     ],

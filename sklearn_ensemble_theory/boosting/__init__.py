@@ -18,6 +18,7 @@ from sklearn_ensemble_theory.boosting._pursuit import MatchingPursuitRegressor
 from sklearn_ensemble_theory.boosting._reweighting.adaboost import AdaBoostClassifier
 from sklearn_ensemble_theory.boosting._reweighting.adaboost_regressor import AdaBoostRegressor
 from sklearn_ensemble_theory.boosting._reweighting.agnostic import AgnosticBoostClassifier
+from sklearn_ensemble_theory.boosting._reweighting.lp import LPBoostClassifier
 from sklearn_ensemble_theory.boosting._reweighting.massart import MassartBoostClassifier
 from sklearn_ensemble_theory.boosting._reweighting.smooth import SmoothBoostClassifier
 
@@ -30,6 +31,7 @@ __all__ = [
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "L2BoostingRegressor",
+    "LPBoostClassifier",
     "LogitBoostClassifier",
     "MassartBoostClassifier",
     "MatchingPursuitRegressor",

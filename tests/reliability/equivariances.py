@@ -134,6 +134,7 @@ TABLE: dict[str, dict[str, str]] = {
     "HistogramClassifier": VOTES_OF_ORDER | {"repeated_rows": RATE},
     "HistogramRegressor": OF_ORDER | {"repeated_rows": RATE},
     "L2BoostingRegressor": OF_ORDER,
+    "LPBoostClassifier": VOTES_OF_ORDER,
     "LinearL2BoostingRegressor": LINEAR | {"x_shifted": EXACT, "weights_by_powers": CLOSE},
     "LogitBoostClassifier": VOTES_OF_ORDER,
     "MassartBoostClassifier": VOTES_OF_ORDER,

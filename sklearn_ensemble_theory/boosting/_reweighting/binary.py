@@ -16,7 +16,7 @@ its negative margin, while its weight in AdaBoost is exp(-z).
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -44,6 +44,7 @@ from sklearn_ensemble_theory._learners import (
     PreparedRounds,
     has_fast_path,
     is_tree,
+    predict_codes,
     prepare_rounds,
 )
 from sklearn_ensemble_theory._rows import (
@@ -355,6 +356,25 @@ class BinaryVotes(Votes):
             if isinstance(value, list):
                 setattr(other, name, value.copy())
         return other
+
+
+class CorrectedVotes(BinaryVotes):
+    """Votes of which each round sets all coefficients: its details, of sum 1."""
+
+    def append(
+        self, move: Move, step: float, gain: float, risk: float, details: Any = None
+    ) -> None:
+        super().append(move, step, gain, risk, [1.0] if details is None else details)
+        self.coefficients[:] = self.details[-1]
+
+    def gaps(self) -> np.ndarray:
+        return np.ones(len(self.members))
+
+    def staged_decision(self, X: Any) -> Iterator[np.ndarray]:
+        votes: list[np.ndarray] = []
+        for member, alphas in zip(self.members, self.details):
+            votes.append(np.where(predict_codes(member, X, self.classes) == 1, 1.0, -1.0))
+            yield sum((a * v for a, v in zip(alphas, votes)), np.zeros(X.shape[0]))
 
 
 def by_class(values: Iterable) -> Any:
