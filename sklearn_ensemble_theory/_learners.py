@@ -321,7 +321,7 @@ def prepare_sums(estimator: Any, task: Task) -> Any:
     """What finds the members from sums over rows in chunks; None where there is nothing.
 
     An estimator offers it by a method `_prepare_sums(task)`, which a subclass does not inherit. See
-    `erm._stumps._summed` for the object: the sums it needs, and how it finds a member from them.
+    `erm._stumps.rounds` for the object: the sums it needs, and how it finds a member from them.
 
     Parameters
     ----------

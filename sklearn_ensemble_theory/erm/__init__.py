@@ -1,16 +1,15 @@
 """Empirical risk minimisers over simple classes: stumps, histograms, linear functions, units."""
 
-from sklearn_ensemble_theory.erm._stumps.estimators import (
-    DecisionStumpClassifier,
-    DecisionStumpRegressor,
-)
-from sklearn_ensemble_theory.erm._stumps.stump_outputs import stump_dictionary
-
 from ._ball.balls import project_l1_ball, project_l2_ball, project_simplex
 from ._ball.estimator import BallConstrainedClassifier
 from ._columns import BestColumnRegressor
 from ._histogram import HistogramClassifier, HistogramRegressor
 from ._relu import ReLUNetwork, ReLUUnitRegressor
+from ._stumps.estimators import (
+    DecisionStumpClassifier,
+    DecisionStumpRegressor,
+    stump_dictionary,
+)
 
 __all__ = [
     "BallConstrainedClassifier",

@@ -107,7 +107,9 @@ class HingeIndex:
         self.widths = np.concatenate([self.width, self.width[:, ::-1]])
         self.inside = np.concatenate([inside, inside[:, ::-1]])
         self.packs: list | None = None
-        self.weight: np.ndarray | None = None  # of which `squares` are kept
+        # The weights of which `squares` are kept.
+        self.weight: np.ndarray | None = None
+        self.kept_squares: tuple[np.ndarray, np.ndarray, np.ndarray]
 
     def best(
         self,

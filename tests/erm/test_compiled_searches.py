@@ -8,8 +8,8 @@ from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.erm import _hinges
-from sklearn_ensemble_theory.erm._stumps import side_search
-from sklearn_ensemble_theory.erm._stumps.side_search import BinnedSideIndex, SideIndex
+from sklearn_ensemble_theory.erm._stumps import split_search
+from sklearn_ensemble_theory.erm._stumps.split_search import BinnedSideIndex, SideIndex
 
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
 
@@ -84,8 +84,8 @@ def check_split(split, left, X, side, weight, expected):
 @pytest.mark.parametrize("n_bins", [2, 7, 64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_search_against_brute_force(kind, n_bins, monkeypatch):
-    monkeypatch.setattr(side_search, "MAX_SEARCH_BINS", n_bins)
-    monkeypatch.setattr(side_search, "BIN_ROWS", 2)
+    monkeypatch.setattr(split_search, "MAX_SIDE_BINS", n_bins)
+    monkeypatch.setattr(split_search, "SIDE_BIN_ROWS", 2)
     for seed, n in enumerate((4, 40, 400)):
         X, side, weight = problem(kind, n, 3, seed)
         index = SideIndex(X, side)

@@ -15,8 +15,7 @@ from sklearn_ensemble_theory._learners import ClassTask, JointTask, LeastSquares
 from sklearn_ensemble_theory._roots import root_of_increasing
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting.losses import as_loss
-from sklearn_ensemble_theory.erm._stumps.joint import JointSearch
-from sklearn_ensemble_theory.erm._stumps.joint_bounds import Cells, Maxima, RowFalls
+from sklearn_ensemble_theory.erm._stumps.joint import Cells, JointSearch, Maxima, RowFalls
 from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex
 
 

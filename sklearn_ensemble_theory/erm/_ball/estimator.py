@@ -447,7 +447,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_bound_ = np.array([state.reach for state in moved])
         self.suboptimality_bound_ = max(s.bound(np.hypot(self.radius, s.reach)) for s in moved)
         self.feature_bound_ = max(size, 0.0 if first else self.feature_bound_)
-        vars(self).pop("dual_gap_", None)
+        self.__dict__.pop("dual_gap_", None)  # which was that of an earlier fit
         return self
 
     def _labels_of(self, classes: ArrayLike | None, first: bool) -> np.ndarray:

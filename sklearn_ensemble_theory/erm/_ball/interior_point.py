@@ -152,6 +152,10 @@ class InteriorPoint:
         With beta, in the chosen columns and in units of `unit`.
     """
 
+    da: np.ndarray
+    ds: np.ndarray
+    dxi: np.ndarray
+
     def __init__(self, problem: BallProblem, chosen: np.ndarray):
         self.problem = problem
         self.weight, self.y = problem.weight, problem.y
@@ -349,6 +353,7 @@ class Barrier:
     c: float
     inverse: float
     multiplier: float
+    d_multiplier: float
 
     def __init__(self, g: np.ndarray, unit: float):
         self.g, self.unit = g, unit
@@ -404,6 +409,10 @@ class L1Barrier(Barrier):
     beta = parts[0] - parts[1] with parts >= 0 and sum(parts) + rest = 1. Their dual variables
     are mu - g, mu + g and mu. All points are feasible for both problems.
     """
+
+    d_parts: np.ndarray
+    d_duals: np.ndarray
+    d_rest: float
 
     def __init__(self, g: np.ndarray, unit: float):
         super().__init__(g, unit)
@@ -489,6 +498,8 @@ class L2Barrier(Barrier):
     n_products = 1
     is_uniform = True
     is_joint = True
+    d_beta: np.ndarray
+    dg: np.ndarray
 
     def __init__(self, g: np.ndarray, unit: float):
         super().__init__(g, unit)

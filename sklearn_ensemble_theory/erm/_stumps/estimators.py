@@ -1,6 +1,7 @@
 """Decision stumps as exact empirical risk minimisers, and as weak learners of the boosting loop."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -8,41 +9,45 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import Bunch, Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._compat import Interval, make_tree
+from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
-from sklearn_ensemble_theory._learners import (
-    ClassTask,
-    LeastSquaresTask,
-    PreparedRounds,
-    Task,
-)
+from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
-from sklearn_ensemble_theory.erm._stumps._single.best_stump import best_stump
-from sklearn_ensemble_theory.erm._stumps._summed.stumps_of_sums import SummedStumps, stumps_of_sums
-from sklearn_ensemble_theory.erm._stumps.rounds import StumpClasses, prepare_stumps
-from sklearn_ensemble_theory.erm._stumps.split_search import Split
-from sklearn_ensemble_theory.erm._stumps.stump_outputs import StumpBoundMixin
-from sklearn_ensemble_theory.erm._stumps.stump_trees import (
-    StumpTree,
-    gini,
-    sides_of,
-    sides_of_targets,
-)
+from sklearn_ensemble_theory.bounds import stump_generalization_bound
+from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
+
+from .rounds import StumpClasses, SummedStumps, best_stump, prepare_stumps, stumps_of_sums
+from .split_search import Split
 
 MAX_BINS = 2**16 - 1
+LARGEST_DIFFERENCE = np.finfo(np.float64).max / 4
+# scikit-learn's marks of a leaf.
+NO_CHILD, NO_FEATURE, NO_THRESHOLD = -1, -2, -2.0
 
 
-class _Stump(StumpTree, BaseEstimator):
-    """Base of the two stumps: the parameter, and the side of a row."""
+class _Stump(BaseEstimator):
+    """Base of the two stumps: the parameter, the side of a row, and the tree of depth one.
+
+    `_sides` is what a tree states of the two sides beyond their values: the number of rows, the
+    share of the weight, and the impurity; for classes the last follows from the shares, and is 0
+    here. Members of ensembles that do not keep it have no such attribute.
+    """
 
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MAX_BINS, closed="both"), None],
     }
+    _sklearn_class: ClassVar[type]
+    n_features_in_: int
+    feature_: int
+    threshold_: float
+    _sides: np.ndarray
 
     def __init__(self, max_bins: int | None = None) -> None:
         self.max_bins = max_bins
@@ -69,11 +74,74 @@ class _Stump(StumpTree, BaseEstimator):
         """Rows of a validated X at or below the threshold, compared in double precision."""
         return X[:, self.feature_] <= np.array([self.threshold_])
 
+    to_sklearn = to_sklearn
 
-LARGEST_DIFFERENCE = np.finfo(np.float64).max / 4
+    def _leaf_values(self) -> np.ndarray:
+        """The values of the two sides, in two rows, as a tree has them."""
+        raise NotImplementedError
+
+    def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Of the root and of the two sides, from their values and shares of the weight."""
+        raise NotImplementedError
+
+    def _obstacles(self) -> Iterator[str]:
+        if "_sides" not in vars(self):
+            yield "it is a member of an ensemble that does not keep the weights of its two sides."
+
+    def _unfitted_counterpart(self) -> Any:
+        return self._sklearn_class(max_depth=1)
+
+    def _counterpart(self) -> Any:
+        values, (rows, weights) = self._leaf_values(), self._sides[:, :2].T
+        mean = weights @ values
+        n_rows = rows.sum()
+        fields: dict[str, Any] = {
+            "left_child": [1, NO_CHILD, NO_CHILD],
+            "right_child": [2, NO_CHILD, NO_CHILD],
+            "feature": [self.feature_, NO_FEATURE, NO_FEATURE],
+            "threshold": [self.threshold_, NO_THRESHOLD, NO_THRESHOLD],
+            "impurity": self._impurities(values, weights),
+            "n_node_samples": [n_rows, *rows],
+            "weighted_n_node_samples": [n_rows, *(n_rows * weights)],
+        }
+        nodes = np.vstack([mean, values])
+        depth = 1
+        if not np.isfinite(self.threshold_):  # constant: all rows are on the left, in a single leaf
+            fields = {name: column[1:2] for name, column in fields.items()}
+            nodes, depth = values[:1], 0
+        n_features, n_values = self.n_features_in_, nodes.shape[1]
+        tree = make_tree(fields, nodes[:, None, :], depth, n_features, n_values)
+        classes = getattr(self, "classes_", None)
+        found = fitted_tree(self._unfitted_counterpart(), tree, classes)
+        found.max_features_ = n_features
+        return found
 
 
-class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
+def sides_of(
+    on_left: np.ndarray, left_weight: float, impurities: ArrayLike = (0.0, 0.0)
+) -> np.ndarray:
+    """`_Stump._sides`: the rows, the share of the weight and the impurity of each side, (2, 3)."""
+    n_left = int(np.count_nonzero(on_left))
+    rows = (n_left, len(on_left) - n_left)
+    return np.column_stack([rows, (left_weight, 1.0 - left_weight), impurities])
+
+
+def sides_of_targets(on_left: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """`sides_of` for real targets: the impurity is the variance of the targets of a side."""
+    impurities, scale = [], np.max(np.abs(y), initial=0.0)
+    for side in (on_left, ~on_left):
+        w = weight[side]
+        if not w.sum() > 0 or scale == 0:
+            impurities.append(0.0)
+            continue
+        t = y[side] / scale  # squares of large targets overflow
+        t = t - np.average(t, weights=w)
+        with np.errstate(over="ignore", under="ignore"):
+            impurities.append(float(np.average(t**2, weights=w) * scale * scale))
+    return sides_of(on_left, float(weight[on_left].sum()), impurities)
+
+
+class DecisionStumpClassifier(ClassifierMixin, _Stump):
     """Decision stump with the smallest weighted 0-1 error over all features and thresholds.
 
     A decision stump predicts one class where ``x[feature] <= threshold`` and one class elsewhere.
@@ -138,6 +206,7 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
     """
 
     _sklearn_class = DecisionTreeClassifier
+    classes_: np.ndarray
     left_class_: int
     right_class_: int
     left_proba_: np.ndarray
@@ -150,27 +219,34 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         n_features: int,
         split: Split,
         sides: tuple[int, int],
-        shares: Sequence[np.ndarray],
+        shares: list[np.ndarray],
+        left_weight: float,
         error: float,
-        sides_of_rows: np.ndarray,
+        on_left: np.ndarray,
     ) -> Self:
-        """A fitted stump from a search that is already done."""
+        """A fitted stump from a search that is already done, by the sides of the rows."""
         stump = cls.__new__(cls)
-        stump.__dict__.update(
-            max_bins=None,
-            classes_=classes,
-            n_classes_=len(classes),
-            n_features_in_=n_features,
-            feature_=split.feature,
-            threshold_=split.threshold,
-            left_class_=sides[0],
-            right_class_=sides[1],
-            left_proba_=shares[0],
-            right_proba_=shares[1],
-            training_error_=error,
-            _sides=sides_of_rows,
-        )
+        stump.max_bins = None
+        stump._set_labels(classes, n_features, split, sides, shares, left_weight, error, on_left)
         return stump
+
+    def _set_labels(
+        self,
+        classes: np.ndarray,
+        n_features: int,
+        split: Split,
+        sides: tuple[int, int],
+        shares: list[np.ndarray],
+        left_weight: float,
+        error: float,
+        on_left: np.ndarray,
+    ) -> None:
+        self.classes_, self.n_classes_, self.n_features_in_ = classes, len(classes), n_features
+        self.feature_, self.threshold_ = split.feature, split.threshold
+        self.left_class_, self.right_class_ = sides
+        self.left_proba_, self.right_proba_ = shares
+        self.training_error_ = error
+        self._sides = sides_of(on_left, left_weight)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -196,29 +272,16 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         kept = rows_of_positive_weight(sample_weight, X)
         (X, codes), weight = kept.take(X, codes), kept.normalised
 
-        def task_of(rows: slice) -> ClassTask:
-            return ClassTask(codes[rows], classes)
-
-        split, left, right = best_stump(X, None, weight, task_of, self.max_bins, STUMPS)
+        task = ClassTask(codes, classes)
+        split, left, right = best_stump(X, None, weight, task, self.max_bins, STUMPS)
         on_left = X[:, split.feature] <= np.array([split.threshold])  # in double precision
         chosen = np.where(on_left, left, right)
         shares = [np.bincount(codes[s], weight[s], len(classes)) for s in (on_left, ~on_left)]
         overall = np.bincount(codes, weight, len(classes))
         shares = [s / s.sum() if s.sum() > 0 else overall for s in shares]
-        self.__dict__.update(
-            vars(
-                self._of_labels(
-                    classes,
-                    X.shape[1],
-                    split,
-                    (left, right),
-                    shares,
-                    float(weight[chosen != codes].sum()),
-                    sides_of(on_left, float(weight[on_left].sum())),
-                )
-            )
-            | {"max_bins": self.max_bins}
-        )
+        error, left_weight = float(weight[chosen != codes].sum()), float(weight[on_left].sum())
+        sides = left, right
+        self._set_labels(classes, X.shape[1], split, sides, shares, left_weight, error, on_left)
         return self
 
     @by_chunks
@@ -246,7 +309,8 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         return values
 
     def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        return gini(np.vstack([weights @ values, values]))
+        shares = np.vstack([weights @ values, values])
+        return 1.0 - np.square(shares).sum(axis=-1)  # Gini's index
 
     def _predict_codes(self, X: np.ndarray) -> np.ndarray:
         return np.where(self._left_of(X), self.left_class_, self.right_class_)
@@ -275,7 +339,48 @@ class DecisionStumpClassifier(StumpBoundMixin, ClassifierMixin, _Stump):
         """
         return np.where(self._left(X)[:, None], self.left_proba_, self.right_proba_)
 
-    def __sklearn_tags__(self) -> Any:
+    def vc_error_bound(self, X: ArrayLike, y: ArrayLike, delta: float = 0.05) -> float:
+        """Bound on the error on new rows by the training error and the number of stumps.
+
+        With probability at least 1 - delta over the rows, if these are independent and have the
+        distribution of new rows. The bound holds for all stumps at once, so that the stump may
+        have been fitted to the rows, with any weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            The training rows.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        delta : float, default=0.05
+            Probability of failure, above 0 and at most 1.
+
+        Returns
+        -------
+        bound : float
+            The share of errors on the rows plus
+            :func:`~sklearn_ensemble_theory.bounds.stump_generalization_bound`. It says nothing
+            where it is 1 or more.
+
+        Raises
+        ------
+        ValueError
+            If there are more than two classes, for which the stumps are not counted, or delta is
+            outside its range.
+        """
+        check_is_fitted(self)
+        if len(self.classes_) > 2:
+            raise ValueError("vc_error_bound needs two classes.")
+        wrong = self.predict(X) != column_or_1d(y)
+        bound = stump_generalization_bound(len(wrong), self.n_features_in_, delta=delta)
+        return float(wrong.mean()) + bound
+
+    @staticmethod
+    def _log_n_atoms(n_samples: int, n_features: int) -> float:
+        """Logarithm of a bound on the number of different outputs on the rows, up to their sign."""
+        return math.log(n_features * (n_samples - 1) + 1)
+
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One threshold does not reach the scores that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
@@ -346,15 +451,16 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     def _of_values(cls, n_features: int, split: Split, left: Any, right: Any) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
-        stump.__dict__.update(
-            max_bins=None,
-            n_features_in_=n_features,
-            feature_=split.feature,
-            threshold_=split.threshold,
-            left_value_=_number_or_array(left),
-            right_value_=_number_or_array(left if split.threshold == np.inf else right),
-        )
+        stump.max_bins, stump.n_features_in_ = None, n_features
+        stump._set_values(split, left, right)
         return stump
+
+    def _set_values(self, split: Split, left: Any, right: Any) -> None:
+        """Become the stump of a split; the values are numbers, or arrays of one for each class."""
+        right = left if split.threshold == np.inf else right
+        self.feature_, self.threshold_ = split.feature, split.threshold
+        self.left_value_ = left if np.ndim(left) else float(left)
+        self.right_value_ = right if np.ndim(right) else float(right)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -382,15 +488,12 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         # Differences of numbers near the largest float are infinite: then y is in units of 4.
         unit = 4.0 if np.abs(y).max() > LARGEST_DIFFERENCE else 1.0
 
-        def task_of(rows: slice) -> LeastSquaresTask:
-            return LeastSquaresTask()
-
         target = y / unit if unit > 1 else y
-        split, left, right = best_stump(X, target, weight, task_of, self.max_bins, STUMPS)
+        task = LeastSquaresTask()
+        split, left, right = best_stump(X, target, weight, task, self.max_bins, STUMPS)
         if unit > 1:  # means exceed the largest target by rounding
             left, right = unit * np.clip([left, right], y.min() / unit, y.max() / unit)
-        found = self._of_values(X.shape[1], split, left, right)
-        self.__dict__.update(vars(found) | {"max_bins": self.max_bins})
+        self._set_values(split, left, right)
         self._sides = sides_of_targets(self._left_of(X), y, weight)
         return self
 
@@ -434,15 +537,92 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     def _prepare_sums(self, task: Task) -> SummedStumps | None:
         return stumps_of_sums(task, self.max_bins, STUMPS)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # One threshold does not reach the scores that scikit-learn's checks require.
         tags.regressor_tags.poor_score = True
         return tags
 
 
-def _number_or_array(value: Any) -> Any:
-    return value if np.ndim(value) else float(value)
-
-
 STUMPS = StumpClasses(DecisionStumpClassifier, DecisionStumpRegressor)
+
+
+def stump_dictionary(X: ArrayLike, *, constant: bool = True) -> Bunch:
+    """All decision stumps with outputs -1 and +1 that differ on the given rows.
+
+    There are infinitely many thresholds, but on n rows the stumps of p features take at most p (n -
+    1) different outputs up to their sign, and the constant. They are the dictionary of boosting
+    with `DecisionStumpClassifier` [Bach, §10.3.1].
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        The rows.
+    constant : bool, default=True
+        Whether the constant is one of the stumps, as it is for `DecisionStumpClassifier`.
+
+    Returns
+    -------
+    Bunch
+        `outputs`, a float array of shape (n_samples, m): +1 where the feature is at most the
+        threshold and -1 elsewhere, one column for each stump. The negative of a stump is not
+        listed, and of stumps with the same outputs up to the sign only the first is.
+        `features` and `thresholds`, of shape (m,): the stumps. Thresholds are midpoints of
+        neighbouring values, in the order of the features; inf for the constant, which comes first.
+
+    Raises
+    ------
+    ValueError
+        If X is not finite, or has no stump because all rows are equal and `constant` is False.
+
+    See Also
+    --------
+    sklearn_ensemble_theory.bounds.gauge : The variation norm of a function on these rows.
+
+    Notes
+    -----
+    The cost in time and memory is O(n² p) at most: n rows and m <= p (n - 1) + 1 stumps.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    The variation norm of a function of one variable over stumps is half its total variation plus
+    the absolute mean of its two ends:
+
+    >>> from sklearn_ensemble_theory.bounds import gauge
+    >>> from sklearn_ensemble_theory.erm import stump_dictionary
+    >>> stumps = stump_dictionary([[0.0], [1.0], [2.0], [3.0]])
+    >>> stumps.thresholds
+    array([inf, 0.5, 1.5, 2.5])
+    >>> round(gauge(stumps.outputs, [0.0, 3.0, 1.0, 2.0]).value, 6)
+    4.0
+    """
+    X = check_array(X, dtype=[np.float64, np.float32])
+    n, p = X.shape
+    left, features, thresholds = (
+        [np.ones((1, n), dtype=bool)],
+        [np.zeros(1, int)],
+        [np.full(1, np.inf)],
+    )
+    for j in range(p):
+        values = np.unique(X[:, j]).astype(np.float64)
+        below, above = values[:-1], values[1:]
+        middle = 0.5 * below + 0.5 * above  # the sum first could overflow
+        middle = np.where((below <= middle) & (middle < above), middle, below)
+        left.append(X[:, j] <= middle[:, None])
+        features.append(np.full(len(middle), j))
+        thresholds.append(middle)
+    sides = np.concatenate(left)
+    # Equal up to the sign: the same rows on the side of the first row.
+    _, first = np.unique(np.packbits(sides == sides[:, :1], axis=1), axis=0, return_index=True)
+    first = np.sort(first)[0 if constant else 1 :]
+    if not len(first):
+        raise ValueError("X: all rows are equal, so that there is no stump but the constant.")
+    return Bunch(
+        outputs=np.where(sides[first].T, 1.0, -1.0),
+        features=np.concatenate(features)[first],
+        thresholds=np.concatenate(thresholds)[first],
+    )

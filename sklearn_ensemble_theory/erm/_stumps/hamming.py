@@ -29,7 +29,7 @@ International Conference on Machine Learning*, 497-504.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,13 +37,14 @@ from numpy.typing import NDArray
 
 from sklearn_ensemble_theory._hot_loops.array_loops import ranges
 from sklearn_ensemble_theory._learners import HammingTask, half_log_odds
-from sklearn_ensemble_theory.erm._stumps.split_criteria import moment_squares
-from sklearn_ensemble_theory.erm._stumps.split_search import (
+
+from .split_search import (
     KEPT_VALUES,
     SEARCH_BINS,
     TIE_TOLERANCE,
     ColumnIndex,
     Split,
+    moment_squares,
 )
 
 Array = NDArray[np.float64]
@@ -65,79 +66,68 @@ class Masses(NamedTuple):
 # --- criteria ------------------------------------------------------------------------------------
 
 
-class HammingCriterion(Protocol):
+class HammingCriterion:
     """What a threshold is chosen by; one line of `HAMMING_CRITERIA`."""
 
     def gains(self, left: Masses, total: Masses) -> Array:
         """The gain of each class, convex in (left.own, left.others); to be summed."""
-        ...
+        raise NotImplementedError
+
+    def value(self, share: Array) -> Array:
+        """What a side returns for a class, by the share of the class in its weight."""
+        raise NotImplementedError
 
     def values(self, left: Masses, total: Masses) -> tuple[Array, Array]:
         """What the two sides return, for each class."""
-        ...
+        shares = []
+        for side in (left, _beyond(left, total)):
+            mass = side.own + side.others
+            shares.append(np.where(mass > 0, side.own, 1.0) / np.where(mass > 0, mass, 2.0))
+        return self.value(shares[0]), self.value(shares[1])
 
 
-class HammingVotes:
+class HammingVotes(HammingCriterion):
     """Votes v_k phi with phi = +1 on the left and -1 on the right (Kégl and Busa-Fekete 2009).
 
     The gain is the edge, sum_k |sum_i D(i, k) Y_ik phi(x_i)|, the largest over the signs v_k.
     """
 
-    @staticmethod
-    def gains(left, total):
+    def gains(self, left: Masses, total: Masses) -> Array:
         moment = left.own - left.others
         moment *= 2.0
         moment -= total.own - total.others
         return np.abs(moment, out=moment)
 
-    @staticmethod
-    def values(left, total):
+    def values(self, left: Masses, total: Masses) -> tuple[Array, Array]:
         moment = 2 * (left.own - left.others) - (total.own - total.others)
         votes = np.where(moment >= -SLACK, 1.0, -1.0)  # not by rounding
         return votes, -votes
 
 
-class _SideValues:
-    """A value for each side and class, a function of the share of the class in its weight."""
-
-    @classmethod
-    def values(cls, left, total):
-        right = _beyond(left, total)
-        return cls.value(_share(left)), cls.value(_share(right))
-
-    @staticmethod
-    def value(share):
-        raise NotImplementedError
-
-
-class HammingLogOdds(_SideValues):
+class HammingLogOdds(HammingCriterion):
     """Minimises Z = 2 sum sqrt(W+ W-) over sides and classes; the gain is -Z/2.
 
     Sides return half their log-odds (Schapire and Singer 1999). -sqrt(ab) is convex.
     """
 
-    @staticmethod
-    def gains(left, total):
+    def gains(self, left: Masses, total: Masses) -> Array:
         right = _beyond(left, total)
         return -(np.sqrt(left.own * left.others) + np.sqrt(right.own * right.others))
 
-    @staticmethod
-    def value(share):
+    def value(self, share: Array) -> Array:
         return half_log_odds(share)
 
 
-class HammingSquares(_SideValues):
+class HammingSquares(HammingCriterion):
     """Least squares to -1 and +1; sides return their means. (a-b)²/(a+b) is convex."""
 
-    @staticmethod
-    def gains(left, total):
-        return sum(
-            moment_squares(side.own - side.others, side.own + side.others)
-            for side in (left, _beyond(left, total))
+    def gains(self, left: Masses, total: Masses) -> Array:
+        right = _beyond(left, total)
+        return moment_squares(left.own - left.others, left.own + left.others) + moment_squares(
+            right.own - right.others, right.own + right.others
         )
 
-    @staticmethod
-    def value(share):
+    def value(self, share: Array) -> Array:
         return 2.0 * share - 1.0
 
 
@@ -150,11 +140,6 @@ HAMMING_CRITERIA: dict[str, HammingCriterion] = {
 
 def _beyond(left: Masses, total: Masses) -> Masses:
     return Masses(*(np.maximum(t - m, 0.0) for m, t in zip(left, total)))
-
-
-def _share(side: Masses) -> Array:
-    mass = side.own + side.others
-    return np.where(mass > 0, side.own, 1.0) / np.where(mass > 0, mass, 2.0)
 
 
 def gain(criterion: HammingCriterion, left: Masses, total: Masses) -> Array:
@@ -205,18 +190,11 @@ class _Thresholds(NamedTuple):
 class HammingIndex(ColumnIndex):
     """Columns sorted and binned once, for the weights of cells (row, class).
 
-    Parameters
-    ----------
-    X : float array of shape (n, p)
-    max_bins : int or None
-    sample_weight : array of shape (n,) or None
-        For the quantiles of the bins.
-    codes : int array of shape (n,)
-        The class of each row.
-    n_classes : int
-    search_bins : int, default=SEARCH_BINS
-        Bins of the exact search.
+    The columns of `ColumnIndex`, and the class of each row. A column with few distinct values has a
+    bin for each of them.
     """
+
+    classes: np.ndarray
 
     def __init__(
         self,
@@ -230,7 +208,11 @@ class HammingIndex(ColumnIndex):
         super().__init__(X, max_bins, sample_weight, codes, n_classes, search_bins)
         self.has_cuts_inside = False
         if self.exact:
-            self._drop_empty_bins()
+            # No column needs as many bins as were asked for where values are few.
+            self.n_bins = int(self.is_edge.sum(axis=1).max(initial=0)) + 1
+            self.starts = self.starts[:, : self.n_bins + 1]
+            self.n_cuts = self.n_cuts[:, : self.n_bins]
+            self.is_edge = self.is_edge[:, : self.n_bins - 1]
             # Bins that hold a threshold other than their upper end.
             self.cuts_inside = self.n_cuts > np.pad(self.is_edge, ((0, 0), (0, 1)))
             self.has_cuts_inside = bool(self.cuts_inside.any())
@@ -243,12 +225,6 @@ class HammingIndex(ColumnIndex):
         if np.count_nonzero(is_cut) < search_bins:
             return np.flatnonzero(is_cut) + 1
         return super()._bin_ends(values, is_cut, search_bins)
-
-    def _drop_empty_bins(self) -> None:
-        self.n_bins = int(self.is_edge.sum(axis=1).max(initial=0)) + 1
-        self.starts = self.starts[:, : self.n_bins + 1]
-        self.n_cuts = self.n_cuts[:, : self.n_bins]
-        self.is_edge = self.is_edge[:, : self.n_bins - 1]
 
     def _sums_by_bin(self) -> Iterator[tuple[slice, sp.csc_matrix, sp.csc_matrix]]:
         """(rows, own, others): matrices that sum values of these rows, some rows at a time.
@@ -283,14 +259,7 @@ class HammingIndex(ColumnIndex):
         return Masses(*(m.reshape(self.p, self.n_bins, -1) for m in found))
 
     def best_split(self, criterion: HammingCriterion, weight: Array) -> Split:
-        """The best split; its masses have shape (2, K): those of `Masses`.
-
-        Parameters
-        ----------
-        criterion : one of `HAMMING_CRITERIA`
-        weight : array of shape (n, K)
-            Of sum 1.
-        """
+        """The best split for weights (n, K) of sum 1; its masses have shape (2, K)."""
         high = Masses(*(np.cumsum(m, axis=1) for m in self.masses(weight)))
         total = Masses(*(m[0, -1] for m in high))
         base = float(gain(criterion, total, total))
@@ -336,8 +305,8 @@ class HammingIndex(ColumnIndex):
         sizes = np.diff(self.starts)[feature[wanted], code[wanted]]
         part = np.cumsum(sizes) // max(1, SEARCH_CELLS // self.n_classes)
         found = []
-        for chunk in range(int(part[-1]) + 1 if len(part) else 0):
-            bins = wanted[(part == chunk) & (bounds[wanted] >= best - 2 * SLACK)]
+        for block in range(int(part[-1]) + 1 if len(part) else 0):
+            bins = wanted[(part == block) & (bounds[wanted] >= best - 2 * SLACK)]
             if not len(bins):
                 continue
             some = self._row_by_row(
@@ -391,18 +360,7 @@ def stump_of_split(criterion: HammingCriterion, split: Split, regressor: Any, p:
 
 
 class HammingRounds:
-    """Stumps for several classes (see `_weak_learners.PreparedRounds`).
-
-    Parameters
-    ----------
-    X : float array of shape (n, p)
-    weight : array of shape (n,) or None
-        For the quantiles of the bins.
-    task : HammingTask
-    max_bins : int or None
-    regressor : class
-        Of which members are made.
-    """
+    """Stumps for several classes (see `_learners.PreparedRounds`)."""
 
     is_exact = True
     has_scale = True

@@ -1,21 +1,37 @@
 """The best threshold over all features: sort or bin once, then search in O(n p) a round.
 
-Three searches give the same result where more than one applies.
+Four searches give the same result where more than one applies.
 
 - *plain*: masses in sorted order, cumulative sums, every threshold considered.
 - *binned* (`max_bins`): thresholds at the bins' edges only; one histogram a round.
 - *bound and search*: histograms of coarse bins, then only the bins that can still contain the best
-  threshold are searched row by row (see `split_criteria`).
+  threshold are searched row by row.
+- *by sides*: bound and search for two classes by compiled loops. Its many coarse bins have edges
+  that may lie anywhere; only columns and bins that are looked into are ever sorted.
 
 Among thresholds within rounding of the best the first is taken, by feature and then from the left,
 so that integer weights are equivalent to repeating rows.
+
+A *criterion* is a function of the masses on the two sides of a threshold, to be maximised. It takes
+the masses left of a threshold and in total, one row for each kind of mass (the weight of each
+class, say), and returns a gain. Each gain is a sum of one convex function of the masses on each
+side; so, while the threshold moves through a bin and each mass left of it grows from `low` to
+`high`, the gain stays below its largest value on the corners of that box. A bin whose bound is
+below the best gain found elsewhere need not be searched.
 """
+
+from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._bins import bin_codes, bin_edges_from_quantiles
+from sklearn_ensemble_theory._bins import (
+    bin_codes,
+    bin_edges_from_quantiles,
+    columns_in_one_piece,
+)
 from sklearn_ensemble_theory._hot_loops.array_loops import (
     bin_masses,
     has_signed_sums,
@@ -23,6 +39,9 @@ from sklearn_ensemble_theory._hot_loops.array_loops import (
     ranges,
     signed_sums,
 )
+from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+
+Array = NDArray[np.float64]
 
 # Below this many rows a histogram costs more than it saves.
 PLAIN_ROWS = 2048
@@ -34,6 +53,13 @@ SEARCH_ROWS = 2**16
 KEPT_VALUES = 2**22
 TIE_TOLERANCE = 1e-12
 ROUGH_TOLERANCE = 2.0**-22
+# By sides. Rows in a coarse bin, and the most bins: their sums lie in the processor's first cache.
+SIDE_BIN_ROWS = 64
+MAX_SIDE_BINS = 1024
+# Rows of the sample for each edge of the coarse bins.
+SAMPLE_ROWS = 8
+# Cells of the table that finds a value's bin, for each edge.
+CELLS_PER_EDGE = 8
 
 
 class Split(NamedTuple):
@@ -47,25 +73,155 @@ class Split(NamedTuple):
     left: np.ndarray
     right: np.ndarray
     gain: float
-    code: int  # in `ColumnIndex.is_left`
-    position: int
+    code: int  # the last bin on the left, or -1; of an index's own
+    position: int  # the last row on the left in the sorted column, or -1
 
 
-class _SplitSearch(NamedTuple):
-    """One search: the criterion, the rows' masses and their sums, the gain of the constant."""
+# --- criteria -------------------------------------------------------------------------------------
 
-    criterion: object
-    columns: np.ndarray
-    total: np.ndarray
-    base: float
-    slack: float
+
+class Criterion:
+    """What a threshold is chosen by; masses have the shape (m, ...), one row for each kind."""
+
+    @staticmethod
+    def gain(left: Array, total: Array) -> Array:
+        """The gain of thresholds with these masses on the left."""
+        raise NotImplementedError
 
     @classmethod
-    def of(cls, criterion, columns, total, size, tolerance=TIE_TOLERANCE):
-        base = float(criterion.gain(total, total))
-        return cls(criterion, columns, total, base, tolerance * size)
+    def bound(cls, low: Array, high: Array, total: Array) -> Array:
+        """At least the gain of every threshold with masses between `low` and `high`."""
+        raise NotImplementedError
 
-    def first_best(self, gains):
+    @staticmethod
+    def merge(masses: Array) -> Array:
+        """The masses that `gain` needs, from those that `bound` needs."""
+        return masses
+
+
+class ZeroOne(Criterion):
+    """Mass classified correctly when each side predicts its heaviest class [Shah, §4.2].
+
+    Masses: the weight of each class, shape (K, ...).
+    """
+
+    @staticmethod
+    def gain(left: Array, total: Array) -> Array:
+        return left.max(axis=0) + (total - left).max(axis=0)
+
+    @classmethod
+    def bound(cls, low: Array, high: Array, total: Array) -> Array:
+        # The left side is heaviest at the bin's right end, the right side at its left end.
+        return high.max(axis=0) + (total - low).max(axis=0)
+
+
+class SignedZeroOne(Criterion):
+    """The same for two classes, from the one mass S = W+ - W-: |S_left| + |S_right|.
+
+    Twice the mass classified correctly, less the total mass.
+    """
+
+    @staticmethod
+    def merge(masses: Array) -> Array:
+        return masses[1:] - masses[:1]
+
+    @staticmethod
+    def gain(left: Array, total: Array) -> Array:
+        return np.abs(left[0]) + np.abs(total[0] - left[0])
+
+    @classmethod
+    def bound(cls, low: Array, high: Array, total: Array) -> Array:
+        # The gain is convex in S, which lies between these two in the bin.
+        most, least, whole = high[1] - low[0], low[1] - high[0], total[1] - total[0]
+        return np.maximum(
+            np.abs(most) + np.abs(whole - most), np.abs(least) + np.abs(whole - least)
+        )
+
+
+class _TwoClasses(Criterion):
+    """Criteria of the masses of two classes: the bound is the largest of four corners."""
+
+    @classmethod
+    def bound(cls, low: Array, high: Array, total: Array) -> Array:
+        mixed = [np.stack([low[0], high[1]]), np.stack([high[0], low[1]])]
+        return np.max([cls.gain(corner, total) for corner in (low, high, *mixed)], axis=0)
+
+
+class PartitionFunction(_TwoClasses):
+    """-Z / 2, where Z = 2 sum over the sides of sqrt(W+ W-), of confidence-rated stumps.
+
+    sqrt(ab) is concave, so the gain is convex. Masses: W- and W+.
+    """
+
+    @staticmethod
+    def gain(left: Array, total: Array) -> Array:
+        right = np.maximum(total - left, 0.0)
+        return -(np.sqrt(left[0] * left[1]) + np.sqrt(right[0] * right[1]))
+
+
+class ClassSquares(_TwoClasses):
+    """Reduction of the weighted squared error of targets -1 and +1. Masses: W- and W+."""
+
+    @staticmethod
+    def gain(left: Array, total: Array) -> Array:
+        return moment_squares(left[1] - left[0], left[1] + left[0]) + moment_squares(
+            total[1] - total[0] - (left[1] - left[0]),
+            np.maximum(total.sum(axis=0) - left.sum(axis=0), 0.0),
+        )
+
+
+def moment_squares(moment: Array, mass: Array) -> Array:
+    """moment² / mass, 0 where there is no mass."""
+    empty = mass <= 0
+    return np.where(empty, 0.0, moment**2 / np.where(empty, 1.0, mass))
+
+
+class LeastSquares(Criterion):
+    """Reduction of the residual sum of squares [Shah, eq. (4.6)].
+
+    For targets t in [-1, 1] of weighted mean 0. Masses: sum w t+, sum w t-, sum w.
+    """
+
+    @staticmethod
+    def gain(left: Array, total: Array) -> Array:
+        moment = left[0] - left[1]
+        rest = total[0] - total[1] - moment
+        return moment_squares(moment, left[2]) + moment_squares(
+            rest, np.maximum(total[2] - left[2], 0.0)
+        )
+
+    @classmethod
+    def bound(cls, low: Array, high: Array, total: Array) -> Array:
+        # Two bounds, each good where the other is not. First, by the analysis of variance: at most
+        # the two outer parts by themselves and all the squares inside, where |t| <= 1.
+        inside = (high[0] - low[0]) + (high[1] - low[1])
+        parts = moment_squares(low[0] - low[1], low[2]) + inside
+        beyond = np.maximum(total - high, 0.0)
+        parts = parts + moment_squares(beyond[0] - beyond[1], beyond[2])
+        # Second, by the box: (moment, mass) -> moment²/mass is convex, and infinite at mass 0 only.
+        rise, fall = high[0] - low[1], low[0] - high[1]
+        moment = np.maximum(np.abs(rise), np.abs(fall))
+        offset = total[0] - total[1]
+        rest = np.maximum(np.abs(offset - rise), np.abs(offset - fall))
+        outer = np.maximum(total[2] - high[2], 0.0)
+        closed = (low[2] > 0) & (outer > 0)
+        box = np.where(closed, moment_squares(moment, low[2]) + moment_squares(rest, outer), np.inf)
+        return np.minimum(parts, box)
+
+
+# --- the search by arrays -------------------------------------------------------------------------
+
+
+class _Search:
+    """One search: the criterion, the rows' masses and their sums, the gain of the constant."""
+
+    def __init__(
+        self, criterion: type[Criterion], columns: Array, total: Array, slack: float
+    ) -> None:
+        self.criterion, self.columns, self.total, self.slack = criterion, columns, total, slack
+        self.base = float(criterion.gain(total, total))
+
+    def first_best(self, gains: Array) -> int | None:
         """Index of the first gain within rounding of the best; None if none beats the constant."""
         best = gains.max() if gains.size else -np.inf
         if not best > self.base + self.slack:
@@ -74,59 +230,52 @@ class _SplitSearch(NamedTuple):
 
 
 class ColumnIndex:
-    """The columns of X sorted or binned once, for many searches.
+    """The columns of X, which are not copied, sorted or binned once, for many searches.
 
-    Parameters
-    ----------
-    X : float array of shape (n, p)
-        Kept by reference, not copied.
-    max_bins : int, default=None
-        None for the exact search.
-    sample_weight : array of shape (n,), default=None
-        Positive; for the bins' quantiles.
-    classes : int array of shape (n,), default=None
-        Class of each row where it stays the same in all rounds: the masses of all classes then
-        cost one pass.
-    n_classes : int, default=None
-    search_bins : int, default=None
-        Coarse bins of the exact search; None chooses by n, 0 is the plain search.
+    `max_bins` is None for the exact search, where `search_bins` are its coarse bins: None chooses
+    by n, 0 is the plain search. `sample_weight` is for the bins' quantiles. Where the class of each
+    row stays the same in all rounds, `classes` let the masses of all classes cost one pass. Where
+    gains below `least_gain` do not count, the exact search may miss them.
 
-    Attributes
-    ----------
-    least_gain : float
-        The exact search may miss thresholds whose gains are smaller; -inf at first.
-
-    Notes
-    -----
     Memory beside X: 2 n p bytes for the exact search of large X, and 5 n more for each column that
     a search looked into; 7 n p for small X. 1 to 3 n p for the binned search.
     """
 
-    by_sides = False  # `side_search` has the columns of which this is true
+    by_sides = False  # `SideIndex` is the one of which this is true
+    codes: np.ndarray
+    n_bins: int
 
     def __init__(
-        self, X, max_bins=None, sample_weight=None, classes=None, n_classes=None, search_bins=None
-    ):
+        self,
+        X: np.ndarray,
+        max_bins: int | None = None,
+        sample_weight: np.ndarray | None = None,
+        classes: np.ndarray | None = None,
+        n_classes: int = 0,
+        search_bins: int | None = None,
+    ) -> None:
         self.X = X
         self.n, self.p = X.shape
         self.classes, self.n_classes = classes, n_classes
         self.exact = max_bins is None
         self.least_gain = -np.inf
-        self.packs = self.rows = self.blocks = self.all_rows = None  # made when first needed
-        if self.exact:
-            self._sort(SEARCH_BINS if search_bins is None and self.n > PLAIN_ROWS else search_bins)
-        else:
-            self._bin(max_bins, sample_weight)
-
-    def _bin(self, max_bins, sample_weight):
-        edges = bin_edges_from_quantiles(self.X, max_bins, sample_weight)
-        self.codes = bin_codes(self.X, edges).T
+        # Made when first needed.
+        self.packs: list | None = None
+        self.rows: np.ndarray | None = None
+        self.class_slices: list[slice] = []
+        self.all_rows: np.ndarray | None = None
+        if max_bins is None:
+            is_large = search_bins is None and self.n > PLAIN_ROWS
+            self._sort(SEARCH_BINS if is_large else search_bins or 0)
+            return
+        self.edges = edges = bin_edges_from_quantiles(X, max_bins, sample_weight)
+        self.codes = bin_codes(X, edges).T
         self.n_bins = max(len(e) for e in edges) + 1
-        self.edges = edges
-        self.is_edge = np.arange(self.n_bins - 1) < np.array([len(e) for e in edges])[:, None]
+        self.is_edge = edge_places(edges, self.n_bins)
         self.binned = True
 
-    def _sort(self, search_bins):
+    def _sort(self, search_bins: int) -> None:
+        """Sort each column and cut it into coarse bins, if there are any."""
         n, p = self.n, self.p
         # Memory that is never written to is never taken.
         self.order = np.empty((p, n), dtype=np.int32 if n < 2**31 else np.int64)
@@ -156,7 +305,7 @@ class ColumnIndex:
             del values, order, is_cut  # before those of the next column
         self.binned = bool(search_bins)
 
-    def _sorted(self, j):
+    def _sorted(self, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A column in increasing order, its rows, and which are the last of their value."""
         column = np.ascontiguousarray(self.X[:, j])
         order = np.argsort(column)
@@ -165,11 +314,11 @@ class ColumnIndex:
         np.not_equal(values[1:], values[:-1], out=is_cut[:-1])
         return values, order, is_cut
 
-    def _keep(self, j, order, is_cut):
+    def _keep(self, j: int, order: np.ndarray, is_cut: np.ndarray) -> None:
         self.order[j], self.is_cut[j] = order, is_cut
         self.is_sorted[j] = True
 
-    def sort_columns(self, features):
+    def sort_columns(self, features: np.ndarray | int) -> None:
         """Have `order` and `is_cut` of these columns."""
         if self.is_sorted[features].all():
             return
@@ -177,7 +326,7 @@ class ColumnIndex:
             if not self.is_sorted[j]:
                 self._keep(j, *self._sorted(j)[1:])
 
-    def _bin_ends(self, values, is_cut, search_bins):
+    def _bin_ends(self, values: np.ndarray, is_cut: np.ndarray, search_bins: int) -> np.ndarray:
         """Where the bins of a sorted column end, but for the last: after equal parts of the rows.
 
         `is_cut` marks the rows that are the last of their value.
@@ -186,27 +335,28 @@ class ColumnIndex:
         ends = np.unique(np.searchsorted(values, values[targets], side="right"))
         return ends[ends < self.n]
 
-    def _pack(self):
-        """Rows of a class one after the other, so that each class is a slice of the packs."""
+    def _packed(self) -> list:
+        """The packs of columns; rows of a class come one after the other, so that it is a slice."""
         if self.packs is not None:
-            return
-        order = slice(None)
+            return self.packs
+        order: slice | np.ndarray = slice(None)
         if self.classes is not None:
             order = self.rows = np.argsort(self.classes, kind="stable")
             ends = np.cumsum(np.bincount(self.classes, minlength=self.n_classes))
-            self.blocks = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends)]
+            self.class_slices = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends)]
         self.packs = pack_columns(self.codes, self.n_bins, order)
+        return self.packs
 
-    def class_masses(self, weight):
+    def class_masses(self, weight: Array) -> Array:
         """(K, p, B): the weight of each class in each bin."""
-        self._pack()
+        packs = self._packed()
         weight = weight[self.rows]
-        out = np.zeros((self.n_classes, self.p, self.n_bins))
-        for k, block in enumerate(self.blocks):
-            bin_masses(self.packs, block, weight[block], self.n_bins, out[k])
+        out = np.zeros((len(self.class_slices), self.p, self.n_bins))
+        for k, rows in enumerate(self.class_slices):
+            bin_masses(packs, rows, weight[rows], self.n_bins, out[k])
         return out
 
-    def column_masses(self, columns, rough=False):
+    def column_masses(self, columns: Array | list[Array], rough: bool = False) -> Array:
         """(m, p, B): the sums of each of m columns, of values in [-1, 1], in each bin."""
         codes = self.codes.T
         if has_signed_sums(codes):
@@ -215,51 +365,52 @@ class ColumnIndex:
             return np.stack(
                 [signed_sums(codes, c, self.n_bins, self.all_rows, rough) for c in columns]
             )
-        self._pack()
+        packs = self._packed()
         out = np.empty((len(columns), self.p, self.n_bins))
         for k, column in enumerate(columns):
             column = column if self.rows is None else column[self.rows]
-            bin_masses(self.packs, slice(None), column, self.n_bins, out[k])
+            bin_masses(packs, slice(None), column, self.n_bins, out[k])
         return out
 
-    # --- the searches -----------------------------------------------------------------------
-
-    def best(self, criterion, columns, masses=None, size=None, rough=False):
+    def best(
+        self,
+        criterion: type[Criterion],
+        columns: Array,
+        masses: Array | None = None,
+        size: float | None = None,
+        rough: bool = False,
+    ) -> Split:
         """The best split under a criterion.
 
-        Parameters
-        ----------
-        criterion : one of `split_criteria`
-        columns : float array of shape (m, n)
-            The masses of each row that the gain needs.
-        masses : float array of shape (m', p, B), default=None
-            The sums by bin that the bound needs, none negative; `merge` gives those of `columns`.
-            None where they are those of `columns` themselves.
-        size : float, default=None
-            The scale of the gains, for rounding; None is the sum of all masses.
-        rough : bool, default=False
-            Let the sums of a binned search be of weights in single precision: thresholds within
-            2^-22 of the best count as equally good.
-
-        Returns
-        -------
-        Split
+        `columns` are the masses of each row that the gain needs, of shape (m, n). `masses` are the
+        sums by bin that the bound needs, (m', p, B), none negative; None where they are those of
+        `columns` themselves. `size` is the scale of the gains, for rounding; None is the sum of all
+        masses. With `rough` the sums of a binned search may be of weights in single precision:
+        thresholds within 2^-22 of the best then count as equally good.
         """
         if size is None:
             size = np.abs(columns).sum()
         if not self.binned:
-            return self._plain(_SplitSearch.of(criterion, columns, columns.sum(axis=1), size))
+            return self._plain(
+                _Search(criterion, columns, columns.sum(axis=1), TIE_TOLERANCE * size)
+            )
         merged = masses is None
-        if merged:
+        if masses is None:
             masses = self.column_masses(columns, rough and not self.exact)
         high = np.cumsum(masses, axis=2)
         left = high if merged else criterion.merge(high)
         tolerance = ROUGH_TOLERANCE if rough and not self.exact else TIE_TOLERANCE
-        task = _SplitSearch.of(criterion, columns, left[:, 0, -1], size, tolerance)
+        task = _Search(criterion, columns, left[:, 0, -1], tolerance * size)
         gains = criterion.gain(left[:, :, :-1], task.total[:, None, None])
         gains[~self.is_edge] = -np.inf
         if not self.exact:
-            return self._choose_edge(task, left, gains)
+            at = task.first_best(gains.ravel())
+            if at is None:
+                return self._constant(task)
+            j, c = divmod(at, gains.shape[1])
+            side = left[:, j, c]
+            threshold, gain = float(self.edges[j][c]), float(gains[j, c])
+            return Split(int(j), threshold, side, task.total - side, gain, int(c), -1)
         low = np.concatenate([np.zeros_like(high[:, :, :1]), high[:, :, :-1]], axis=2)
         # Sums by bin and sums by row differ by rounding: one slack for that and one for ties.
         wanted = np.max(gains, initial=-np.inf) - 2 * task.slack
@@ -271,7 +422,8 @@ class ColumnIndex:
         low = low if merged else criterion.merge(low)
         return self._search(task, low, feature, code, bounds[feature, code])
 
-    def _plain(self, task):
+    def _plain(self, task: _Search) -> Split:
+        """Every threshold by itself."""
         left = np.cumsum(task.columns[:, self.order], axis=2)
         gains = task.criterion.gain(left, task.total[:, None, None])
         gains[~self.is_cut] = -np.inf
@@ -281,14 +433,16 @@ class ColumnIndex:
         j, position = divmod(at, self.n)
         return self._split(task, j, position, left[:, j, position], gains[j, position])
 
-    def _search(self, task, low, feature, code, bounds):
+    def _search(
+        self, task: _Search, low: Array, feature: np.ndarray, code: np.ndarray, bounds: Array
+    ) -> Split:
         """Search the rows of bins that can contain the best, some at a time, fewer as it rises."""
         best = max(task.base, self.least_gain)
         found = []  # (gains, flat positions, masses left) that were within rounding of the best
         sizes = self.starts[feature, code + 1] - self.starts[feature, code]
         part = np.cumsum(sizes) // SEARCH_ROWS
-        for chunk in range(int(part[-1]) + 1 if len(part) else 0):
-            bins = np.flatnonzero((part == chunk) & (bounds >= best - 2 * task.slack))
+        for block in range(int(part[-1]) + 1 if len(part) else 0):
+            bins = np.flatnonzero((part == block) & (bounds >= best - 2 * task.slack))
             if not len(bins):
                 continue
             gains, flat, left = self._gains_inside(task, low, feature[bins], code[bins])
@@ -305,7 +459,9 @@ class ColumnIndex:
         j, position = divmod(int(flat[at]), self.n)
         return self._split(task, j, position, left, gains[at])
 
-    def _gains_inside(self, task, low, feature, code):
+    def _gains_inside(
+        self, task: _Search, low: Array, feature: np.ndarray, code: np.ndarray
+    ) -> tuple[Array, np.ndarray, Array]:
         """The gains at every row of these bins, their places in `order`, the masses left."""
         starts, stops = self.starts[feature, code], self.starts[feature, code + 1]
         positions, first = ranges(starts, stops)
@@ -319,32 +475,23 @@ class ColumnIndex:
         gains[~self.is_cut.ravel().take(flat)] = -np.inf
         return gains, flat, left
 
-    def _choose_edge(self, task, left, gains):
-        at = task.first_best(gains.ravel())
-        if at is None:
-            return self._constant(task)
-        j, c = divmod(at, gains.shape[1])
-        side = left[:, j, c]
-        threshold, gain = float(self.edges[j][c]), float(gains[j, c])
-        return Split(int(j), threshold, side, task.total - side, gain, int(c), -1)
-
-    def _constant(self, task):
+    def _constant(self, task: _Search) -> Split:
         nothing = np.zeros_like(task.total)
         return Split(0, np.inf, task.total, nothing, task.base, -1, self.n - 1)
 
-    def _split(self, task, j, position, left, gain):
+    def _split(self, task: _Search, j: int, position: int, left: Array, gain: float) -> Split:
         j, position = int(j), int(position)
         right = task.total - left
         return Split(j, self.middle(j, position), left, right, float(gain), -1, position)
 
-    def middle(self, j, position):
+    def middle(self, j: int, position: int) -> float:
         """The threshold between two neighbouring rows of a sorted column."""
         self.sort_columns(j)
         below, above = (self.X[self.order[j, position + i], j] for i in (0, 1))
         middle = 0.5 * float(below) + 0.5 * float(above)  # the sum first could overflow
         return middle if below <= middle < above else float(below)
 
-    def is_left(self, split):
+    def is_left(self, split: Split) -> NDArray[np.bool_]:
         """Which rows are at or below the threshold: bool array of shape (n,)."""
         if not np.isfinite(split.threshold):
             return np.ones(self.n, dtype=bool)
@@ -353,4 +500,259 @@ class ColumnIndex:
         left = np.zeros(self.n, dtype=bool)
         self.sort_columns(split.feature)
         left[self.order[split.feature, : split.position + 1]] = True
+        return left
+
+
+def edge_places(edges: list, n_bins: int) -> NDArray[np.bool_]:
+    """Which of the places between bins are edges, (p, n_bins - 1)."""
+    return np.arange(n_bins - 1) < np.array([len(e) for e in edges])[:, None]
+
+
+# --- the search by sides --------------------------------------------------------------------------
+
+
+def side_index(
+    X: np.ndarray, weight: np.ndarray | None, max_bins: int | None, side: NDArray[np.bool_]
+) -> SideIndex | BinnedSideIndex | None:
+    """The columns for compiled searches; None where the other search serves."""
+    n_bins = MAX_SIDE_BINS if max_bins is None else max_bins
+    if len(X) <= PLAIN_ROWS or len(X) >= 2**31 or n_bins > 2**15 or not uses_numba():
+        return None
+    return SideIndex(X, side) if max_bins is None else BinnedSideIndex(X, side, weight, max_bins)
+
+
+class _SideColumns:
+    """The columns of X in bins, for rows that have a side, 0 or 1, and a weight.
+
+    `codes` are twice the bin, plus the side. `is_edge` and `inside` tell whether there is a
+    threshold at the upper end of a bin, and whether others may be in it.
+    """
+
+    by_sides = True
+    is_edge: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
+
+    def __init__(self, X: np.ndarray, side: NDArray[np.bool_], n_bins: int) -> None:
+        self.X = X
+        self.n, self.p = X.shape
+        self.n_bins = n_bins
+        self.codes = np.empty((self.p, self.n), dtype=np.uint16)
+        # Not a view: in NumPy 1.24 the bytes of `a ^ b` and of `a == b` may be 0 and 254.
+        self.side = side.astype(np.uint8)
+
+    def set_sides(self, side: NDArray[np.bool_]) -> None:
+        """Give the rows other sides."""
+        self.codes &= np.uint16(2**16 - 2)
+        self.codes |= side.astype(np.uint8)
+
+    def _code(self, j: int, column: Array, edges: Array, counts: NDArray[np.int64]) -> None:
+        """Write the codes of a column and the numbers of rows in its bins."""
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
+
+        codes = self.codes[j]
+        if not len(edges):
+            codes[:] = self.side
+            counts[0] = len(column)
+            return
+        first = np.empty(CELLS_PER_EDGE * len(edges) + 2, dtype=np.uint16)
+        scale = stump_loops.edge_table(edges, first)
+        closed = np.append(edges, np.inf)
+        stump_loops.search_codes(column, self.side, closed, first, scale, codes, counts)
+
+    def _tables(self) -> None:
+        """The arrays that every search fills again."""
+        self.sums = np.empty((self.p, 2 * self.n_bins))
+        self.low = np.empty_like(self.sums)
+        self.gains = np.empty((self.p, self.n_bins))
+        self.bounds = np.empty_like(self.gains)
+        self.places = np.empty(self.gains.size, dtype=np.int64)
+
+    def _scan(self, weight: Array) -> tuple[Array, float, float]:
+        """The weights of both sides, T, and the best gain at an edge."""
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
+
+        stump_loops.side_sums(self.codes, weight, self.sums)
+        best = stump_loops.scan_bins(
+            self.sums, self.is_edge, self.inside, (self.low, self.gains, self.bounds)
+        )
+        total = self.sums[0].reshape(-1, 2).sum(axis=0)
+        return total, float(total[1] - total[0]), best
+
+    def _constant(self, total: Array, base: float) -> Split:
+        return Split(0, np.inf, total, np.zeros(2), base, -1, self.n - 1)
+
+    def _below_edge(self, j: int, c: int) -> Array:
+        at = slice(2 * c, 2 * c + 2)
+        return self.low[j, at] + self.sums[j, at]
+
+
+class BinnedSideIndex(_SideColumns):
+    """Thresholds at the edges of the bins only."""
+
+    def __init__(
+        self,
+        X: np.ndarray,
+        side: NDArray[np.bool_],
+        weight: np.ndarray | None,
+        max_bins: int,
+    ) -> None:
+        self.edges = bin_edges_from_quantiles(X, max_bins, weight)
+        super().__init__(X, side, max(map(len, self.edges), default=0) + 1)
+        counts = np.zeros(self.n_bins, dtype=np.int64)
+        for j, column in enumerate(columns_in_one_piece(X)):
+            self._code(j, column, self.edges[j], counts)
+        self.is_edge = edge_places(self.edges, self.n_bins + 1)
+        self.inside = np.zeros_like(self.is_edge)
+        self._tables()
+
+    def best(self, weight: Array) -> Split:
+        """The best split, as `SideIndex.best` returns it, with the tolerance of rough sums."""
+        total, signed_total, best = self._scan(weight)
+        base = abs(signed_total)
+        if not best > base + ROUGH_TOLERANCE:
+            return self._constant(total, base)
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
+
+        at = stump_loops.first_place(self.gains.ravel(), best - ROUGH_TOLERANCE)
+        j, c = divmod(at, self.n_bins)
+        left = self._below_edge(j, c)
+        gain = float(self.gains[j, c])
+        return Split(j, float(self.edges[j][c]), left, np.maximum(total - left, 0), gain, c, -1)
+
+    def is_left(self, split: Split) -> NDArray[np.bool_]:
+        """Which rows are at or below the threshold."""
+        if not np.isfinite(split.threshold):
+            return np.ones(self.n, dtype=bool)
+        return self.codes[split.feature] <= 2 * split.code + 1
+
+
+class SideIndex(_SideColumns):
+    """All thresholds between two values.
+
+    Memory beside X: 2 n p bytes, and 5 more for each row of a column that a search looked into.
+    """
+
+    def __init__(self, X: np.ndarray, side: NDArray[np.bool_]) -> None:
+        n, p = X.shape
+        super().__init__(X, side, max(2, min(MAX_SIDE_BINS, n // SIDE_BIN_ROWS)))
+        self.starts = np.zeros((p, self.n_bins + 1), dtype=np.int64)
+        counts = np.zeros((p, self.n_bins), dtype=np.int64)
+        # Always the same rows, in no pattern that the data may have too.
+        sample = np.random.default_rng(0).integers(0, n, size=SAMPLE_ROWS * self.n_bins)
+        for j, column in enumerate(columns_in_one_piece(X)):
+            self._code(j, column, self._edges(np.sort(column[sample])), counts[j])
+        np.cumsum(counts, axis=1, out=self.starts[:, 1:])
+        self.is_edge = (counts > 0) & (self.starts[:, 1:] < n)
+        self.inside = counts > 1
+        # Memory that is never written to is never taken.
+        self.order = np.empty((p, n), dtype=np.int32)
+        self.is_cut = np.empty((p, n), dtype=bool)
+        self.is_placed = np.zeros(p, dtype=bool)
+        self.is_sorted = np.zeros((p, self.n_bins), dtype=bool)
+        self._tables()
+
+    def _edges(self, sample: Array) -> Array:
+        """The values of a sorted sample at which bins end; one for each value if they are few."""
+        changes = sample[1:] != sample[:-1]
+        if np.count_nonzero(changes) >= self.n_bins:
+            sample = sample[np.arange(1, self.n_bins + 1) * len(sample) // self.n_bins - 1]
+            changes = sample[1:] != sample[:-1]
+        return sample[:-1][changes]
+
+    def best(self, weight: Array) -> Split:
+        """The best split for weights of sum 1; its masses are the weights of sides 0 and 1."""
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
+
+        total, signed_total, best = self._scan(weight)
+        base, slack = abs(signed_total), TIE_TOLERANCE
+        # No bin whose bound is the constant's gain holds a threshold that is better. Where the
+        # constant is the best, these may be all bins.
+        wanted = max(base + 0.5 * slack, best - 2 * slack)
+        best = max(base, best)
+        near = stump_loops.places_near(self.bounds.ravel(), wanted, self.places)
+        features, bins = np.divmod(self.places[:near], self.n_bins)
+        rows = weight, self.low
+        reached = np.empty(0)
+        if len(features):
+            self._sort(features, bins)
+            bounds = self.bounds[features, bins]
+            # The most promising first: the best that they reach may rule out others.
+            ranked = np.argsort(-bounds)
+            features, bins, reached = features[ranked], bins[ranked], bounds[ranked]
+            columns = self.codes, self.order, self.is_cut, self.starts
+            limits = signed_total, best, slack
+            # From bounds to what is reached, in place.
+            best = stump_loops.gains_inside(features, bins, reached, columns, rows, limits)
+        if not best > base + slack:
+            return self._constant(total, base)
+        wanted = best - slack
+        # Thresholds inside a bin come before the one at its end.
+        at_edge = stump_loops.first_place(self.gains.ravel(), wanted)
+        places = features * self.n_bins + bins
+        at_inside = int(np.min(places[reached >= wanted], initial=self.gains.size))
+        j, c = divmod(min(at_edge, at_inside), self.n_bins)
+        if at_inside > at_edge:
+            left = self._below_edge(j, c)
+            position = int(self.starts[j, c + 1]) - 1
+        else:
+            columns = self.codes, self.order, self.is_cut, self.starts
+            position, minus, plus = stump_loops.first_inside(
+                j, c, columns, rows, (signed_total, wanted)
+            )
+            left = np.array([minus, plus])
+        gain = abs(left[1] - left[0]) + abs(signed_total - (left[1] - left[0]))
+        threshold = self._middle(j, c, position)
+        right = np.maximum(total - left, 0.0)
+        code = c if at_inside > at_edge else -1
+        return Split(j, threshold, left, right, float(gain), code, position)
+
+    def _place(self, features: np.ndarray) -> None:
+        """Rows of these columns bin by bin, where they are not yet."""
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
+
+        for j in features[~self.is_placed[features]]:
+            if self.is_placed[j]:  # the same feature again
+                continue
+            stump_loops.place_rows(self.codes[j], self.starts[j], self.order[j])
+            self.is_placed[j] = True
+
+    def _sort(self, features: np.ndarray, bins: np.ndarray) -> None:
+        """Sort these bins, where they are not yet."""
+        from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
+
+        new = ~self.is_sorted[features, bins]
+        if not new.any():
+            return
+        features, bins = features[new], bins[new]
+        self._place(features)
+        lengths = self.starts[features, bins + 1] - self.starts[features, bins]
+        rows = np.empty(lengths.sum(), dtype=np.int64)
+        stump_loops.rows_of_bins(features, bins, self.order, self.starts, rows)
+        values = self.X[rows, np.repeat(features, lengths)]
+        columns = self.order, self.is_cut, self.starts, self.inside
+        stump_loops.sort_bins(values.astype(np.float64), features, bins, columns)
+        self.is_sorted[features, bins] = True
+
+    def _middle(self, j: int, c: int, position: int) -> float:
+        """The threshold between the row at a place of a sorted column and the next."""
+        self._place(np.array([j]))
+        after = int(np.searchsorted(self.starts[j], position + 1, side="right")) - 1
+        if c == after:  # inside a sorted bin
+            below, above = (float(self.X[self.order[j, position + i], j]) for i in (0, 1))
+        else:
+            here, there = (self.order[j, slice(*self.starts[j, b : b + 2])] for b in (c, after))
+            below, above = float(self.X[here, j].max()), float(self.X[there, j].min())
+        middle = 0.5 * below + 0.5 * above  # the sum first could overflow
+        return middle if below <= middle < above else below
+
+    def is_left(self, split: Split) -> NDArray[np.bool_]:
+        """Which rows are at or below the threshold."""
+        if not np.isfinite(split.threshold):
+            return np.ones(self.n, dtype=bool)
+        j, codes = split.feature, self.codes[split.feature]
+        if split.code >= 0:
+            return codes <= 2 * split.code + 1
+        c = int(np.searchsorted(self.starts[j], split.position, side="right")) - 1
+        left = codes < 2 * c
+        left[self.order[j, self.starts[j, c] : split.position + 1]] = True
         return left

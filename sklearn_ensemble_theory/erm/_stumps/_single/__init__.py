@@ -1,1 +1,0 @@
-"""A single stump, in little memory."""

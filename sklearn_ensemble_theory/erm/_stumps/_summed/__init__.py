@@ -1,1 +1,0 @@
-"""Stumps from the weights in bins alone."""
