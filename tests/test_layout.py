@@ -15,6 +15,7 @@ ROOMS = (
     "bounds",
     "datasets",
     "trees",
+    "ensembles",
     "erm",
     "smoothing",
     "averaging",

@@ -1,18 +1,15 @@
 """Averages of learners that are fitted independently [Bach, §10.1; Shah, §4.5]."""
 
-from sklearn_ensemble_theory.averaging._bagging.bagging_classifier import BaggingClassifier
-from sklearn_ensemble_theory.averaging._bagging.bagging_regressor import BaggingRegressor
+from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
 from sklearn_ensemble_theory.averaging._blocks.estimators import (
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
 )
-from sklearn_ensemble_theory.averaging._forest.estimators import (
-    RandomForestClassifier,
-    RandomForestRegressor,
-)
-from sklearn_ensemble_theory.averaging._forest.extra_trees import (
+from sklearn_ensemble_theory.averaging._forest import (
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn_ensemble_theory.averaging._neighbor_weights import (
     bagged_nearest_neighbors_weights,

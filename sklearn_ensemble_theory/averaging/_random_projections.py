@@ -320,7 +320,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         seeds = self._seeds(self.n_estimators, rng)
         model = average_of_members(projection, targets, alpha, seeds, self.n_jobs)
         for name in ("coef_", "gamma_"):  # of an earlier fit
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self._model, self._scale = None if model.is_linear else model, scale
         intercept = y_mean * scale
         if model.is_linear:

@@ -25,7 +25,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory.averaging._bagging.members import MAX_SEED
+from sklearn_ensemble_theory.averaging._members import MAX_SEED
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
 
 from ._sketched_least_squares import (

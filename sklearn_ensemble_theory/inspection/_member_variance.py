@@ -1,7 +1,6 @@
 """Variance of an ensemble by its number of members: from one fit, or from repeated draws.
 
-An ensemble answers by `variance_decomposition(X)` and by `_predictions_in_chunks(X)`, which yields
-the predictions of all members, of shape (B, rows, ...).
+An ensemble answers by its method `variance_decomposition(X)`, its members by their predictions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +13,7 @@ from sklearn.utils.parallel import delayed
 
 from .._parallel import in_order
 from .._typing import MatrixLike, RandomStateLike
+from ..ensembles._jackknife import member_blocks
 from ._plotting import COLORS, as_axes, places_of, pyplot, set_value_axis
 from ._repeated_fits import (
     check_arguments,
@@ -47,7 +47,7 @@ def numbers_of_members(n_members: int) -> np.ndarray:
 
 def member_predictions_at(estimator: Any, X: Any) -> np.ndarray:
     """The predictions of the members, of shape (B, rows times outputs or classes)."""
-    chunks = estimator._predictions_in_chunks(estimator._check_uncertainty(X))
+    chunks = member_blocks(estimator, X)
     return np.concatenate([part.reshape(len(part), -1) for part in chunks], axis=1)
 
 

@@ -10,13 +10,13 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._bagging.jackknife import infinitesimal_jackknife
 from sklearn_ensemble_theory.averaging._sampling import (
     SCHEMES,
     SamplingDesign,
     apportioned,
     default_block_length,
 )
+from sklearn_ensemble_theory.ensembles._jackknife import infinitesimal_jackknife, jackknife_variance
 from tests.averaging.test_group_draws import Mean
 
 rng = np.random.RandomState
@@ -109,7 +109,7 @@ def test_standard_error_against_its_closed_form_over_fresh_series():
         y = moving_average(seed, n)
         X = np.zeros((n, 1))
         bag = BaggingRegressor(Mean(), 200, bootstrap="moving_block", random_state=seed)
-        by_blocks.append(bag.fit(X, y)._jackknife(X[:1])[0])
+        by_blocks.append(jackknife_variance(bag.fit(X, y), X[:1])[0])
         by_rows.append(y.var() / n)
     true = np.sqrt((1.5**2 - 1 / n) / n)
     assert np.sqrt(np.mean(by_blocks)) == pytest.approx(true, rel=0.15)
@@ -198,7 +198,7 @@ def test_every_member_has_the_classes_in_proportion(cls, max_samples, expected):
         counts = np.bincount(CLASSES[rows])
         assert np.abs(counts - expected).max() <= (max_samples is not None)
     assert 0 <= model.oob_score_ <= 1
-    assert np.isfinite(model._jackknife(X[:2])[0]).all()
+    assert np.isfinite(jackknife_variance(model, X[:2])[0]).all()
 
 
 def strata(size, weight=None):

@@ -13,7 +13,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.averaging._bagging import bins
+from sklearn_ensemble_theory.averaging import _members as bins
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
 BINNED = {ExtraTreesRegressor: BinnedTreeRegressor, ExtraTreesClassifier: BinnedTreeClassifier}

@@ -252,9 +252,9 @@ def test_out_of_bag_scores_are_computed_once(Forest, classification, monkeypatch
     """As scikit-learn's test_oob_not_computed_twice, with the method replaced in the class."""
     method, calls = Forest._set_oob_score_and_attributes, []
 
-    def counted(self, oob):
+    def counted(self, *args):
         calls.append(self)
-        return method(self, oob)
+        return method(self, *args)
 
     monkeypatch.setattr(Forest, "_set_oob_score_and_attributes", counted)
     params = {"warm_start": True, "bootstrap": True, "oob_score": True, "random_state": 0}

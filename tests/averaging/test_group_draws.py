@@ -19,7 +19,8 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._inference.group_ranks import weighted_ranks
+from sklearn_ensemble_theory.ensembles._intervals import weighted_ranks
+from sklearn_ensemble_theory.ensembles._jackknife import jackknife_variance
 
 FORESTS = [
     RandomForestRegressor,
@@ -108,7 +109,9 @@ def test_each_row_as_its_own_group_is_a_fit_without_groups():
         if bootstrap != "bayesian":
             a, b = grouped.predict_interval(X[:5], 0.8), plain.predict_interval(X[:5], 0.8)
             np.testing.assert_allclose(a, b, rtol=1e-12)
-        np.testing.assert_allclose(grouped._jackknife(X)[0], plain._jackknife(X)[0], rtol=1e-9)
+        np.testing.assert_allclose(
+            jackknife_variance(grouped, X)[0], jackknife_variance(plain, X)[0], rtol=1e-9
+        )
 
 
 def test_the_model_does_not_depend_on_the_number_of_jobs_or_the_route_of_learners():
@@ -192,7 +195,7 @@ def test_standard_error_of_the_mean_against_its_closed_form_over_fresh_groups():
         X, y, groups = patients(seed, sizes)
         bag = BaggingRegressor(Mean(), 60, random_state=seed).fit(X, y, groups=groups)
         for method, found in squares.items():
-            found.append(bag._jackknife(X[:1], method)[0])
+            found.append(jackknife_variance(bag, X[:1], method)[0])
         of_rows.append(y.var() / len(y))
     true = closed_form(sizes)
     for found in squares.values():
@@ -213,7 +216,8 @@ def test_standard_error_of_a_linear_model_against_its_closed_form():
     for seed in range(12):
         y = rng.standard_normal(60)[codes] + 0.5 * rng.standard_normal(len(X))
         bag = BaggingRegressor(LeastSquares(), 60, random_state=seed)
-        squares.append(bag.fit(X, y, groups=codes)._jackknife(point[None, 1:])[0])
+        bag.fit(X, y, groups=codes)
+        squares.append(jackknife_variance(bag, point[None, 1:])[0])
     assert np.sqrt(np.mean(squares)) == pytest.approx(np.sqrt(point @ covariance @ point), rel=0.15)
 
 

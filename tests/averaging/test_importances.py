@@ -13,7 +13,7 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._inference.importances import node_means, unbiased_gains
+from sklearn_ensemble_theory.ensembles._importances import node_means, unbiased_gains
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 

@@ -17,14 +17,12 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
-from sklearn_ensemble_theory.averaging._inference import order_statistics as _order_statistics
-from sklearn_ensemble_theory.averaging._inference.intervals import conformal_rank
-from sklearn_ensemble_theory.averaging._inference.looked_up_sums import LookedUpSums
-from sklearn_ensemble_theory.averaging._inference.order_statistics import (
-    OutsideMasks,
-    order_statistics,
-)
 from sklearn_ensemble_theory.bounds import jackknife_plus_coverage_bound
+from sklearn_ensemble_theory.ensembles import _order_statistics
+from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
+from sklearn_ensemble_theory.ensembles._order_statistics import LookedUpSums, order_statistics
+from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
+from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 
 LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 
@@ -75,7 +73,7 @@ def test_quantiles_are_those_of_the_definition(regression, name, weighted):
     model.fit(X, y, sample_weight=weight)
     new = make_friedman1(40, random_state=1)[0]
     weights = weights_by_definition(model, X, new)
-    leaf_rows = model._leaf_rows()
+    leaf_rows = rows_of_leaves(model)
     in_order = leaf_rows.weights(leaf_rows.finder.leaves(new.astype(np.float32))).toarray()
     np.testing.assert_allclose(in_order, weights[:, np.argsort(y, kind="stable")], atol=1e-12)
     # The mean of the distribution is the prediction.
@@ -199,7 +197,7 @@ def test_order_statistics_in_blocks_and_by_both_routes(kind, monkeypatch):
     counts = mask.sum(axis=1)
     means = predictions @ (mask / np.maximum(counts, 1)[:, None]).T
     residual = np.where(counts > 0, residuals, np.inf)
-    monkeypatch.setattr(_order_statistics, "SUMS", 20 * n)
+    monkeypatch.setattr(_order_statistics, "MULTIPLIED", 20 * n)
     for largest in (_order_statistics.MASK, 100 * B):
         monkeypatch.setattr(_order_statistics, "MASK", largest)
         for rank in (1, 350, 630, 700):
@@ -329,7 +327,6 @@ def test_rows_of_weight_zero_do_not_count(regression):
     residual = np.abs(y - model.oob_prediction_)[40:]
     half = np.diff(model.predict_interval(X, 0.8, "conformal"))[:, 0] / 2
     np.testing.assert_allclose(half, np.sort(residual)[conformal_rank(80, 0.8) - 1])
-    assert len(model._outside_masks(np.arange(40, 120))) == 80
 
 
 def test_errors_name_the_parameter_or_the_property(regression, classification):

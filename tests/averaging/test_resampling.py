@@ -5,13 +5,13 @@ import pytest
 import sklearn.ensemble
 
 from sklearn_ensemble_theory import BaggingRegressor, RandomForestRegressor
-from sklearn_ensemble_theory.averaging._bagging.jackknife import infinitesimal_jackknife
 from sklearn_ensemble_theory.averaging._sampling import (
     SCHEMES,
     AllRows,
     SamplingScheme,
     distinct_rows,
 )
+from sklearn_ensemble_theory.ensembles._jackknife import infinitesimal_jackknife
 
 LAWS = [
     (True, 12),

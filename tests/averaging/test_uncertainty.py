@@ -10,7 +10,11 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._bagging.jackknife import decompose, infinitesimal_jackknife
+from sklearn_ensemble_theory.ensembles._jackknife import (
+    decompose,
+    infinitesimal_jackknife,
+    jackknife_variance,
+)
 
 POINTS = np.linspace(0.1, 0.9, 15)[:, None]
 
@@ -86,9 +90,9 @@ def test_noise_of_few_members_is_taken_out():
     y = np.sin(6 * X[:, 0]) + 0.5 * rng.standard_normal(100)
     tree = DecisionTreeRegressor(min_samples_leaf=5)
     many = BaggingRegressor(tree, 1000, random_state=0).fit(X, y)
-    reference = many._jackknife(POINTS)[0].mean()
+    reference = jackknife_variance(many, POINTS)[0].mean()
     few = [
-        BaggingRegressor(tree, 60, random_state=s).fit(X, y)._jackknife(POINTS)[0].mean()
+        jackknife_variance(BaggingRegressor(tree, 60, random_state=s).fit(X, y), POINTS)[0].mean()
         for s in range(1, 31)
     ]
     assert np.mean(few) == pytest.approx(reference, rel=0.1)
@@ -145,12 +149,12 @@ def test_standard_errors_of_probabilities(cls):
 
 @pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_chunks_do_not_change_the_answer(monkeypatch):
-    from sklearn_ensemble_theory.averaging._bagging import uncertainty as _uncertainty
+    from sklearn_ensemble_theory.ensembles import _members
 
     rng = np.random.default_rng(0)
     X, y = rng.random((50, 2)), rng.standard_normal(50)
     bag = BaggingRegressor(n_estimators=60, max_samples=0.5, random_state=0).fit(X, y)
     whole = bag.standard_error(X), bag.ensemble_std(X)
-    monkeypatch.setattr(_uncertainty, "CHUNK", 60 * 7)
+    monkeypatch.setattr(_members, "PREDICTIONS", 60 * 7)
     np.testing.assert_allclose(bag.standard_error(X), whole[0], rtol=1e-12)
     np.testing.assert_allclose(bag.ensemble_std(X), whole[1], rtol=1e-12)

@@ -9,13 +9,14 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._bagging.jackknife import (
+from sklearn_ensemble_theory.averaging._sampling import SCHEMES
+from sklearn_ensemble_theory.ensembles._jackknife import (
     SquaredInfluences,
     corrected,
     covariance_vectors,
+    jackknife_variance,
     left_out_vectors,
 )
-from sklearn_ensemble_theory.averaging._sampling import SCHEMES
 
 from .test_resampling import dense_draws
 
@@ -141,7 +142,7 @@ def test_negative_variances_are_reported_as_zero(regression):
     X, y = regression
     forest = RandomForestRegressor(60, max_depth=3, random_state=0).fit(X, y)
     for method in ("infinitesimal", "jackknife"):
-        variance = forest._jackknife(X, method)[0]
+        variance = jackknife_variance(forest, X, method)[0]
         assert (variance < 0).any()
         with pytest.warns(UserWarning, match=r"at \d+ of 120 points"):
             error = forest.standard_error(X, method=method)

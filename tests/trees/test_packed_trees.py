@@ -26,6 +26,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory._hot_loops import predict_loops
 from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
+from sklearn_ensemble_theory.ensembles._members import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import (
     PackedCache,
@@ -269,7 +270,7 @@ def test_means_of_regression_trees(missing, depth, route):
     bag = BaggingRegressor(DecisionTreeRegressor(max_depth=depth), 12, max_features=0.5)
     extra = BaggingRegressor(ExtraTreeRegressor(max_depth=depth), 12, bootstrap_features=True)
     for model in [forest, bag.fit(X, y), extra.fit(X, y)]:
-        assert model._tree_sums(rows, "predict") is not None or missing
+        assert tree_sums(model, rows, "predict") is not None or missing
         expected = mean_of(model.estimators_, model.estimators_features_, rows, "predict")
         for _ in range(2):
             np.testing.assert_allclose(model.predict(rows), expected, rtol=1e-13, atol=1e-15)

@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import column_or_1d
 
@@ -28,11 +29,6 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
-from sklearn_ensemble_theory.averaging._bagging.members import (
-    MAX_SEED,
-    MemberRoutingMixin,
-    member_predictions,
-)
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
 from sklearn_ensemble_theory.averaging._blocks.block_fits import (
     ROW_CHECKS,
@@ -41,13 +37,13 @@ from sklearn_ensemble_theory.averaging._blocks.block_fits import (
     fit_chunks_as_blocks,
 )
 from sklearn_ensemble_theory.averaging._blocks.block_rows import block_predictions, other_rows
+from sklearn_ensemble_theory.averaging._members import MAX_SEED, member_params, member_router
 from sklearn_ensemble_theory.averaging._sampling import group_codes
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
+from sklearn_ensemble_theory.ensembles._members import member_predictions
 
 
-class BaseDivideAndConquer(
-    MemberRoutingMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
-):
+class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the averages over blocks; not for direct use."""
 
     estimator: BaseEstimator | None
@@ -153,7 +149,7 @@ class BaseDivideAndConquer(
         kept = None if sample_weight is None else rows_of_positive_weight(sample_weight, X)
         if kept is not None:
             check_takes_weight(estimator)
-        params = self._route(fit_params, "fit")
+        params = member_params(self, fit_params, "fit")
         rng = check_random_state(self.random_state)
         block = self._cut(X, y, kept, groups, rng)
         n_blocks = int(block.max()) + 1
@@ -290,9 +286,15 @@ class BaseDivideAndConquer(
                     np.add(total, part, out=total)
         return within_range(total) if method == "predict" else total
 
-    def _own_metadata(self) -> Any:
-        """With `sample_weight` and `groups`, as they are requested."""
-        return self
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: to the base learner's method that serves each of ours.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information of the ensemble.
+        """
+        return member_router(self, self)
 
     def __len__(self) -> int:
         """Number of fitted members."""

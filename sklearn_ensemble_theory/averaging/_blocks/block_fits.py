@@ -10,13 +10,6 @@ from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory._rows import ChunkedRows, positive_rows
-from sklearn_ensemble_theory.averaging._bagging.members import (
-    MAX_SEED,
-    member_predictions,
-    random_state_names,
-    seeded,
-    takes_sample_weight,
-)
 from sklearn_ensemble_theory.averaging._blocks.block_cuts import weights_by_risk
 from sklearn_ensemble_theory.averaging._blocks.block_rows import single_precision_rows
 from sklearn_ensemble_theory.averaging._learner_blocks import (
@@ -26,6 +19,13 @@ from sklearn_ensemble_theory.averaging._learner_blocks import (
     of_learner_rows,
     recoded,
 )
+from sklearn_ensemble_theory.averaging._members import (
+    MAX_SEED,
+    random_state_names,
+    seeded,
+    takes_sample_weight,
+)
+from sklearn_ensemble_theory.ensembles._members import member_predictions
 from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, fitted_in_units
 
 # Whatever the base learner accepts.

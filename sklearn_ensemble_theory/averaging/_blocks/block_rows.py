@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory.averaging._bagging.members import member_predictions
+from sklearn_ensemble_theory.ensembles._members import member_predictions
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
 # Rows that are predicted together: of so many values, or so many rows.

@@ -8,14 +8,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory._compat import StrOptions
 from sklearn_ensemble_theory._typing import RandomStateLike
-from sklearn_ensemble_theory.averaging._bagging.mean_predictions import (
-    ClassifierPredictionMixin,
-    RegressorPredictionMixin,
-)
+from sklearn_ensemble_theory.averaging._averages import AveragedClassifier, AveragedRegressor
 from sklearn_ensemble_theory.averaging._blocks.base import BaseDivideAndConquer
 
 
-class DivideAndConquerRegressor(RegressorPredictionMixin, BaseDivideAndConquer):
+class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     """The mean of a regressor's fits to disjoint blocks of the rows.
 
     For learners whose cost grows faster than the number of rows, such as kernel methods: m fits to
@@ -154,7 +151,7 @@ class DivideAndConquerRegressor(RegressorPredictionMixin, BaseDivideAndConquer):
         return np.minimum(squares.reshape(len(y), -1).mean(axis=1), np.finfo(float).max ** 0.5)
 
 
-class DivideAndConquerClassifier(ClassifierPredictionMixin, BaseDivideAndConquer):
+class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     """The vote of a classifier's fits to disjoint blocks of the rows.
 
     Parameters

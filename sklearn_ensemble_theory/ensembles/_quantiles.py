@@ -1,4 +1,4 @@
-"""The training rows in the leaves of an ensemble's trees, and the quantiles of their targets.
+"""Quantiles of the target at new rows, from the training rows in the leaves of an ensemble's trees.
 
 For a query x and tree b let L_b(x) be the leaf of x, and v_bi the weight with which row i was
 fitted in tree b. The weight of row i at x is
@@ -9,12 +9,19 @@ and the distribution at x puts w_i(x) on the target of row i [Meinshausen, 2006]
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory.ensembles._members import (
+    FittedEnsemble,
+    columns_of_members,
+    tree_input,
+)
+from sklearn_ensemble_theory.ensembles._training_rows import check_one_output, kept_rows, kept_X
 from sklearn_ensemble_theory.trees._packed import DeepTrees, fits_in_words
 from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
@@ -22,6 +29,46 @@ from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 ROUNDING = 1e-12
 # Entries of the sparse matrix of weights that are made at once without numba.
 SPARSE_ENTRIES = 2**22
+# Leaves that are looked up at once.
+LEAVES = 2**21
+
+
+def predicted_quantiles(ensemble: FittedEnsemble, X, quantiles: ArrayLike) -> np.ndarray:
+    """Return quantiles at the rows X, of shape (m, k), or (m,) for a single level."""
+    check_is_fitted(ensemble)
+    try:
+        levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
+    except (TypeError, ValueError):
+        levels = np.empty(0)
+    if levels.ndim != 1 or not levels.size or not ((levels >= 0) & (levels <= 1)).all():
+        raise ValueError(f"quantiles must be numbers from 0 to 1, got {quantiles!r}.")
+    X = ensemble._validate_X(X)
+    found = rows_of_leaves(ensemble).quantiles(tree_input(ensemble, X), levels)
+    return found[:, 0] if np.ndim(quantiles) == 0 else found
+
+
+def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
+    """Return the training rows of all leaves, found once for the same members.
+
+    Raises
+    ------
+    ValueError
+        If the members are no trees, y has several columns or the rows were removed.
+    """
+    check_one_output(ensemble, "predict_quantiles")
+    members, spec = ensemble.estimators_, ensemble._member_spec
+    if member_nodes(members) is None:
+        name = type(members[0]).__name__
+        raise ValueError(f"predict_quantiles requires members that are trees, got {name}.")
+    X, training = kept_X(ensemble, "predict_quantiles"), kept_rows(ensemble, "predict_quantiles")
+
+    def make() -> LeafRows:
+        finder = LeafFinder(members, columns_of_members(ensemble))
+        draws = [spec.draw(seed)[1:] for seed in ensemble._seeds]
+        return LeafRows(finder, tree_input(ensemble, X), training.y, draws)
+
+    found = training.derived("leaf rows", members, make)
+    return found if found.finder.is_current else make()
 
 
 class LeafFinder:
@@ -34,7 +81,7 @@ class LeafFinder:
         The columns of X that each was fitted to; None for all of them.
     """
 
-    def __init__(self, members: Sequence[Any], features: Sequence[np.ndarray | None]) -> None:
+    def __init__(self, members: Sequence, features: Sequence[np.ndarray | None]) -> None:
         self.members, self.features = list(members), list(features)
         trees = member_nodes(members)
         assert trees is not None
@@ -54,7 +101,7 @@ class LeafFinder:
     def n_nodes(self) -> int:
         return int(self.starts[-1])
 
-    def leaves(self, X: Any) -> np.ndarray:
+    def leaves(self, X) -> np.ndarray:
         """The leaves of the rows of X, an int array of shape (m, T)."""
         leaves = np.empty((X.shape[0], len(self.members)), dtype=np.int64)
         if self.packed is not None and not sp.issparse(X):
@@ -84,7 +131,7 @@ class LeafRows:
     def __init__(
         self,
         finder: LeafFinder,
-        X: Any,
+        X: np.ndarray | sp.csr_array,
         y: np.ndarray,
         draws: Sequence[tuple[np.ndarray, np.ndarray]],
     ) -> None:
@@ -96,7 +143,11 @@ class LeafRows:
         n_trees = len(draws)
         self.first = np.zeros(finder.n_nodes + 1, dtype=np.int64)
         parts_rank, parts_share = [], []
-        leaves = _in_columns(finder, X)
+        # (T, n); nodes of one tree fit into 32 bits, those of all trees may not.
+        leaves = np.empty((n_trees, len(y)), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
+        step = max(1, LEAVES // n_trees)
+        for start in range(0, len(y), step):
+            leaves[:, start : start + step] = finder.leaves(X[start : start + step]).T
         for t, (rows, weights) in enumerate(draws):
             a, b = finder.starts[t], finder.starts[t + 1]
             leaf = leaves[t][rows] - a
@@ -110,7 +161,7 @@ class LeafRows:
         np.cumsum(self.first, out=self.first)
         self.rank, self.share = np.concatenate(parts_rank), np.concatenate(parts_share)
 
-    def quantiles(self, X: Any, levels: np.ndarray) -> np.ndarray:
+    def quantiles(self, X, levels: np.ndarray) -> np.ndarray:
         """The smallest targets y with F(y | x) >= level, an array of shape (m, k).
 
         Sums that fall short of a level by rounding reach it.
@@ -118,7 +169,7 @@ class LeafRows:
         levels = np.maximum(levels - ROUNDING, 0.0)
         order = np.argsort(levels, kind="stable")
         found = np.empty((X.shape[0], len(levels)))
-        step = max(1, 2**21 // len(self.finder.members))
+        step = max(1, LEAVES // len(self.finder.members))
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
             leaves = self.finder.leaves(X[rows])
@@ -126,19 +177,22 @@ class LeafRows:
         return found
 
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
+        """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
         if uses_numba():
             from sklearn_ensemble_theory._hot_loops._inference.leaf_row_loops import leaf_quantiles
 
-            leaf_quantiles(
-                leaves, self.first, self.rank, self.share, len(self.targets), levels, ranks
-            )
+            sums = self.first, self.rank, self.share, len(self.targets)
+            leaf_quantiles(leaves, *sums, levels, ranks)
             return self.targets[ranks]
-        sizes = np.diff(self.first)
-        entries = np.cumsum(sizes[leaves].sum(axis=1))
+        # Sparse weights of some queries at a time: large leaves have many rows.
+        entries = np.cumsum(np.diff(self.first)[leaves].sum(axis=1))
         cuts = np.searchsorted(entries, np.arange(SPARSE_ENTRIES, entries[-1], SPARSE_ENTRIES))
         for rows in np.split(np.arange(len(leaves)), np.unique(cuts[cuts > 0])):
-            ranks[rows] = self._sparse_ranks(leaves[rows], levels)
+            found = self.weights(leaves[rows])
+            for i, a, b in zip(rows, found.indptr[:-1], found.indptr[1:]):
+                at = np.searchsorted(np.cumsum(found.data[a:b]), levels)
+                ranks[i] = found.indices[a + np.minimum(at, b - a - 1)]
         return self.targets[ranks]
 
     def weights(self, leaves: np.ndarray) -> sp.csr_array:
@@ -153,22 +207,3 @@ class LeafRows:
         found = (found @ rows_of_leaf).tocsr()
         found.sort_indices()
         return found
-
-    def _sparse_ranks(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
-        found = self.weights(leaves)
-        ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
-        for i, (a, b) in enumerate(zip(found.indptr[:-1], found.indptr[1:])):
-            reached = np.cumsum(found.data[a:b])
-            at = np.searchsorted(reached, levels)
-            ranks[i] = found.indices[a + np.minimum(at, b - a - 1)]
-        return ranks
-
-
-def _in_columns(finder: LeafFinder, X: Any) -> np.ndarray:
-    """The leaves of all training rows, (T, n); nodes of one tree fit into 32 bits, all may not."""
-    n, T = X.shape[0], len(finder.members)
-    columns = np.empty((T, n), dtype=np.int32 if finder.n_nodes < 2**31 else np.int64)
-    step = max(1, 2**21 // T)
-    for start in range(0, n, step):
-        columns[:, start : start + step] = finder.leaves(X[start : start + step]).T
-    return columns

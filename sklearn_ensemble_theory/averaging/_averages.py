@@ -1,0 +1,551 @@
+"""What a mean of the members' predictions predicts: numbers, or classes of one or several outputs.
+
+Of several outputs, the codes of each follow those of the one before. A member that is fitted to
+such codes names by its `classes_` the columns that its shares belong to, and every sum over the
+members is one of arrays whose columns are the classes of all outputs.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import check_sample_weight, raise_for_params
+from sklearn_ensemble_theory._scaling import range_exponent
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
+from sklearn_ensemble_theory.averaging._members import member_params
+from sklearn_ensemble_theory.bounds import held_out_voting_error_bound
+from sklearn_ensemble_theory.ensembles._intervals import prediction_interval, prediction_set
+from sklearn_ensemble_theory.ensembles._members import each_prediction
+from sklearn_ensemble_theory.ensembles._quantiles import predicted_quantiles
+from sklearn_ensemble_theory.ensembles._training_rows import forget_training_rows
+
+Score = Callable[[np.ndarray, np.ndarray], float]
+
+
+class AveragedRegressor(RegressorMixin):
+    """A mean of real predictions.
+
+    The class that it completes has the methods `_validate_X(X)` and `_mean_prediction(X, method,
+    params)`.
+    """
+
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        """Any learner will do."""
+
+    def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
+        y = column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
+        return y, {"n_outputs_": 1 if y.ndim == 1 else y.shape[1]}
+
+    def _prediction_method(self, estimator: BaseEstimator) -> str:
+        return "predict"
+
+    @by_chunks
+    def predict(self, X: MatrixLike, **params: object) -> np.ndarray:
+        """Mean of the members' predictions.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        **params : dict
+            Routed to the members' `predict` where metadata routing is enabled.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Predictions, in the units of y.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict")
+        check_is_fitted(self)
+        params = member_params(self, params, "predict")
+        return self._mean_prediction(self._validate_X(X), "predict", params)
+
+    def predict_quantiles(
+        self, X: MatrixLike, quantiles: float | Sequence[float] | ArrayLike = (0.05, 0.5, 0.95)
+    ) -> np.ndarray:
+        """Predict quantiles of the target, from the training rows in the leaves of the trees.
+
+        With L_b(x) the leaf of x in tree b of B, and v_bi the weight with which training row i
+        was fitted in it (how often it was drawn, times its sample weight where rows keep theirs),
+        row i has at x the weight [Meinshausen, 2006]
+
+            w_i(x) = 1/B sum_b v_bi 1{i in L_b(x)} / sum_{j in L_b(x)} v_bj,
+
+        and F(y | x) = sum_i w_i(x) 1{y_i <= y}. The quantile of level a is the smallest target y
+        of a training row of positive weight with F(y | x) >= a. The mean of this distribution is
+        the prediction of trees that minimise the squared error.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        quantiles : float or array-like of shape (n_quantiles,), default=(0.05, 0.5, 0.95)
+            Levels from 0 to 1, in any order.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples, n_quantiles) or (n_samples,)
+            Quantiles, in the units of y; one dimension for a single number as `quantiles`.
+
+        Raises
+        ------
+        ValueError
+            If the members are not trees, if y has several columns, if `quantiles` is not between 0
+            and 1, or after `forget_training_rows`.
+
+        Notes
+        -----
+        The distribution is that of the target, with its noise: with enough rows in the leaves its
+        quantiles are wider apart where the noise is larger. Fully grown trees have a single row in
+        most leaves, which is enough if there are many trees. There is no guarantee for finite
+        samples; for that see `predict_interval`.
+
+        Cost: the first call assigns the training rows to leaves, O(n B depth), and keeps O(n B)
+        numbers; then for a row O(B depth + K log K), with K the number of rows in its leaves.
+
+        References
+        ----------
+        N. Meinshausen (2006). "Quantile regression forests". *Journal of Machine Learning
+        Research* 7.
+        """
+        return predicted_quantiles(self, X, quantiles)
+
+    def predict_interval(
+        self,
+        X: MatrixLike,
+        coverage: float = 0.9,
+        method: Literal["jackknife+", "conformal"] = "jackknife+",
+    ) -> np.ndarray:
+        """Predict intervals that contain the target of a new row with a given probability.
+
+        Each training row i is predicted by the members that are not fitted to it, with mean
+        mu_i(x_i) and residual R_i = abs(y_i - mu_i(x_i)). With alpha = 1 - `coverage`:
+
+        - `"jackknife+"` is the jackknife+ after bootstrap: from the floor(alpha (n + 1))-th
+          smallest mu_i(x) - R_i to the ceil((1 - alpha) (n + 1))-th smallest mu_i(x) + R_i. Rows
+          that are exchangeable with the training rows are covered with a probability of at least
+          1 - 2 alpha, whatever their distribution, if the number of members was drawn as described
+          in the notes; usually it is about 1 - alpha.
+        - `"conformal"` is the prediction, plus and minus the ceil((1 - alpha) (n + 1))-th smallest
+          R_i. It costs no more than a prediction. Its coverage is about 1 - alpha, without a
+          guarantee for finite samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+
+        coverage : float, default=0.9
+            The probability 1 - alpha aimed at, on average over the rows.
+
+        method : {"jackknife+", "conformal"}, default="jackknife+"
+            How the interval is computed.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends, in the units of y; infinite if there are too few training rows,
+            (n + 1) `coverage` > n. A row that all members are fitted to has an infinite residual.
+
+        Raises
+        ------
+        ValueError
+            If there are no out-of-bag rows, if rows have different weights, if y has several
+            columns, if the members are not trees and were fitted without `oob_score=True`, or if a
+            parameter is outside its range.
+
+        Notes
+        -----
+        Coverage is an average over rows: intervals have about the same width everywhere, and
+        where the noise is larger than on average they are too short. `predict_quantiles` adapts to
+        the noise.
+
+        The guarantee of [Kim, Xu and Barber, 2020] is for a number of members that is itself
+        drawn, from a binomial distribution with the probability (1 - 1/(n + 1))^s that a row is
+        not among s draws with replacement, or 1 - s/(n + 1) without; for a fixed number it holds
+        approximately, if there are many members. See
+        :func:`~sklearn_ensemble_theory.bounds.jackknife_plus_coverage_bound`.
+
+        Of an ensemble fitted with `groups` a row is predicted by the members without its group,
+        and intervals are for one row of a new group: the n_g rows of each of G groups have the
+        shares 1/((G + 1) n_g) in place of 1/(n + 1) [Lee, Barber and Willett, 2023], and the
+        guarantee is that of exchangeable groups. With `bootstrap="moving_block"` there is none: the
+        rows of a time series are not exchangeable, and a row next to a drawn block is correlated
+        with it.
+
+        Cost: that of predictions. For `"jackknife+"` in addition, for each row and in blocks of
+        bounded memory, up to n B / 8 additions of integers of 16 bits with numba, and n B
+        multiplications in single precision without; those that decide are repeated in double
+        precision. With G groups G B multiplications and a sort of n numbers for each row. The
+        first call after a fit without `oob_score=True` predicts all training
+        rows.
+
+        References
+        ----------
+        B. Kim, C. Xu and R. F. Barber (2020). "Predictive inference is free with the jackknife+
+        after bootstrap". *Advances in Neural Information Processing Systems* 33.
+
+        Y. Lee, R. F. Barber and R. Willett (2023). "Distribution-free inference with hierarchical
+        data". arXiv:2306.06342.
+
+        U. Johansson, H. Boström, T. Löfström and H. Linusson (2014). "Regression conformal
+        prediction with random forests". *Machine Learning* 97.
+        """
+        return prediction_interval(self, X, coverage, method)
+
+    forget_training_rows = forget_training_rows
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class AveragedClassifier(ClassifierMixin):
+    """A mean of class probabilities, or of votes.
+
+    The class that it completes has the methods `_validate_X(X)` and `_mean_prediction(X, method,
+    params)` and the parameter `voting`.
+    """
+
+    # Whether y may have several outputs, as for the trees of a forest.
+    _several_outputs: ClassVar[bool] = False
+
+    def _check_learner(self, estimator: BaseEstimator) -> None:
+        if not is_classifier(estimator):
+            raise ValueError(
+                f"estimator must be a classifier, got {type(estimator).__name__}, whose "
+                "predictions are no labels."
+            )
+
+    def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
+        several = self._several_outputs and y.ndim == 2 and y.shape[1] > 1
+        y = y if several else column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        if not several:
+            classes, codes = np.unique(y, return_inverse=True)
+            target = {"classes_": classes, "n_classes_": len(classes)}
+            return codes, {**target, "n_outputs_": 1} if self._several_outputs else target
+        pairs = [np.unique(column, return_inverse=True) for column in y.T]
+        outputs = [labels for labels, _ in pairs]
+        codes = np.column_stack([inverse.ravel() for _, inverse in pairs])
+        return codes + first_codes(outputs), {
+            "classes_": outputs,
+            "n_classes_": [len(labels) for labels in outputs],
+            "n_outputs_": len(outputs),
+        }
+
+    def _prediction_method(self, estimator: BaseEstimator) -> str:
+        soft = self.voting == "soft" and hasattr(estimator, "predict_proba")
+        return "predict_proba" if soft else "vote"
+
+    @by_chunks
+    def predict(self, X: MatrixLike, **params: object) -> np.ndarray:
+        """The class of the largest mean probability, or of the most votes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels. Ties go to the class that comes first in `classes_`.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict")
+        proba = self._mean_proba(X, member_params(self, params, "predict"))
+        if isinstance(self.classes_, list):
+            return labels_by_output(split_outputs(proba, self.classes_), self.classes_)
+        return self.classes_.take(proba.argmax(axis=1))
+
+    @by_chunks
+    def predict_proba(self, X: MatrixLike, **params: object) -> np.ndarray:
+        """Mean of the members' class probabilities; shares of their votes if `voting="hard"`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`. A member without `predict_proba` gives its vote;
+            a member whose rows lacked a class gives that class probability 0.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict_proba")
+        proba = self._mean_proba(X, member_params(self, params, "predict_proba"))
+        return split_outputs(proba, self.classes_)
+
+    @by_chunks
+    def predict_log_proba(self, X: MatrixLike, **params: object) -> np.ndarray:
+        """Logarithm of the probabilities of `predict_proba`, -inf for 0.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' method where metadata routing is enabled.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Natural logarithms of the mean probabilities. They are computed from the members'
+            logarithms where the members have `predict_log_proba`, so that very small probabilities
+            do not underflow to 0.
+
+        Notes
+        -----
+        Cost: one prediction of each member.
+        """
+        raise_for_params(params, self, "predict_log_proba")
+        check_is_fitted(self)
+        params = member_params(self, params, "predict_log_proba")
+        if self.voting == "soft" and hasattr(self.estimator_, "predict_log_proba"):
+            log_proba = self._mean_prediction(self._validate_X(X), "predict_log_proba", params)
+        else:
+            with np.errstate(divide="ignore"):
+                log_proba = np.log(self._mean_proba(X, params))
+        return split_outputs(log_proba, self.classes_)
+
+    def _mean_proba(self, X: MatrixLike, params: dict) -> np.ndarray:
+        """The mean probabilities, or shares of votes, of the classes of all outputs."""
+        check_is_fitted(self)
+        method = self._prediction_method(self.estimator_)
+        return self._mean_prediction(self._validate_X(X), method, params)
+
+    def predict_set(self, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
+        """Predict sets of classes that contain the class of a new row with a given probability.
+
+        The score of a training row is 1 - p, with p the probability of its class by the members
+        that are not fitted to it. A set contains the classes whose probability at x is at least
+        1 - q, with q the ceil(`coverage` (n + 1))-th smallest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class of `classes_` is in the set. A set may be empty, where no class is
+            probable enough; it contains all classes if there are too few training rows,
+            (n + 1) `coverage` > n.
+
+        Raises
+        ------
+        ValueError
+            If there are no out-of-bag rows, if rows have different weights, if the members are not
+            trees and were fitted without `oob_score=True`, or if `coverage` is not between 0 and 1.
+
+        Notes
+        -----
+        Coverage is an average over rows and classes; a rare class may be covered less often. It is
+        about `coverage`, without a guarantee for finite samples, as the scores are those of the
+        members outside of a row and the sets are those of all members. Of an ensemble fitted with
+        `groups` the sets are for one row of a new group, see `predict_interval` of the regressors.
+
+        Cost: that of predictions. The first call after a fit without `oob_score=True` predicts all
+        training rows.
+
+        References
+        ----------
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+        """
+        return prediction_set(self, X, coverage)
+
+    forget_training_rows = forget_training_rows
+
+    def error_bound(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        delta: float | None = None,
+    ) -> float:
+        """Bound on the error of the ensemble by twice the mean error of its members.
+
+        The ensemble errs only where members with at least half of the votes do, with
+        `voting="soft"` where the mean probability of the label is at most 1/2.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that were not used in `fit`, or in its choice.
+
+        y : array-like of shape (n_samples,)
+            Their labels.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        delta : float, default=None
+            `None` bounds the error on the given rows. A number in (0, 1] bounds the probability
+            of an error on a new row, with probability 1 - delta over the given rows, which must be
+            independent draws from the same distribution.
+
+        Returns
+        -------
+        bound : float
+            At most 1; see :func:`~sklearn_ensemble_theory.bounds.held_out_voting_error_bound`.
+
+        Raises
+        ------
+        ValueError
+            If there are several outputs, or delta is outside its range.
+
+        Notes
+        -----
+        [Ghoshdastidar, theorem En.1], step 3.1 of its proof. Out-of-bag votes do not give such a
+        bound: they depend on each other. Cost: one call of each member.
+
+        References
+        ----------
+        D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods".
+        Technical University of Munich.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.classes_, np.ndarray):
+            raise ValueError("error_bound needs a single output; y of the fit has several.")
+        y, proba = column_or_1d(y), self.predict_proba(X)
+        code = np.clip(np.searchsorted(self.classes_, y), 0, len(self.classes_) - 1)
+        shares = np.clip(proba[np.arange(len(y)), code], 0.0, 1.0) * (self.classes_[code] == y)
+        weight = None if sample_weight is None else check_sample_weight(sample_weight, proba)
+        return held_out_voting_error_bound(shares, weight, delta)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self._several_outputs:
+            tags.classifier_tags.multi_label = True
+            tags.target_tags.multi_output = True
+        return tags
+
+
+def staged_mean_proba(self: AveragedClassifier, X: MatrixLike) -> Iterator[np.ndarray]:
+    """The mean probabilities, or shares of votes, of the first 1, 2, ... members."""
+    check_is_fitted(self)
+    method = self._prediction_method(self.estimator_)
+    total = np.zeros(1)
+    for t, found in enumerate(each_prediction(self, self._validate_X(X), method), 1):
+        total = total + found
+        yield total / t
+
+
+# --- several outputs ------------------------------------------------------------------------------
+
+
+def first_codes(outputs: Sequence[np.ndarray]) -> np.ndarray:
+    """The first code of each output, from the classes of the outputs."""
+    return np.cumsum([0, *map(len, outputs)])[:-1]
+
+
+def split_outputs(columns: np.ndarray, classes: np.ndarray | list[np.ndarray]):
+    """Columns of the classes of all outputs as users get them: one output has them all."""
+    if not isinstance(classes, list):
+        return columns
+    return np.split(columns, first_codes(classes)[1:], axis=1)
+
+
+def labels_by_output(proba: list[np.ndarray], classes: list[np.ndarray]) -> np.ndarray:
+    """The labels of the largest probabilities, of shape (n, k)."""
+    pairs = zip(proba, classes)
+    return np.column_stack([labels[part.argmax(axis=1)] for part, labels in pairs])
+
+
+# --- out-of-bag scores ----------------------------------------------------------------------------
+
+
+def check_metric(oob_score: bool | Callable) -> None:
+    """Raise an error if `oob_score` is callable, but no function of two arguments."""
+    if not callable(oob_score):
+        return
+    try:
+        inspect.signature(oob_score).bind(None, None)
+        of_two = not inspect.isclass(oob_score)
+    except TypeError:
+        of_two = False
+    except ValueError:  # a compiled function that does not tell its arguments
+        of_two = True
+    if not of_two:
+        raise ValueError(
+            "oob_score must be a bool or a function of y and of the predictions, got "
+            f"{oob_score!r}."
+        )
+
+
+def out_of_bag_score(
+    oob_score: bool | Callable, y: np.ndarray, classes: np.ndarray | list[np.ndarray] | None
+) -> Score:
+    """`score(rows, predictions)` of out-of-bag predictions on the training rows `rows`.
+
+    `classes` are the labels of the codes in y, a list of those of several outputs; None for
+    regression. The metric is R² or accuracy where the user gave none.
+    """
+    metric = oob_score if callable(oob_score) else r2_score if classes is None else accuracy_score
+    if metric is r2_score and classes is None:
+        exponent = range_exponent(y)  # squares of the targets should not overflow
+
+        def r2(rows: np.ndarray, mean: np.ndarray) -> float:
+            if len(rows) < 2:  # too few for a coefficient of determination
+                return np.nan
+            if exponent:
+                return r2_score(np.ldexp(y[rows], -exponent), np.ldexp(mean, -exponent))
+            return r2_score(y[rows], mean)
+
+        return r2
+    if classes is None:
+        return lambda rows, mean: metric(y[rows], mean)
+    if not isinstance(classes, list):
+        labels = classes[y]
+        return lambda rows, mean: metric(labels[rows], classes[mean.argmax(axis=1)])
+
+    codes = y - first_codes(classes)
+    kind = type_of_target(codes)
+    if kind == "multiclass-multioutput":
+        raise ValueError(
+            f"The type of target cannot be used to compute OOB estimates. Got {kind} while "
+            "only the following are supported: continuous, continuous-multioutput, binary, "
+            "multiclass, multilabel-indicator."
+        )
+    # Accuracy is of rows that are right in all outputs, whatever the labels are.
+    names = classes if callable(oob_score) else [np.arange(len(labels)) for labels in classes]
+    labels = np.column_stack([name[column] for column, name in zip(codes.T, names)])
+    return lambda rows, mean: metric(
+        labels[rows], labels_by_output(split_outputs(mean, classes), names)
+    )

@@ -1,0 +1,1361 @@
+"""Bagging of any estimator, by any of the sampling schemes [Bach, §10.1]."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import ensemble
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import Bunch, Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._blocks import by_chunks
+from sklearn_ensemble_theory._compat import (
+    CallbackSupportMixin,
+    HasMethods,
+    Interval,
+    RealNotInt,
+    StrOptions,
+    own_requests,
+    raise_for_params,
+    validate_parameters,
+)
+from sklearn_ensemble_theory._conversion import (
+    copy_attributes,
+    shared_parameters,
+    sklearn_learner,
+    sklearn_member,
+    to_sklearn,
+)
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import (
+    has_prepared_members,
+    is_tree,
+    prepare_members,
+    reads_numbers,
+    reads_single_precision,
+)
+from sklearn_ensemble_theory._progress import Progress, warn_user
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    checked_weights,
+    in_usual_units,
+    is_frame,
+    validated,
+)
+from sklearn_ensemble_theory._scaling import range_exponent
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
+from sklearn_ensemble_theory.averaging._averages import (
+    AveragedClassifier,
+    AveragedRegressor,
+    check_metric,
+    out_of_bag_score,
+    split_outputs,
+    staged_mean_proba,
+)
+from sklearn_ensemble_theory.averaging._learner_blocks import (
+    LearnerChunk,
+    LearnerRows,
+    RowsInChunks,
+    facts_of_chunk,
+    naming_chunk,
+    of_learner_rows,
+    recoded,
+)
+from sklearn_ensemble_theory.averaging._members import (
+    MAX_SEED,
+    MemberSpec,
+    OutOfBag,
+    can_be_binned,
+    fit_members,
+    member_params,
+    member_router,
+    outside_predictions,
+    random_state_names,
+    requests,
+    takes_sample_weight,
+    with_bins,
+)
+from sklearn_ensemble_theory.averaging._sampling import (
+    SCHEMES,
+    SamplingDesign,
+    SamplingScheme,
+    group_codes,
+    scheme_of_rows,
+)
+from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
+from sklearn_ensemble_theory.ensembles._importances import (
+    permutation_importances,
+    unbiased_importances,
+)
+from sklearn_ensemble_theory.ensembles._jackknife import (
+    VarianceDecomposition,
+    spread_of_members,
+    standard_error,
+    variance_decomposition,
+)
+from sklearn_ensemble_theory.ensembles._members import mean_prediction, member_input
+from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
+from sklearn_ensemble_theory.trees._columns import MOST_BINS
+from sklearn_ensemble_theory.trees._packed import PackedCache
+from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, target_offset
+
+
+class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the bagged ensembles; not for direct use.
+
+    A concrete class also is an `AveragedRegressor` or `AveragedClassifier`, and defines the learner
+    that it bags; a forest overrides what stands before `fit`.
+    """
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"pac"})],
+        "max_samples": [
+            None,
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "max_features": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+        "bootstrap": ["boolean", StrOptions({name for name in SCHEMES if isinstance(name, str)})],
+        "block_length": [None, Interval(Integral, 1, None, closed="left")],
+        "bootstrap_features": ["boolean"],
+        "oob_score": ["boolean", callable],
+        "warm_start": ["boolean"],
+        "max_bins": [StrOptions({"auto"}), None, Interval(Integral, 2, MOST_BINS, closed="both")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+    # The fitted members, and what repeats their draws.
+    estimator_: BaseEstimator
+    estimators_: list
+    estimators_features_: list[np.ndarray]
+    _seeds: np.ndarray
+    _member_spec: MemberSpec
+    _training: TrainingRows | RowsInChunks | None
+
+    # How X is checked: whatever the base learner accepts.
+    _validation: ClassVar[dict] = {
+        "accept_sparse": ["csr", "csc"],
+        "dtype": None,
+        "ensure_all_finite": False,
+    }
+    # Whether the trees may be replaced by binned ones whose random cuts are uniform over bins.
+    _random_cuts: ClassVar[bool] = False
+
+    @abstractmethod
+    def _get_estimator(self) -> BaseEstimator:
+        """The learner to bag; the default where the user gave none."""
+
+    def _checked_estimator(self) -> BaseEstimator:
+        """The learner to bag, after the checks that need no data."""
+        estimator = self._get_estimator()
+        check_metric(self.oob_score)
+        self._check_learner(estimator)
+        return estimator
+
+    def _scheme_class(self) -> type[SamplingScheme]:
+        return SCHEMES[self.bootstrap]
+
+    def _weights_of_rows(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes, grouped: bool
+    ) -> np.ndarray | None:
+        """The weights of the rows before any draw."""
+        follows = self._scheme_class().mean_follows_weight or grouped
+        if sample_weight is not None and not follows:
+            warn_user(
+                f"When fitting {type(self).__name__} with sample_weight "
+                f"it is recommended to use bootstrap=True, got {self.bootstrap}."
+            )
+        return sample_weight
+
+    def _member_options(self, estimator: BaseEstimator, n_samples: int, n_features: int) -> dict:
+        """What of a `MemberSpec` says how members differ: their features and random states."""
+        max_features = self.max_features
+        if not isinstance(max_features, Integral):  # a share of them
+            max_features = max(1, int(max_features * n_features))
+        max_features = int(max_features)
+        if max_features > n_features:
+            raise ValueError(f"max_features={max_features} must be <= n_features={n_features}.")
+        return {
+            "max_features": max_features,
+            "bootstrap_features": self.bootstrap_features,
+            "random_states": random_state_names(estimator),
+        }
+
+    # --------------------------------------------------------------------------------------- Fit
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: object,
+    ) -> Self:
+        """Fit the members, each on rows and features drawn at random.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, or a Dask collection. Sparse, missing and infinite values are accepted
+            where the base learner accepts them.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, or a Dask collection.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows before any draw. The probability of a row is
+            proportional to its weight (`bootstrap=True` or `False`), or its rate is
+            (`"poisson"`), or its concentration (`"bayesian"`); with `"bernoulli"` the weight is
+            that of the row where it is drawn. With `bootstrap=True` and an int as `max_samples`,
+            integer weights are equivalent in distribution to repeating rows. Rows that are drawn
+            as groups or blocks keep their weights. May be a Dask collection.
+
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together: those of one patient, or of one user. Groups
+            are drawn in place of rows, with equal probabilities, and `max_samples` is a number of
+            groups or a fraction of it. All rows of a group that is drawn enter, as often as it was
+            drawn. A row is out of bag only if no row of its group was drawn, standard errors are
+            over data sets of fresh groups, and intervals are for rows of a new group.
+
+        **fit_params : dict
+            Routed to the members' `fit` where metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+
+        Raises
+        ------
+        ValueError
+            If a parameter or `groups` cannot be used with the data, the base learner or each other;
+            the message names the parameter.
+
+        Notes
+        -----
+        Cost: `n_estimators` fits of the base learner on at most s distinct rows each, O(s log s)
+        a member for the draw, and O(n p) once, O(n p log n) with bins. Members are fitted in
+        threads when the base learner is a tree of scikit-learn's or a binned one, whose growth
+        releases the interpreter lock, and otherwise in processes.
+
+        With Dask collections member b is drawn from the rows of one chunk, b modulo the number of
+        chunks with rows of positive weight, by the sampling scheme for those rows, and fitted where
+        the chunk is: `max_samples` and balanced class weights are of the chunk's rows, and members
+        see fewer rows than in memory. The rows of a chunk should be a random sample of all. They
+        are read twice. With a single chunk, ``X.rechunk(-1)``, the members are those of a fit in
+        memory. `oob_score`, `warm_start` and `groups` cannot be used, callbacks are not called, and
+        methods that need the training rows or the draws, such as `standard_error` and
+        `predict_interval`, raise a ValueError.
+        """
+        raise_for_params(fit_params, self, "fit")
+        if sp.issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported.")
+        estimator = self._checked_estimator()
+        continued = self.warm_start and hasattr(self, "estimators_")
+        frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
+        X, y = validated(self, X, y, as_frame=frames, multi_output=True, **self._validation)
+        if sample_weight is not None:
+            sample_weight = in_usual_units(checked_weights(sample_weight, X))
+        codes = None if groups is None else group_codes(groups, X)
+        y, target = self._encode_y(y)
+        classes = target.get("classes_")
+
+        # The law of the rows' weights, and what the members share.
+        scheme = self._make_scheme(y, sample_weight, classes, codes)
+        if continued:
+            before, now = self._member_spec.scheme.unit_of_row, scheme.unit_of_row
+            either = before is not None or now is not None
+            if either and (before is None or now is None or not np.array_equal(before, now)):
+                raise ValueError(
+                    "groups must be those of the previous fit with warm_start=True, or None in "
+                    "both."
+                )
+        if groups is not None and requests(estimator, "groups"):
+            fit_params = {**fit_params, "groups": np.asarray(groups)}
+        routed = member_params(self, fit_params, "fit")
+        given = X
+        estimator, spec, X, y = self._prepared(
+            estimator, scheme, X, y, target, frames=frames, routed=routed
+        )
+        is_fresh = spec.checked and not np.may_share_memory(X, given)
+        del given
+
+        n_known = len(self.estimators_) if continued else 0
+        n_more = self._n_members(len(y)) - n_known
+        if n_more < 0:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be larger or equal to "
+                f"len(estimators_)={n_known} when warm_start==True"
+            )
+        oob = None
+        if self.oob_score and (n_more or not hasattr(self, "oob_score_")):
+            oob = self._start_out_of_bag(spec, X, y, classes, continued)
+        if n_more == 0:
+            warn_user("Warm-start fitting without increasing n_estimators does not fit new trees.")
+            if oob is not None:
+                self._set_oob_score_and_attributes(oob, classes)
+            return self
+        rng = check_random_state(self.random_state)
+        if n_known:
+            rng.randint(MAX_SEED, size=n_known)  # the seeds of the known members
+        seeds = rng.randint(MAX_SEED, size=n_more)
+        members, features = self._fit_members(spec, X, y, seeds, oob, target)
+
+        self.__dict__.update(target)
+        if continued:
+            members, features = self.estimators_ + members, self.estimators_features_ + features
+            seeds = np.concatenate([self._seeds[:n_known], seeds])
+        self.estimator_ = estimator
+        self.estimators_ = members
+        self.estimators_features_ = features
+        self._seeds = seeds[: len(members)].astype(int)  # a callback may have ended the fit early
+        self._member_spec = spec.without_data()
+        self._packed = PackedCache()
+        self._training = TrainingRows.of(estimator, X, y, is_fresh)
+        self._set_oob_score_and_attributes(oob, classes)
+        return self
+
+    def _takes_frames(self, X, estimator: BaseEstimator) -> bool:
+        """Whether members get X as the data frame that it is.
+
+        Columns that are drawn twice would have the same name.
+        """
+        drawn_twice = getattr(self, "bootstrap_features", False)
+        return (
+            is_frame(X) and not drawn_twice and not reads_numbers(estimator, has_prepared_members)
+        )
+
+    def _validate_X(self, X: MatrixLike):
+        as_frame = self._member_spec.frames and is_frame(X)
+        return validated(self, X, as_frame=as_frame, reset=False, **self._validation)
+
+    def _make_scheme(
+        self,
+        y: np.ndarray,
+        sample_weight: np.ndarray | None,
+        classes,
+        groups: np.ndarray | None,
+    ) -> SamplingScheme:
+        weight = self._weights_of_rows(y, sample_weight, classes, groups is not None)
+        strata = None
+        if classes is not None:
+            strata = y if y.ndim == 1 else np.unique(y, axis=0, return_inverse=True)[1].ravel()
+        design = SamplingDesign(groups, strata, self.block_length)
+        return scheme_of_rows(self._scheme_class(), len(y), self.max_samples, weight, design)
+
+    def _n_members(self, n_samples: int) -> int:
+        if self.n_estimators == "pac":
+            return bagging_pac_n_estimators(n_samples, self.delta)
+        return self.n_estimators
+
+    def _prepared(
+        self,
+        estimator: BaseEstimator,
+        scheme: SamplingScheme,
+        X,
+        y: np.ndarray,
+        target: dict,
+        *,
+        frames: bool,
+        routed: dict | None = None,
+        largest: int = 0,
+    ) -> tuple[BaseEstimator, MemberSpec, object, np.ndarray]:
+        """(the learner, what the members share, X and y as they take them).
+
+        `largest` is the number of rows of the largest block, by which bins are chosen.
+        """
+        n_rows = max(largest, X.shape[0])
+        estimator = with_bins(
+            estimator, X, y, self.max_bins, random_cuts=self._random_cuts, n_rows=n_rows
+        )
+        is_real, n_features = "classes_" not in target, X.shape[1]
+        if reads_single_precision(estimator):
+            validate_parameters(estimator)
+            check_counts(estimator, y)
+        # Columns are binned, or converted to single precision, once for all members.
+        prepared, checked = None, False
+        if not routed and can_be_binned(X, y):
+            prepared = prepare_members(estimator, X, scheme.sample_weight, self.n_jobs)
+        if prepared is None:
+            X, checked = member_input(estimator, X)
+        elif is_real:
+            y = y.astype(np.float64, copy=False)
+        plain = prepared is not None or is_tree(estimator)
+        learner = clone(estimator) if plain else estimator
+        weighted = prepared is not None or takes_sample_weight(estimator)
+        spec = MemberSpec(
+            estimator=learner,
+            scheme=scheme,
+            n_features=n_features,
+            frames=frames,
+            checked=checked,
+            weighted=weighted,
+            plain=plain,
+            prepared=prepared,
+            out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
+            n_classes=int(np.sum(target.get("n_classes_", 0))),
+            fit_params=routed or {},
+            offset=target_offset(estimator, y) if is_real else 0.0,
+            **self._member_options(learner, scheme.n_samples, n_features),
+        )
+        if not scheme.draws_counts and not weighted:
+            raise ValueError(
+                f"bootstrap={scheme.bootstrap!r} draws weights that are not integers, or rows with "
+                f"weights of their own, and {type(learner).__name__}.fit does not accept "
+                "sample_weight; use for instance bootstrap=True, without groups and sample_weight "
+                "together."
+            )
+        if self.oob_score and not scheme.leaves_rows_out:
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True or some rows are not drawn "
+                f"otherwise; with bootstrap={scheme.bootstrap!r} and max_samples="
+                f"{self.max_samples} every member is fitted to every row."
+            )
+        return estimator, spec, X, y
+
+    def _fit_members(
+        self,
+        spec: MemberSpec,
+        X,
+        y: np.ndarray,
+        seeds: np.ndarray,
+        oob: OutOfBag | None,
+        target: dict,
+    ) -> tuple[list[BaseEstimator], list[np.ndarray]]:
+        """The members of these seeds and their features; callbacks may end the fit early."""
+        context = self._init_callback_context(max_subtasks=len(seeds))
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        progress = Progress(type(self).__name__, len(seeds), self.verbose)
+        members: list[BaseEstimator] = []
+        features: list[np.ndarray] = []
+
+        def fitted_so_far() -> dict:
+            return {
+                **target,
+                "estimator_": spec.estimator,
+                "estimators_": list(members),
+                "estimators_features_": list(features),
+                "_member_spec": spec.without_data(),
+            }
+
+        for member, columns, outside in fit_members(spec, X, y, seeds, self.n_jobs):
+            task = context.subcontext(task_name="member")
+            task.call_on_fit_task_begin(estimator=self)
+            members.append(member)
+            features.append(columns)
+            if oob is not None:
+                oob.add(outside)
+            progress.advance(f"out-of-bag score {oob.scores[-1]:.4g}" if oob else "")
+            if task.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=fitted_so_far
+            ):
+                break
+        progress.finish("callback")
+        context.call_on_fit_task_end(
+            estimator=self, X=X, y=y, reconstruction_attributes=fitted_so_far
+        )
+        return members, features
+
+    def _start_out_of_bag(
+        self, spec: MemberSpec, X, y: np.ndarray, classes, continued: bool
+    ) -> OutOfBag:
+        """The out-of-bag estimates to add members to: of the known members, or empty."""
+        score = out_of_bag_score(self.oob_score, y, classes)
+        known = getattr(self, "_oob", None) if continued else None
+        if known is not None:
+            return known.continued(score)
+        columns = y.shape[1:] if classes is None else (spec.n_classes,)
+        # Sums of targets near the largest float are taken in units of a power of two.
+        oob = OutOfBag((len(y), *columns), score, range_exponent(y) if classes is None else 0)
+        if continued:  # the previous fit was one without oob_score
+            n_samples = self._member_spec.scheme.n_samples
+            if n_samples != len(y):
+                raise ValueError(
+                    "oob_score requires the out-of-bag predictions of all members, but those of "
+                    f"the previous fit were fitted to {n_samples} other rows without oob_score. "
+                    "Use warm_start=False."
+                )
+            known_members = zip(self.estimators_, self.estimators_features_, self._seeds)
+            for member, features, seed in known_members:
+                rows = self._member_spec.indices(seed)[1]
+                oob.add(outside_predictions(spec, member, X, rows, features))
+        return oob
+
+    def _set_oob_score_and_attributes(self, oob: OutOfBag | None, classes) -> None:
+        """Set the fitted attributes of the out-of-bag estimates, and remove those of before."""
+        for name in ("oob_score_", "oob_scores_", "oob_prediction_", "oob_decision_function_"):
+            self.__dict__.pop(name, None)
+        self._oob = oob.continued(score=None) if oob is not None and self.warm_start else None
+        if oob is None:
+            return
+        if not oob.n_predictions.all():
+            warn_user(
+                "Some inputs do not have OOB scores. This probably means too few estimators were "
+                "used to compute any reliable oob estimates."
+            )
+        self.oob_scores_ = np.array(oob.scores)
+        self.oob_score_ = oob.scores[-1]
+        mean = oob.mean()
+        if classes is None:
+            self.oob_prediction_ = mean
+        elif not isinstance(classes, list):
+            self.oob_decision_function_ = mean
+        else:
+            by_class = np.zeros((len(mean), max(map(len, classes)), len(classes)))
+            for k, part in enumerate(split_outputs(mean, classes)):
+                by_class[:, : part.shape[1], k] = part
+            self.oob_decision_function_ = by_class
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` to blocks of rows: member b is fitted to rows of block b mod K, where the block is.
+
+        K is the number of blocks with rows of positive weight. The rows are read twice.
+        """
+        if self.oob_score:
+            raise ValueError(
+                "oob_score needs the training rows in memory and cannot be used with Dask "
+                "collections; use oob_score=False."
+            )
+        if self.warm_start:
+            raise ValueError(
+                "warm_start=True cannot be used with Dask collections, whose chunks may be others "
+                "in the next fit; use warm_start=False."
+            )
+        if self.n_estimators == "pac" and len(rows.given) > 1:
+            raise ValueError(
+                'n_estimators="pac" is the number of members that are drawn from all rows, and a '
+                f"member is drawn from one of {len(rows.given)} chunks here; give a number, or use "
+                "X.rechunk(-1)."
+            )
+        estimator = self._checked_estimator()
+        unfitted = clone(self)  # without the members of an earlier fit
+        frames = self._takes_frames(rows.meta, estimator)
+        read = LearnerRows(unfitted, self._validation, rows.checks.n_features, frames)
+        facts = rows.given.sum(of_learner_rows, read, facts_of_chunk)
+        if facts is None:
+            raise ValueError("X has no rows.")
+        n_members, blocks = self._n_members(sum(facts.lengths.values())), facts.chunks
+        if n_members < len(blocks):
+            warn_user(
+                f"n_estimators={n_members} is less than the number of chunks, {len(blocks)}, each "
+                f"of which has members of its own: rows of {len(blocks) - n_members} chunks are "
+                "not used."
+            )
+            blocks = blocks[:n_members]
+        seeds = check_random_state(self.random_state).randint(MAX_SEED, size=n_members)
+        step, largest = len(blocks), max(facts.lengths.values())
+        by_block = {number: seeds[first::step] for first, number in enumerate(blocks)}
+        found = rows.given.taken(blocks).each(
+            of_learner_rows, read, _members_of_block, unfitted, by_block, facts.target, largest
+        )
+        self._set_oob_score_and_attributes(None, None)
+        self.__dict__.update(facts.target)
+        self.estimators_ = [None] * n_members
+        self.estimators_features_ = [np.empty(0, dtype=np.intp)] * n_members
+        for first, (members, features, estimator, spec) in enumerate(found):
+            self.estimators_[first::step] = members
+            self.estimators_features_[first::step] = features
+            if first == 0:
+                self.estimator_, self._member_spec = estimator, spec
+        self._seeds = seeds.astype(int)
+        self._packed = PackedCache()
+        self._training = RowsInChunks()
+
+    # -------------------------------------------------------------------------------- Predictions
+
+    def _mean_prediction(self, X, method: str, params: dict | None = None) -> np.ndarray:
+        return mean_prediction(self, X, method, params)
+
+    def standard_error(
+        self, X: MatrixLike, method: Literal["infinitesimal", "jackknife"] = "infinitesimal"
+    ) -> np.ndarray:
+        """Compute the standard error of the mean of the ensemble over training sets.
+
+        The infinitesimal jackknife [Wager, Hastie and Efron, 2014] measures how the mean would
+        change with a small increase of the weight of each training row, by the covariance between
+        the weights drawn for the row and the predictions of the members. The jackknife after
+        bootstrap measures how it changes without the row, by the mean of the members that are not
+        fitted to it. Both subtract the expected Monte Carlo error. They estimate the standard
+        deviation of the mean of infinitely many members; the spread of the members
+        (`ensemble_std`) is another quantity.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points at which to compute the standard error.
+
+        method : {"infinitesimal", "jackknife"}, default="infinitesimal"
+            The infinitesimal jackknife, or the jackknife after bootstrap. The latter is biased
+            upwards, by a third for some trees and weights, and needs draws that leave rows out.
+
+        Returns
+        -------
+        error : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Standard errors, in units of y; for a classifier an array of shape
+            (n_samples, n_classes) with the standard error of each mean probability. If the
+            estimated variance is negative, because of too few members, the error is 0 and a
+            warning with the number of such points is raised. About as many members as training
+            rows are needed.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than 2 members, if all members were fitted to all rows with the same
+            weights (or to all rows, for `method="jackknife"`), or for the infinitesimal jackknife
+            if rows of different weights were drawn without replacement.
+
+        Notes
+        -----
+        A fully grown tree does not depend on how often a row was drawn. With `bootstrap=True` and
+        `max_samples=None` a part of the row's influence is therefore missed, and the standard error
+        of fully grown trees is too small. It is more accurate for trees with larger leaves, and for
+        subsamples without replacement, such as `bootstrap=False, max_samples=0.25`.
+
+        With `sample_weight` (or `class_weight`) the rows are the units, and their weights are
+        fixed: for a weighted mean with shares p_i of the weight the squared error is
+        sum p_i² (y_i - mean)². It does not depend on the scale of the weights. A weight that counts
+        equal observations is something else: repeat the rows.
+
+        Cost: the members' predictions, O(n B²) once for n training rows, and O(B²) for a point, or
+        O(n B) if n < B; memory O(n B + B²) and blocks of bounded size.
+
+        References
+        ----------
+        B. Efron (1992). "Jackknife-after-bootstrap standard errors and influence functions".
+        *Journal of the Royal Statistical Society B* 54.
+
+        S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
+        jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
+        """
+        return standard_error(self, X, method)
+
+    def ensemble_std(self, X: MatrixLike) -> np.ndarray:
+        """Compute the standard deviation of the predictions of the members around their mean.
+
+        It is the effect of the random draw of rows and features on a single member, and does not
+        decrease with the number of members. For the error of the mean see `standard_error`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points at which to compute it.
+
+        Returns
+        -------
+        std : ndarray of shape (n_samples,), (n_samples, n_outputs) or (n_samples, n_classes)
+            In the units of y, or of a probability.
+
+        Raises
+        ------
+        ValueError
+            With fewer than 2 members.
+
+        Notes
+        -----
+        Cost: the members' predictions.
+        """
+        return spread_of_members(self, X)
+
+    def variance_decomposition(self, X: MatrixLike) -> VarianceDecomposition:
+        """Estimate the variance and correlation of members and the variance of their mean.
+
+        Over fresh training sets and fresh draws a member has variance sigma², two members fitted
+        to one training set have correlation rho, and the mean of B of them has variance
+        rho sigma² + (1 - rho) sigma² / B [Shah, §4.5]. The infinitesimal jackknife estimates
+        rho sigma², the spread of the members estimates (1 - rho) sigma².
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Points at which to decompose the variance.
+
+        Returns
+        -------
+        decomposition : VarianceDecomposition
+            With arrays `sigma2`, `rho` and `variance`, one value a point (and output or class).
+
+        Raises
+        ------
+        ValueError
+            As for `standard_error`.
+
+        Notes
+        -----
+        The cost is that of `standard_error`.
+
+        References
+        ----------
+        R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+        """
+        return variance_decomposition(self, X)
+
+    # ------------------------------------------------------------------ Members and training rows
+
+    @property
+    def estimators_samples_(self) -> list[np.ndarray]:
+        """The rows drawn for each member, in the order drawn, repeated as often as drawn.
+
+        They are not stored, but drawn again from the members' seeds at each access, O(s) a member.
+        """
+        check_is_fitted(self)
+        spec = self._member_spec
+        # As in scikit-learn, where row numbers fit.
+        dtype = np.int32 if spec.scheme.n_samples <= np.iinfo(np.int32).max else np.intp
+        return [spec.indices(seed)[1].astype(dtype, copy=False) for seed in self._seeds]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature over the members, of sum 1 (0 where no member splits).
+
+        Only where the base learner has `feature_importances_`. A member that is not fitted to a
+        feature gives it 0.
+        """
+        check_is_fitted(self)
+        importances = []
+        for member, columns in zip(self.estimators_, self.estimators_features_):
+            own = member.feature_importances_
+            if own.any():
+                full = np.zeros(self.n_features_in_)
+                np.add.at(full, columns, own)
+                importances.append(full)
+        if not importances:
+            return np.zeros(self.n_features_in_)
+        mean = np.mean(importances, axis=0, dtype=np.float64)
+        return mean / mean.sum()
+
+    @property
+    def unbiased_feature_importances_(self) -> np.ndarray:
+        """Importance of each feature by out-of-bag rows, of mean 0 for an irrelevant feature.
+
+        Of an ensemble of trees, where `feature_importances_` are the mean decreases of the squared
+        error or the Gini index at the splits, computed from the rows that the tree was fitted to:
+        positive for any feature, and larger for one with many values. Here one of the two means in
+        each product is that of the out-of-bag rows [Zhou and Hooker, 2021]. The values are not
+        divided by their sum; they are in units of y squared, or of the Gini index, and may be
+        negative.
+        """
+        return unbiased_importances(self)
+
+    def oob_permutation_importances(
+        self, n_repeats: int = 1, random_state: RandomStateLike = None
+    ) -> Bunch:
+        """Compute how much the error of the trees increases if a feature is permuted.
+
+        For each tree and feature the values of the feature are permuted among the rows that the
+        tree is not fitted to, and the increase of its loss at these rows is computed: of the
+        squared error, or of the share of wrong classes [Breiman, 2001]. The importance of the
+        feature is the mean over the rows of the mean increase over the trees that are not fitted
+        to the row.
+
+        Parameters
+        ----------
+        n_repeats : int, default=1
+            Number of permutations for each tree and feature.
+
+        random_state : int, RandomState instance or None, default=None
+            Seed of the permutations.
+
+        Returns
+        -------
+        result : :class:`~sklearn.utils.Bunch`
+            With the arrays of shape (n_features,) `importances_mean` and `standard_error`, the
+            standard error of the mean over the rows, their groups or blocks: what other rows would
+            change, not another training set.
+
+        Raises
+        ------
+        ValueError
+            If the members are not trees, X is sparse, y has several columns, there are no
+            out-of-bag rows, or `n_repeats` is not a positive integer.
+
+        Notes
+        -----
+        A feature that is strongly correlated with others gets little where they can replace it in
+        other trees, but not in the trees that split on it. Cost: for each tree the predictions of
+        its out-of-bag rows, once for each feature that it splits on.
+
+        References
+        ----------
+        L. Breiman (2001). "Random forests". *Machine Learning* 45.
+        """
+        return permutation_importances(self, n_repeats, random_state)
+
+    def __len__(self) -> int:
+        """Number of fitted members."""
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int) -> BaseEstimator:
+        """The fitted member of this index."""
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[BaseEstimator]:
+        """Iterate over the fitted members."""
+        return iter(self.estimators_)
+
+    # ------------------------------------------------------------------- What scikit-learn asks for
+
+    to_sklearn = to_sklearn
+
+    def _obstacles(self) -> Iterator[str]:
+        if isinstance(self.bootstrap, str):
+            yield f"bootstrap={self.bootstrap!r} weights the rows in a way that it does not have."
+        is_hard = getattr(self, "voting", "soft") == "hard"
+        if is_hard and hasattr(self.estimator_, "predict_proba"):
+            yield "voting='hard' counts votes, where it averages probabilities."
+
+    def _counterpart(self):
+        model = self._counterpart_of(
+            [sklearn_member(member) for member in self.estimators_],
+            estimator=None if self.estimator is None else sklearn_learner(self.estimator),
+            max_samples=1.0 if self.max_samples is None else self.max_samples,
+            oob_score=bool(self.oob_score),
+        )
+        copy_attributes(self, model, "estimators_features_")
+        return model
+
+    def _counterpart_of(self, members: list, **changes: object):
+        """scikit-learn's ensemble of its members; `changes` are parameters with other values."""
+        changes["n_estimators"] = len(members)
+        model = self._sklearn_class(**shared_parameters(self, **changes))
+        model.estimator_, model.estimators_ = sklearn_learner(self.estimator_), members
+        out_of_bag = "oob_score_", "oob_prediction_", "oob_decision_function_"
+        copy_attributes(self, model, "classes_", "n_classes_", *out_of_bag)
+        return model
+
+    @property
+    def _max_samples(self) -> int | float:
+        """The size of the draws, which scikit-learn's tests read under this name."""
+        return self._member_spec.scheme.size
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: to the base learner's method that serves each of ours.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information of the ensemble.
+        """
+        return member_router(self, own_requests(self))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        try:
+            base = get_tags(self._get_estimator()).input_tags
+        except (AttributeError, TypeError):
+            return tags  # not an estimator, which the parameter check of `fit` reports
+        tags.input_tags.sparse = base.sparse
+        tags.input_tags.allow_nan = base.allow_nan
+        return tags
+
+
+def _members_of_block(
+    block: LearnerChunk,
+    model: BaseBagging,
+    seeds: dict[int, np.ndarray],
+    target: dict,
+    largest: int,
+) -> tuple[list[BaseEstimator], list[np.ndarray], BaseEstimator, MemberSpec]:
+    """(members, their features, the learner, what they share) of one block, where it is."""
+    y = recoded(block.y, block.target, target)
+    estimator = model._get_estimator()
+    with naming_chunk(block.number):
+        scheme = model._make_scheme(y, block.weight, target.get("classes_"), None)
+        frames = model._takes_frames(block.X, estimator)
+        estimator, spec, X, y = model._prepared(
+            estimator, scheme, block.X, y, target, frames=frames, largest=largest
+        )
+    results = list(fit_members(spec, X, y, seeds[block.number], model.n_jobs))
+    members, features = [found[0] for found in results], [found[1] for found in results]
+    # The scheme has the weights and classes of all rows, which stay here.
+    spec = replace(spec.without_data(), scheme=RowsInChunks())
+    return members, features, estimator, spec
+
+
+# --- the two estimators ---------------------------------------------------------------------------
+
+
+class BaggingRegressor(AveragedRegressor, BaseBagging):
+    """Bagging of a regressor: the mean of members fitted to resampled rows and features.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The regressor to bag; `None` is a :class:`~sklearn.tree.DecisionTreeRegressor`. Any
+        regressor with scikit-learn's interface can be used, including a pipeline. A learner other
+        than a tree gets data frames as they are, with the names of the columns that were drawn for
+        it (but arrays with `bootstrap_features=True`, which may draw a column twice).
+
+    n_estimators : int or "pac", default=10
+        Number of members B. `"pac"` uses ceil(18 ln(2 n / `delta`)) members, with which bagging
+        of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
+        Larsen, 2023].
+
+    max_samples : int or float, default=None
+        Number s of rows drawn for each member: an int is the number itself, a float a fraction of
+        the total weight, and `None` the number of rows of X. Where groups are drawn it is the
+        number of groups, and with blocks a float is a fraction of the rows. With
+        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
+        `None` is 1/2).
+
+    max_features : int or float, default=1.0
+        Number of features drawn for each member: an int is the number itself, a float a fraction
+        of all features (at least one is drawn).
+
+    bootstrap : bool or str, default=True
+        How the rows of a member are drawn, or their groups where `fit` is given `groups`:
+
+        - `True`: s draws with replacement, the bootstrap;
+        - `False`: s rows without replacement;
+        - `"bernoulli"`: each row with probability q, independently;
+        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
+        - `"poisson"`: independent Poisson counts of mean s/n;
+        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
+          are s rows, for time series [Künsch, 1989]; without `groups`.
+
+        A base learner whose `fit` accepts `sample_weight` is fitted to each distinct row once,
+        with the weight drawn; in other base learners a row is repeated as often as it was drawn.
+        Rows of weight 0 are left out.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)). It
+        should be longer than the time over which rows are correlated.
+
+    bootstrap_features : bool, default=False
+        Whether features are drawn with replacement.
+
+    oob_score : bool or callable, default=False
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of R².
+
+    warm_start : bool, default=False
+        Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        With `oob_score` the out-of-bag estimates are continued as well.
+
+    n_jobs : int, default=None
+        Number of members fitted in parallel. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of rows and features and of the members' own randomness.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every member.
+
+    max_bins : int, "auto" or None, default="auto"
+        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
+        65,535, into which the columns of X are cut, once for all members, so that members
+        are :class:`BinnedTreeRegressor`. `None` is exact trees. `"auto"` is exact trees up to
+        10,000 rows, and 2047 bins above where X is dense, y has one output and a binned tree has
+        the base learner's parameters.
+
+    delta : float, default=0.05
+        Probability of failure in `n_estimators="pac"`.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The base learner that the members are clones of.
+
+    estimators_ : list of estimators
+        The fitted members.
+
+    estimators_features_ : list of ndarray
+        Indices of the columns of X to which each member was fitted.
+
+    estimators_samples_ : list of ndarray
+        Indices of the rows drawn for each member, repeated as often as drawn.
+
+    n_outputs_ : int
+        Number of targets.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean importances of the members, where the base learner has importances.
+
+    n_features_in_ : int
+        Number of features seen at `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    oob_score_ : float
+        Out-of-bag score, on the rows that were not drawn for at least one member.
+
+    oob_scores_ : ndarray of shape (n_estimators,)
+        Out-of-bag score of the first 1, 2, ... members; NaN if it is not defined.
+
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean prediction of the members for which the row was not drawn; NaN if there is no such
+        member.
+
+    See Also
+    --------
+    BaggingClassifier : The same for classification.
+    RandomForestRegressor : Bagging of trees that draw features at every split.
+    BaggedNearestNeighborsRegressor : Infinitely many members in closed form.
+
+    Notes
+    -----
+    The cost is B fits to at most s distinct rows each, O(s log s) for each draw, and with bins O(n
+    p log n) once; `predict` calls every member, trees together. With the same `random_state`,
+    `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
+    was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
+    changes little where the base learner is linear in y and stable [Bach, §10.1.2].
+    `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
+
+    With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
+    before trees are grown: they would lose the digits of their squared errors.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (1996). "Bagging predictors". *Machine Learning* 24.
+
+    H. R. Künsch (1989). "The jackknife and the bootstrap for general stationary observations".
+    *Annals of Statistics* 17.
+
+    K. G. Larsen (2023). "Bagging is an optimal PAC learner". *Conference on Learning Theory*.
+
+    S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
+    jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import BaggingRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> bag = BaggingRegressor(n_estimators=200, max_samples=0.5, oob_score=True, random_state=0)
+    >>> bag = bag.fit(X, y)
+    >>> print(f"{bag.oob_score_:.2f}, with 20 members {bag.oob_scores_[19]:.2f}")
+    0.46, with 20 members 0.42
+    >>> bag.standard_error(X[:2]).round(), bag.ensemble_std(X[:2]).round()
+    (array([22., 11.]), array([72., 28.]))
+    """
+
+    _sklearn_class = ensemble.BaggingRegressor
+    _parameter_constraints: dict = {**BaseBagging._parameter_constraints}
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int | Literal["pac"] = 10,
+        *,
+        max_samples: int | float | None = None,
+        max_features: int | float = 1.0,
+        bootstrap: bool | str = True,
+        block_length: int | None = None,
+        bootstrap_features: bool = False,
+        oob_score: bool | Callable[..., float] = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        max_bins: int | Literal["auto"] | None = "auto",
+        delta: float = 0.05,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.block_length = block_length
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.max_bins = max_bins
+        self.delta = delta
+
+    def _get_estimator(self) -> BaseEstimator:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+
+def _estimator_has(name: str) -> Callable[["BaggingClassifier"], bool]:
+    """A check that the base learner has this method, whose AttributeError says that it has not."""
+
+    def check(self: "BaggingClassifier") -> bool:
+        getattr(self._get_estimator(), name)
+        return True
+
+    return check
+
+
+class BaggingClassifier(AveragedClassifier, BaseBagging):
+    """Bagging of a classifier: the mean or vote of members fitted to resampled rows and features.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The classifier to bag; `None` is a :class:`~sklearn.tree.DecisionTreeClassifier`. Any
+        classifier with scikit-learn's interface can be used, including a pipeline. A learner other
+        than a tree gets data frames as they are, with the names of the columns that were drawn for
+        it (but arrays with `bootstrap_features=True`, which may draw a column twice).
+
+    n_estimators : int or "pac", default=10
+        Number of members B. `"pac"` uses ceil(18 ln(2 n / `delta`)) members, with which bagging
+        of empirical risk minimisers has optimal sample complexity [Ghoshdastidar, theorem En.3;
+        Larsen, 2023].
+
+    max_samples : int or float, default=None
+        Number s of rows drawn for each member: an int is the number itself, a float a fraction of
+        the total weight, and `None` the number of rows of X. Where groups are drawn it is the
+        number of groups, and with blocks a float is a fraction of the rows. With
+        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
+        `None` is 1/2).
+
+    max_features : int or float, default=1.0
+        Number of features drawn for each member: an int is the number itself, a float a fraction
+        of all features (at least one is drawn).
+
+    bootstrap : bool or str, default=True
+        How the rows of a member are drawn, or their groups where `fit` is given `groups`:
+
+        - `True`: s draws with replacement, the bootstrap;
+        - `False`: s rows without replacement;
+        - `"bernoulli"`: each row with probability q, independently;
+        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
+        - `"poisson"`: independent Poisson counts of mean s/n;
+        - `"stratified"`: draws with replacement within each class, s shared out in proportion to
+          the sizes of the classes;
+        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
+          are s rows, for time series [Künsch, 1989]; without `groups`.
+
+        A base learner whose `fit` accepts `sample_weight` is fitted to each distinct row once,
+        with the weight drawn; in other base learners a row is repeated as often as it was drawn.
+        Rows of weight 0 are left out.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)). It
+        should be longer than the time over which rows are correlated.
+
+    bootstrap_features : bool, default=False
+        Whether features are drawn with replacement.
+
+    oob_score : bool or callable, default=False
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of accuracy.
+
+    warm_start : bool, default=False
+        Whether `fit` keeps the members of the previous fit and adds members up to `n_estimators`.
+        With `oob_score` the out-of-bag estimates are continued as well.
+
+    n_jobs : int, default=None
+        Number of members fitted in parallel. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of rows and features and of the members' own randomness.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every member.
+
+    voting : {"soft", "hard"}, default="soft"
+        `"soft"` averages the members' probabilities (a member without `predict_proba` votes);
+        `"hard"` is the majority vote, which is consistent whenever a single member is
+        [Ghoshdastidar, theorem En.1].
+
+    max_bins : int, "auto" or None, default="auto"
+        Where the base learner is a decision tree of scikit-learn's: the number of bins, 2 to
+        65,535, into which the columns of X are cut, once for all members, so that members
+        are :class:`BinnedTreeClassifier`. `None` is exact trees. `"auto"` is exact trees up to
+        10,000 rows, and 2047 bins above where X is dense and a binned tree has the base learner's
+        parameters.
+
+    delta : float, default=0.05
+        Probability of failure in `n_estimators="pac"`.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The base learner that the members are clones of.
+
+    estimators_ : list of estimators
+        The fitted members.
+
+    estimators_features_ : list of ndarray
+        Indices of the columns of X to which each member was fitted.
+
+    estimators_samples_ : list of ndarray
+        Indices of the rows drawn for each member, repeated as often as drawn.
+
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+
+    n_classes_ : int
+        Number of classes.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean importances of the members, where the base learner has importances.
+
+    n_features_in_ : int
+        Number of features seen at `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    oob_score_ : float
+        Out-of-bag score, on the rows that were not drawn for at least one member.
+
+    oob_scores_ : ndarray of shape (n_estimators,)
+        Out-of-bag score of the first 1, 2, ... members; NaN if it is not defined.
+
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes)
+        Mean prediction of the members for which the row was not drawn; NaN if there is no such
+        member.
+
+    See Also
+    --------
+    BaggingRegressor : The same for regression.
+    RandomForestClassifier : Bagging of trees that draw features at every split.
+    BaggedNearestNeighborsClassifier : Infinitely many members in closed form.
+
+    Notes
+    -----
+    The cost is B fits to at most s distinct rows each, O(s log s) for each draw, and with bins O(n
+    p log n) once; `predict` calls every member, trees together. With the same `random_state`,
+    `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
+    was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
+    changes little where the base learner is linear in y and stable [Bach, §10.1.2].
+    `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    D. Ghoshdastidar. *Statistical Foundations of Learning*, lecture "Ensemble methods". Technical
+    University of Munich.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (1996). "Bagging predictors". *Machine Learning* 24.
+
+    H. R. Künsch (1989). "The jackknife and the bootstrap for general stationary observations".
+    *Annals of Statistics* 17.
+
+    K. G. Larsen (2023). "Bagging is an optimal PAC learner". *Conference on Learning Theory*.
+
+    S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
+    jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from sklearn_ensemble_theory import BaggingClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> bag = BaggingClassifier(
+    ...     KNeighborsClassifier(1), n_estimators="pac", max_samples=0.1, random_state=0
+    ... ).fit(X, y)
+    >>> len(bag), round(bag.score(X, y), 2)
+    (181, 0.94)
+    """
+
+    _sklearn_class = ensemble.BaggingClassifier
+    _parameter_constraints: dict = {
+        **BaseBagging._parameter_constraints,
+        "voting": [StrOptions({"soft", "hard"})],
+    }
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_estimators: int | Literal["pac"] = 10,
+        *,
+        max_samples: int | float | None = None,
+        max_features: int | float = 1.0,
+        bootstrap: bool | str = True,
+        block_length: int | None = None,
+        bootstrap_features: bool = False,
+        oob_score: bool | Callable[..., float] = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        voting: Literal["soft", "hard"] = "soft",
+        max_bins: int | Literal["auto"] | None = "auto",
+        delta: float = 0.05,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.block_length = block_length
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.voting = voting
+        self.max_bins = max_bins
+        self.delta = delta
+
+    def _get_estimator(self) -> BaseEstimator:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    @available_if(_estimator_has("decision_function"))
+    @by_chunks
+    def decision_function(self, X: MatrixLike, **params: object) -> np.ndarray:
+        """Mean of the members' decision functions, where the base learner has one.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        **params : dict
+            Routed to the members' `decision_function` where metadata routing is enabled.
+
+        Returns
+        -------
+        score : ndarray of shape (n_samples,) or (n_samples, k)
+            Mean scores, with the columns that the base learner returns.
+
+        Raises
+        ------
+        ValueError
+            If the training rows of a member do not contain all classes, so that its scores cannot
+            be averaged with the others.
+
+        Notes
+        -----
+        Cost: one call of each member.
+        """
+        raise_for_params(params, self, "decision_function")
+        check_is_fitted(self)
+        counts = [
+            len(m.classes_) if hasattr(m, "classes_") else self.n_classes_ for m in self.estimators_
+        ]
+        lacking = np.flatnonzero(np.array(counts) < self.n_classes_)
+        if len(lacking):
+            raise ValueError(
+                f"The rows of member {lacking[0]} do not contain all {self.n_classes_} classes, "
+                "so its decision_function cannot be averaged with the others; use predict_proba."
+            )
+        params = member_params(self, params, "decision_function")
+        return self._mean_prediction(self._validate_X(X), "decision_function", params)
+
+    _staged_margin_scores = staged_mean_proba

@@ -1,1 +1,0 @@
-"""Bagging of any estimator."""

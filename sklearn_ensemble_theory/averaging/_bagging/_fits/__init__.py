@@ -1,1 +1,0 @@
-"""The fit of all members: in memory, and where the chunks of Dask collections are."""

@@ -1,0 +1,1089 @@
+"""Random forests and extremely randomised trees [Bach, §10.2; Shah, §4.5].
+
+Bagging of trees that draw features, and extremely randomised ones cuts, at every split.
+"""
+
+import math
+from collections.abc import Callable
+from numbers import Integral
+from typing import ClassVar, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn import ensemble
+from sklearn.base import BaseEstimator
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
+from sklearn.utils import compute_sample_weight
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._compat import (
+    Interval,
+    RealNotInt,
+    StrOptions,
+    regression_criterion,
+    tree_constraints,
+)
+from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
+from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory.averaging._averages import (
+    AveragedClassifier,
+    AveragedRegressor,
+    first_codes,
+    staged_mean_proba,
+)
+from sklearn_ensemble_theory.averaging._bagging import BaseBagging
+from sklearn_ensemble_theory.averaging._members import balanced_weights
+from sklearn_ensemble_theory.averaging._sampling import AllRows, SamplingScheme
+from sklearn_ensemble_theory.ensembles._members import member_input
+from sklearn_ensemble_theory.trees._sklearn_trees import with_all_classes
+
+# Parameters that are passed to every tree as they are.
+TREE_PARAMETERS = (
+    "criterion",
+    "max_depth",
+    "min_samples_split",
+    "min_samples_leaf",
+    "min_weight_fraction_leaf",
+    "max_features",
+    "max_leaf_nodes",
+    "min_impurity_decrease",
+    "ccp_alpha",
+    "monotonic_cst",
+)
+SHARED_CONSTRAINTS = {
+    name: constraint
+    for name, constraint in BaseBagging._parameter_constraints.items()
+    if name not in ("estimator", "max_features", "bootstrap_features")
+}
+# Unlike bagging, forests draw more rows than there are by a fraction above 1.
+SHARED_CONSTRAINTS["max_samples"] = [
+    None,
+    Interval(Integral, 1, None, closed="left"),
+    Interval(RealNotInt, 0, None, closed="neither"),
+]
+CLASSIFIER_CONSTRAINTS = {
+    "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
+    "voting": [StrOptions({"soft", "hard"})],
+}
+
+
+class BaseForest(BaseBagging):
+    """Base of the forests; not for direct use."""
+
+    _tree_class: type[BaseEstimator]
+    _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
+
+    @property
+    def estimator(self) -> BaseEstimator:
+        """The unfitted tree with the parameters of the forest; not a parameter itself."""
+        return self._get_estimator()
+
+    def _get_estimator(self) -> BaseEstimator:
+        return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
+
+    def _checked_estimator(self) -> BaseEstimator:
+        given = self.monotonic_cst
+        if given is not None and np.ndim(given) != 1:
+            raise ValueError(
+                f"monotonic_cst must be an array-like of shape (n_features,), got {given!r}."
+            )
+        return super()._checked_estimator()
+
+    def _scheme_class(self) -> type[SamplingScheme]:
+        """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
+        if not self.bootstrap and self.max_samples is None:
+            return AllRows
+        return super()._scheme_class()
+
+    def _balances_each_tree(self) -> bool:
+        """Whether the rows of each tree are balanced by themselves."""
+        weights = getattr(self, "class_weight", None)
+        is_by_tree = isinstance(weights, str) and weights == "balanced_subsample"
+        return is_by_tree and self._scheme_class().is_random
+
+    def _weights_of_rows(
+        self, y: np.ndarray, sample_weight: np.ndarray | None, classes, grouped: bool
+    ) -> np.ndarray | None:
+        """The sample weights times those of the classes."""
+        given = getattr(self, "class_weight", None)
+        if given is None:
+            return sample_weight
+        if isinstance(given, str):
+            if self.warm_start:
+                warn_user(
+                    f"class_weight={given!r} with warm_start=True: the weights of the "
+                    "classes are those of the rows of each fit. Where these are not all rows, give "
+                    "the weights as a dict."
+                )
+            if self._balances_each_tree():
+                return sample_weight
+            weight = balanced_weights(y, sample_weight)
+        else:
+            outputs = classes if isinstance(classes, list) else [classes]
+            codes = y.reshape(len(y), -1) - first_codes(outputs)
+            given = given if isinstance(given, list) else [given]
+            if len(given) != len(outputs):
+                raise ValueError(
+                    f"class_weight has weights for {len(given)} outputs, and y has {len(outputs)} "
+                    "outputs; give a list with a dict for each of them."
+                )
+            by_output = [
+                compute_sample_weight(weights, labels)[column]
+                for weights, labels, column in zip(given, outputs, codes.T)
+            ]
+            weight = np.prod(by_output, axis=0)
+        return weight if sample_weight is None else sample_weight * weight
+
+    def _member_options(self, estimator: BaseEstimator, n_samples: int, n_features: int) -> dict:
+        # In scikit-learn's forests a fraction is one of all rows, in a tree one of the rows that it
+        # is fitted to.
+        for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
+            fraction = getattr(self, name)
+            if not isinstance(fraction, Integral):
+                rows = max(least, math.ceil(fraction * n_samples))
+                estimator.set_params(**{name: rows})
+        return {"balanced": self._balances_each_tree()}
+
+    def apply(self, X: MatrixLike) -> np.ndarray:
+        """The leaf of each tree that a row falls into.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        leaves : ndarray of shape (n_samples, n_estimators)
+            Indices of nodes.
+
+        Notes
+        -----
+        Cost: O(depth) a row and tree.
+        """
+        check_is_fitted(self)
+        return np.column_stack(self._of_each_tree("apply", self._validate_X(X)))
+
+    def decision_path(self, X: MatrixLike) -> tuple[sp.csr_matrix, np.ndarray]:
+        """The nodes of each tree that a row passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        indicator : sparse matrix of shape (n_samples, n_nodes)
+            1 where the row passes the node; the nodes of all trees side by side.
+
+        n_nodes_ptr : ndarray of shape (n_estimators + 1,)
+            Columns n_nodes_ptr[i]:n_nodes_ptr[i + 1] are those of tree i.
+
+        Notes
+        -----
+        Cost: O(depth) a row and tree.
+        """
+        check_is_fitted(self)
+        paths = self._of_each_tree("decision_path", self._validate_X(X))
+        return sp.hstack(paths).tocsr(), np.cumsum([0] + [path.shape[1] for path in paths])
+
+    def _of_each_tree(self, method: str, X) -> list:
+        X, checked = member_input(self.estimator_, X)
+        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(getattr(tree, method))(X, check_input=not checked) for tree in self.estimators_
+        )
+
+    def _counterpart(self):
+        trees = [sklearn_member(tree) for tree in self.estimators_]
+        if hasattr(self, "classes_"):
+            counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
+            trees = [with_all_classes(tree, counts) for tree in trees]
+        model = self._counterpart_of(trees)
+        copy_attributes(self, model, "n_outputs_")
+        return model
+
+    # Names under which scikit-learn's tests and other packages read the draws.
+
+    @property
+    def _n_samples_bootstrap(self) -> int | float:
+        return self._member_spec.scheme.size
+
+    @property
+    def _sample_weight(self) -> np.ndarray | None:
+        return self._member_spec.scheme.sample_weight
+
+
+# --- random forests -------------------------------------------------------------------------------
+
+
+class RandomForestRegressor(AveragedRegressor, BaseForest):
+    """Random forest for regression: the mean of trees fitted to bootstrapped rows.
+
+    Parameters
+    ----------
+    n_estimators : int or "pac", default=100
+        Number of trees B; `"pac"` as in :class:`BaggingRegressor`.
+
+    criterion : str, default="squared_error"
+        Criterion of a split, as in :class:`~sklearn.tree.DecisionTreeRegressor`.
+
+    max_depth : int, default=None
+        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
+        `min_samples_split`.
+
+    min_samples_split : int or float, default=2
+        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
+
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows in a leaf; a float is a fraction of all training rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of a tree's total weight.
+
+    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+        Number of features drawn at each split, m_try in [Shah, §4.5]; a float is a fraction of all
+        features, `None` is all of them. With fewer features the trees are less correlated, and each
+        of them is usually less accurate.
+
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the impurity by a split.
+
+    bootstrap : bool or str, default=True
+        How the rows of a tree are drawn, as in :class:`BaggingRegressor`. With `False` and
+        `max_samples=None` each tree is fitted to all rows.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
+
+    oob_score : bool or callable, default=False
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of R².
+
+    n_jobs : int, default=None
+        Number of threads that fit trees. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of rows and of features.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every tree.
+
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+
+    max_samples : int or float, default=None
+        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
+        above 1. With groups the number of groups.
+
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+        constrained.
+
+    max_bins : int, "auto" or None, default="auto"
+        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeRegressor`. `None` is scikit-learn's exact trees. `"auto"` is
+        exact trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and
+        the criterion is squared error or Poisson. A value of X takes four bytes as bins.
+
+    delta : float, default=0.05
+        Probability of failure in `n_estimators="pac"`.
+
+    Attributes
+    ----------
+    estimator_ : DecisionTreeRegressor or BinnedTreeRegressor
+        The tree that the members are clones of.
+
+    estimators_ : list of the same
+        The fitted trees.
+
+    estimators_features_ : list of ndarray
+        Indices of all columns, for each tree: features are drawn at the splits.
+
+    estimators_samples_ : list of ndarray
+        Indices of the rows drawn for each tree, repeated as often as drawn.
+
+    n_outputs_ : int
+        Number of targets.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean decrease of impurity by each feature, of sum 1.
+
+    n_features_in_ : int
+        Number of features seen at `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    oob_score_ : float
+        Out-of-bag score, on the rows that were not drawn for at least one tree.
+
+    oob_scores_ : ndarray of shape (n_estimators,)
+        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
+
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+
+    See Also
+    --------
+    BaggingRegressor : The same for any base learner.
+    RandomForestClassifier : The same for classification.
+
+    Notes
+    -----
+    The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s log
+    s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
+    `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
+    distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
+
+    With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
+    before trees are grown, which scikit-learn's trees are not: they lose the digits of their
+    squared errors there.
+
+    Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
+    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
+    [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (2001). "Random forests". *Machine Learning* 45.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import RandomForestRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> forest = RandomForestRegressor(300, max_features=0.3, min_samples_leaf=5, random_state=0)
+    >>> parts = forest.fit(X[:400], y[:400]).variance_decomposition(X[400:])
+    >>> print(f"correlation of two trees: {parts.rho.mean():.2f}")
+    correlation of two trees: 0.07
+    """
+
+    _sklearn_class = ensemble.RandomForestRegressor
+    _tree_class = DecisionTreeRegressor
+    _parameter_constraints: dict = {
+        **SHARED_CONSTRAINTS,
+        **tree_constraints(DecisionTreeRegressor),
+    }
+
+    def __init__(
+        self,
+        n_estimators: int | Literal["pac"] = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | str = True,
+        block_length: int | None = None,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        max_bins: int | Literal["auto"] | None = "auto",
+        delta: float = 0.05,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = regression_criterion(criterion)
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.block_length = block_length
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.delta = delta
+
+
+class RandomForestClassifier(AveragedClassifier, BaseForest):
+    """Random forest for classification: the mean of trees fitted to bootstrapped rows.
+
+    Parameters
+    ----------
+    n_estimators : int or "pac", default=100
+        Number of trees B; `"pac"` as in :class:`BaggingClassifier`.
+
+    criterion : str, default="gini"
+        Criterion of a split, as in :class:`~sklearn.tree.DecisionTreeClassifier`.
+
+    max_depth : int, default=None
+        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
+        `min_samples_split`.
+
+    min_samples_split : int or float, default=2
+        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
+
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows in a leaf; a float is a fraction of all training rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of a tree's total weight.
+
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Number of features drawn at each split, m_try in [Shah, §4.5]; a float is a fraction of all
+        features, `None` is all of them. With fewer features the trees are less correlated, and each
+        of them is usually less accurate.
+
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the impurity by a split.
+
+    bootstrap : bool or str, default=True
+        How the rows of a tree are drawn, as in :class:`BaggingClassifier`. With `False` and
+        `max_samples=None` each tree is fitted to all rows.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
+
+    oob_score : bool or callable, default=False
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of accuracy.
+
+    n_jobs : int, default=None
+        Number of threads that fit trees. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of rows and of features.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every tree.
+
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
+        of each label. `"balanced"` gives all classes the same total weight over all rows,
+        `"balanced_subsample"` over the rows drawn for each tree. With `None` no class weights are
+        used. For several outputs, a list of a dict for each; their weights are multiplied.
+
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+
+    max_samples : int or float, default=None
+        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
+        above 1. With groups the number of groups.
+
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+        constrained.
+
+    voting : {"soft", "hard"}, default="soft"
+        `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
+
+    max_bins : int, "auto" or None, default="auto"
+        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeClassifier`. `None` is scikit-learn's exact trees. `"auto"` is
+        exact trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A
+        value of X takes four bytes as bins.
+
+    delta : float, default=0.05
+        Probability of failure in `n_estimators="pac"`.
+
+    Attributes
+    ----------
+    estimator_ : DecisionTreeClassifier or BinnedTreeClassifier
+        The tree that the members are clones of.
+
+    estimators_ : list of the same
+        The fitted trees.
+
+    estimators_features_ : list of ndarray
+        Indices of all columns, for each tree: features are drawn at the splits.
+
+    estimators_samples_ : list of ndarray
+        Indices of the rows drawn for each tree, repeated as often as drawn.
+
+    classes_ : ndarray of shape (n_classes,) or list of such arrays
+        The labels, sorted; a list of those of each output where y has several.
+
+    n_classes_ : int or list of int
+        Number of classes.
+
+    n_outputs_ : int
+        Number of targets.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean decrease of impurity by each feature, of sum 1.
+
+    n_features_in_ : int
+        Number of features seen at `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    oob_score_ : float
+        Out-of-bag score, on the rows that were not drawn for at least one tree.
+
+    oob_scores_ : ndarray of shape (n_estimators,)
+        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
+
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
+        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+
+    See Also
+    --------
+    BaggingClassifier : The same for any base learner.
+    RandomForestRegressor : The same for regression.
+
+    Notes
+    -----
+    The cost is about O(m_try s' log² s') for each of the B trees, for s' distinct rows, and O(s log
+    s) for each draw; on bins about O(m_try s') for each level of a tree. With the same
+    `random_state` exact trees are those of scikit-learn's class (release 1.9), fitted to the
+    distinct rows with their counts. A `warm_start` computes the bins anew: the same for the same X.
+
+    Random forests were proposed by [Breiman, 2001]; see also [Bach, §10.2]. The mean of B trees of
+    variance sigma² and correlation rho has variance rho sigma² + (1 - rho) sigma² / B
+    [Shah, §4.5]. `standard_error` and `variance_decomposition` estimate these.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    L. Breiman (2001). "Random forests". *Machine Learning* 45.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_ensemble_theory import RandomForestClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> forest = RandomForestClassifier(200, oob_score=True, random_state=0).fit(X, y)
+    >>> print(f"out-of-bag accuracy {forest.oob_score_:.3f}")
+    out-of-bag accuracy 0.965
+    """
+
+    _sklearn_class = ensemble.RandomForestClassifier
+    _tree_class = DecisionTreeClassifier
+    _several_outputs = True
+    _parameter_constraints: dict = {
+        **SHARED_CONSTRAINTS,
+        **tree_constraints(DecisionTreeClassifier),
+        **CLASSIFIER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_estimators: int | Literal["pac"] = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | str = True,
+        block_length: int | None = None,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        voting: Literal["soft", "hard"] = "soft",
+        max_bins: int | Literal["auto"] | None = "auto",
+        delta: float = 0.05,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.block_length = block_length
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.voting = voting
+        self.max_bins = max_bins
+        self.delta = delta
+
+    _staged_margin_scores = staged_mean_proba
+
+
+# --- extremely randomised trees -------------------------------------------------------------------
+
+
+class ExtraTreesRegressor(AveragedRegressor, BaseForest):
+    """Extremely randomised trees for regression: the mean of trees whose cuts are drawn at random.
+
+    Parameters
+    ----------
+    n_estimators : int or "pac", default=100
+        Number of trees B; `"pac"` as in :class:`BaggingRegressor`.
+
+    criterion : str, default="squared_error"
+        Criterion of a split, as in :class:`~sklearn.tree.ExtraTreeRegressor`.
+
+    max_depth : int, default=None
+        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
+        `min_samples_split`.
+
+    min_samples_split : int or float, default=2
+        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
+
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows in a leaf; a float is a fraction of all training rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of a tree's total weight.
+
+    max_features : {"sqrt", "log2"}, int, float or None, default=1.0
+        Number of features drawn at each split, with one random cut each; a float is a fraction of
+        all features, `None` is all of them. With 1 the structure of a tree depends on y only
+        through its pure leaves.
+
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the impurity by a split.
+
+    bootstrap : bool or str, default=False
+        How the rows of a tree are drawn, as in :class:`BaggingRegressor`. With `False` and
+        `max_samples=None` each tree is fitted to all rows, and there are neither out-of-bag scores
+        nor standard errors.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
+
+    oob_score : bool or callable, default=False
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of R².
+
+    n_jobs : int, default=None
+        Number of threads that fit trees. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of rows and of features.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every tree.
+
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+
+    max_samples : int or float, default=None
+        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
+        above 1. With groups the number of groups.
+
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+        constrained.
+
+    max_bins : int, "auto" or None, default="auto"
+        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeRegressor` with cuts uniform over the bins of a node; in
+        scikit-learn's exact trees, `None`, cuts are uniform over its values. `"auto"` is exact
+        trees up to 10,000 rows, and 2047 bins above where X is dense, y has one output and the
+        criterion is squared error or Poisson. A value of X takes four bytes as bins.
+
+    delta : float, default=0.05
+        Probability of failure in `n_estimators="pac"`.
+
+    Attributes
+    ----------
+    estimator_ : ExtraTreeRegressor or BinnedTreeRegressor
+        The tree that the members are clones of.
+
+    estimators_ : list of the same
+        The fitted trees.
+
+    estimators_features_ : list of ndarray
+        Indices of all columns, for each tree: features are drawn at the splits.
+
+    estimators_samples_ : list of ndarray
+        Indices of the rows drawn for each tree, repeated as often as drawn.
+
+    n_outputs_ : int
+        Number of targets.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean decrease of impurity by each feature, of sum 1.
+
+    n_features_in_ : int
+        Number of features seen at `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    oob_score_ : float
+        Out-of-bag score, on the rows that were not drawn for at least one tree.
+
+    oob_scores_ : ndarray of shape (n_estimators,)
+        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
+
+    oob_prediction_ : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+
+    See Also
+    --------
+    RandomForestRegressor : Forests of trees with the best cuts.
+    ExtraTreesClassifier : The same for classification.
+
+    Notes
+    -----
+    A node draws `max_features` features and one cut of each, uniform between its smallest and
+    largest value in the node, and takes the best of these cuts [Geurts et al., 2006]. Compared with
+    a random forest [Shah, §4.5] the trees are less correlated and their cuts do not follow the
+    noise in y, and no column is sorted; the bias is larger where few of the features matter.
+
+    The cost is about O(m_try n) for each level of each of the B trees, with m_try features at each
+    split, and O(n p log n) once for bins. With the same `random_state` exact trees are those of
+    scikit-learn's class (release 1.9). A `warm_start` computes the bins anew: the same for the same
+    X. With `bootstrap=False`, `max_samples` draws rows without replacement.
+
+    With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
+    before trees are grown, which scikit-learn's trees are not: they lose the digits of their
+    squared errors there.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_ensemble_theory import ExtraTreesRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> trees = ExtraTreesRegressor(200, max_features=0.3, min_samples_leaf=5, random_state=0)
+    >>> print(f"R² on new rows: {trees.fit(X[:350], y[:350]).score(X[350:], y[350:]):.2f}")
+    R² on new rows: 0.50
+    """
+
+    _random_cuts = True
+    _sklearn_class = ensemble.ExtraTreesRegressor
+    _tree_class = ExtraTreeRegressor
+    _parameter_constraints: dict = {
+        **SHARED_CONSTRAINTS,
+        **tree_constraints(ExtraTreeRegressor),
+    }
+
+    def __init__(
+        self,
+        n_estimators: int | Literal["pac"] = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | str = False,
+        block_length: int | None = None,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        max_bins: int | Literal["auto"] | None = "auto",
+        delta: float = 0.05,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = regression_criterion(criterion)
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.block_length = block_length
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.delta = delta
+
+
+class ExtraTreesClassifier(AveragedClassifier, BaseForest):
+    """Extremely randomised trees for classification: the mean of trees with cuts drawn at random.
+
+    Parameters
+    ----------
+    n_estimators : int or "pac", default=100
+        Number of trees B; `"pac"` as in :class:`BaggingClassifier`.
+
+    criterion : str, default="gini"
+        Criterion of a split, as in :class:`~sklearn.tree.ExtraTreeClassifier`.
+
+    max_depth : int, default=None
+        Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
+        `min_samples_split`.
+
+    min_samples_split : int or float, default=2
+        Minimum number of rows in a node that is split; a float is a fraction of all training rows.
+
+    min_samples_leaf : int or float, default=1
+        Minimum number of rows in a leaf; a float is a fraction of all training rows.
+
+    min_weight_fraction_leaf : float, default=0.0
+        Minimum weight of a leaf, as a fraction of a tree's total weight.
+
+    max_features : {"sqrt", "log2"}, int, float or None, default="sqrt"
+        Number of features drawn at each split, with one random cut each; a float is a fraction of
+        all features, `None` is all of them. With 1 the structure of a tree depends on y only
+        through its pure leaves.
+
+    max_leaf_nodes : int, default=None
+        Maximum number of leaves of a tree, which is then grown best first; `None` means no limit.
+
+    min_impurity_decrease : float, default=0.0
+        Minimum decrease of the impurity by a split.
+
+    bootstrap : bool or str, default=False
+        How the rows of a tree are drawn, as in :class:`BaggingClassifier`. With `False` and
+        `max_samples=None` each tree is fitted to all rows, and there are neither out-of-bag scores
+        nor standard errors.
+
+    block_length : int, default=None
+        Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
+
+    oob_score : bool or callable, default=False
+        Whether to use out-of-bag rows to estimate the score; a callable is the metric,
+        `metric(y_true, y_pred)`, instead of accuracy.
+
+    n_jobs : int, default=None
+        Number of threads that fit trees. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draws of rows and of features.
+
+    verbose : int, default=0
+        1 prints progress every few seconds, 2 after every tree.
+
+    warm_start : bool, default=False
+        Whether `fit` keeps the trees of the previous fit and adds trees up to `n_estimators`.
+
+    class_weight : {"balanced", "balanced_subsample"}, dict or list of dict, default=None
+        Weights of the classes, by which `sample_weight` is multiplied. A dict contains the weight
+        of each label. `"balanced"` gives all classes the same total weight over all rows,
+        `"balanced_subsample"` over the rows drawn for each tree. With `None` no class weights are
+        used. For several outputs, a list of a dict for each; their weights are multiplied.
+
+    ccp_alpha : float, default=0.0
+        Complexity parameter of minimal cost-complexity pruning.
+
+    max_samples : int or float, default=None
+        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
+        above 1. With groups the number of groups.
+
+    monotonic_cst : array-like of int of shape (n_features,), default=None
+        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
+        constrained.
+
+    voting : {"soft", "hard"}, default="soft"
+        `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
+
+    max_bins : int, "auto" or None, default="auto"
+        Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
+        are then :class:`BinnedTreeClassifier` with cuts uniform over the bins of a node; in
+        scikit-learn's exact trees, `None`, cuts are uniform over its values. `"auto"` is exact
+        trees up to 10,000 rows, and 2047 bins above where X is dense and y has one output. A value
+        of X takes four bytes as bins.
+
+    delta : float, default=0.05
+        Probability of failure in `n_estimators="pac"`.
+
+    Attributes
+    ----------
+    estimator_ : ExtraTreeClassifier or BinnedTreeClassifier
+        The tree that the members are clones of.
+
+    estimators_ : list of the same
+        The fitted trees.
+
+    estimators_features_ : list of ndarray
+        Indices of all columns, for each tree: features are drawn at the splits.
+
+    estimators_samples_ : list of ndarray
+        Indices of the rows drawn for each tree, repeated as often as drawn.
+
+    classes_ : ndarray of shape (n_classes,) or list of such arrays
+        The labels, sorted; a list of those of each output where y has several.
+
+    n_classes_ : int or list of int
+        Number of classes.
+
+    n_outputs_ : int
+        Number of targets.
+
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Mean decrease of impurity by each feature, of sum 1.
+
+    n_features_in_ : int
+        Number of features seen at `fit`.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    oob_score_ : float
+        Out-of-bag score, on the rows that were not drawn for at least one tree.
+
+    oob_scores_ : ndarray of shape (n_estimators,)
+        Out-of-bag score of the first 1, 2, ... trees; NaN if it is not defined.
+
+    oob_decision_function_ : ndarray of shape (n_samples, n_classes[, n_outputs])
+        Mean prediction of the trees for which the row was not drawn; NaN if there is no such tree.
+
+    See Also
+    --------
+    RandomForestClassifier : Forests of trees with the best cuts.
+    ExtraTreesRegressor : The same for regression, with notes on the method.
+
+    Notes
+    -----
+    The method is that of :class:`ExtraTreesRegressor` [Geurts et al., 2006], the mean of trees as
+    in a random forest [Shah, §4.5]. The cost is about O(m_try n) for each level of each tree, and
+    O(n p log n) once for bins. With the same `random_state` exact trees are those of scikit-learn's
+    class (release 1.9).
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    P. Geurts, D. Ernst and L. Wehenkel (2006). "Extremely randomized trees". *Machine Learning* 63.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_ensemble_theory import ExtraTreesClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> trees = ExtraTreesClassifier(200, bootstrap=True, oob_score=True, random_state=0)
+    >>> print(f"out-of-bag accuracy {trees.fit(X, y).oob_score_:.3f}")
+    out-of-bag accuracy 0.963
+    """
+
+    _random_cuts = True
+    _sklearn_class = ensemble.ExtraTreesClassifier
+    _tree_class = ExtraTreeClassifier
+    _several_outputs = True
+    _parameter_constraints: dict = {
+        **SHARED_CONSTRAINTS,
+        **tree_constraints(ExtraTreeClassifier),
+        **CLASSIFIER_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_estimators: int | Literal["pac"] = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: int | float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Literal["sqrt", "log2"] | int | float | None = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool | str = False,
+        block_length: int | None = None,
+        oob_score: bool | Callable[..., float] = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+        class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
+        ccp_alpha: float = 0.0,
+        max_samples: int | float | None = None,
+        monotonic_cst: ArrayLike | None = None,
+        voting: Literal["soft", "hard"] = "soft",
+        max_bins: int | Literal["auto"] | None = "auto",
+        delta: float = 0.05,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.block_length = block_length
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.voting = voting
+        self.max_bins = max_bins
+        self.delta = delta
+
+    _staged_margin_scores = staged_mean_proba

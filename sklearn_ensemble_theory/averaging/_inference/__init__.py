@@ -1,1 +1,0 @@
-"""Intervals, sets and importances from the rows that the members are and are not fitted to."""

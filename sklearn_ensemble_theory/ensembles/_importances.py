@@ -1,0 +1,257 @@
+"""Importances of features by the rows that the trees of an ensemble are not fitted to."""
+
+from numbers import Integral
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import is_classifier
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._typing import RandomStateLike
+from sklearn_ensemble_theory.ensembles._members import (
+    FittedEnsemble,
+    columns_of_members,
+    tree_input,
+)
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    check_one_output,
+    check_rows_outside,
+    kept_rows,
+    kept_X,
+)
+from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays, member_nodes
+
+MAX_SEED = np.iinfo(np.int32).max
+
+
+# --- of a fitted ensemble -------------------------------------------------------------------------
+
+
+def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
+    """Return the mean gains of the splits, with half of each square from out-of-bag rows.
+
+    Raises
+    ------
+    AttributeError
+        Where they are not defined: they are read as a fitted attribute.
+    """
+    check_is_fitted(ensemble)
+    try:
+        X, y, trees = _checked_trees(ensemble, "unbiased_feature_importances_")
+    except ValueError as error:
+        raise AttributeError(str(error)) from error
+    members, spec = ensemble.estimators_, ensemble._member_spec
+
+    def make() -> np.ndarray:
+        weight = spec.scheme.sample_weight
+        unit = 1.0
+        if is_classifier(ensemble):
+            targets = np.equal(y[:, None], np.arange(spec.n_classes)).astype(float)
+        else:
+            # Gains do not change with a constant that is added; products stay in range.
+            rows = slice(None) if weight is None else weight > 0
+            unit = _unit(y[rows])
+            targets = (y / unit)[:, None]
+            targets = targets - targets[rows].mean()
+        total = np.zeros(ensemble.n_features_in_)
+        for member, nodes, features, seed in zip(
+            members, trees, columns_of_members(ensemble), ensemble._seeds
+        ):
+            part = X if features is None else X[:, features]
+            _, drawn, v = spec.draw(seed)
+            v = spec.fit_weights(v, y[drawn])
+            other = rows_outside(ensemble, seed)
+            leaf = member.apply(part, check_input=False)
+            w = np.ones(len(other)) if weight is None else weight[other]
+            gains = unbiased_gains(
+                nodes,
+                node_means(nodes, leaf[drawn], v, targets[drawn]),
+                node_means(nodes, leaf[other], w, targets[other]),
+                part.shape[1],
+            )
+            if features is None:
+                total += gains
+            else:
+                np.add.at(total, features, gains)  # a feature may have been drawn twice
+        return total / len(members) * unit**2
+
+    training = kept_rows(ensemble, "unbiased_feature_importances_")
+    return training.derived("gains", members, make).copy()
+
+
+def permutation_importances(
+    ensemble: FittedEnsemble, n_repeats: int, random_state: RandomStateLike
+) -> Bunch:
+    """Return the increase of the trees' loss at out-of-bag rows if a feature is permuted there."""
+    check_is_fitted(ensemble)
+    if not isinstance(n_repeats, Integral) or isinstance(n_repeats, bool) or n_repeats < 1:
+        raise ValueError(f"n_repeats must be an integer of at least 1, got {n_repeats!r}.")
+    rng = check_random_state(random_state)
+    X, y, _ = _checked_trees(ensemble, "oob_permutation_importances")
+    members, scheme = ensemble.estimators_, ensemble._member_spec.scheme
+    seeds = rng.randint(MAX_SEED, size=len(members))
+    y = np.asarray(y, dtype=np.float64)
+    unit = 1.0
+    if not is_classifier(ensemble):
+        unit = _unit(y if scheme.sample_weight is None else y[scheme.sample_weight > 0])
+    outside = [rows_outside(ensemble, seed) for seed in ensemble._seeds]
+    tasks = (
+        delayed(_permuted_losses)(member, features, X[rows], y[rows], seed, int(n_repeats))
+        for member, features, rows, seed in zip(
+            members, columns_of_members(ensemble), outside, seeds
+        )
+        if len(rows)
+    )
+    total, counts = np.zeros((ensemble.n_features_in_, len(y))), np.zeros(len(y))
+    results = in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads")
+    for increase, rows in zip(results, [rows for rows in outside if len(rows)]):
+        total[:, rows] += increase / unit**2
+        counts[rows] += 1
+    # Rows that all members are fitted to have no loss; each other row counts the same.
+    known = np.flatnonzero(counts)
+    means = total[:, known] / counts[known]
+    error = scheme.error_of_mean(means, known)
+    scale = unit**2
+    return Bunch(importances_mean=means.mean(axis=1) * scale, standard_error=error * scale)
+
+
+def _checked_trees(
+    ensemble: FittedEnsemble, what: str
+) -> tuple[np.ndarray, np.ndarray, list[TreeArrays]]:
+    """Return the training rows in single precision, their targets, and the members' nodes."""
+    check_one_output(ensemble, what)
+    check_rows_outside(ensemble, "Importances by out-of-bag rows")
+    trees = member_nodes(ensemble.estimators_)
+    if trees is None:
+        name = type(ensemble.estimators_[0]).__name__
+        raise ValueError(f"{what} requires members that are trees, got {name}.")
+    X = kept_X(ensemble, what)
+    if sp.issparse(X):
+        raise ValueError(f"{what} requires a dense X.")
+    return tree_input(ensemble, X), kept_rows(ensemble, what).y, trees
+
+
+def rows_outside(ensemble: FittedEnsemble, seed: int) -> np.ndarray:
+    """Return the rows of positive weight that the member of this seed is not fitted to."""
+    scheme = ensemble._member_spec.scheme
+    outside = scheme.is_outside(ensemble._member_spec.draw(seed)[1])
+    if scheme.sample_weight is not None:
+        outside &= scheme.sample_weight > 0
+    return np.flatnonzero(outside)
+
+
+def _unit(y: np.ndarray) -> float:
+    """A power of 2 of the size of y."""
+    size = float(np.abs(y).max(initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(size)[1]))) if size > 0 else 1.0
+
+
+# --- of one tree ----------------------------------------------------------------------------------
+
+
+def node_means(
+    nodes: TreeArrays, leaf: np.ndarray, weights: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(total weight, mean target) of the rows in each node; 0 where there are no rows.
+
+    Parameters
+    ----------
+    nodes : the nodes of a tree, with `left` and `right`
+    leaf : int array of shape (s,)
+    weights : array of shape (s,)
+    targets : array of shape (s, K)
+
+    Returns
+    -------
+    total : array of shape (m,)
+    mean : array of shape (m, K)
+    """
+    left, right, m = np.asarray(nodes.left), np.asarray(nodes.right), len(nodes)
+    columns = np.column_stack([weights, weights[:, None] * targets])
+    sums = np.column_stack([np.bincount(leaf, column, minlength=m) for column in columns.T])
+    levels, frontier = [], np.zeros(1, dtype=np.intp)
+    while len(frontier):
+        inner = frontier[left[frontier] >= 0]
+        levels.append(inner)
+        frontier = np.concatenate([left[inner], right[inner]])
+    # The sums of the leaves are added upwards, a level of inner nodes at a time.
+    for inner in reversed(levels):
+        sums[inner] = sums[left[inner]] + sums[right[inner]]
+    total = sums[:, :1]
+    return total[:, 0], np.divide(
+        sums[:, 1:], total, out=np.zeros((m, targets.shape[1])), where=total > 0
+    )
+
+
+def unbiased_gains(
+    nodes: TreeArrays,
+    fitted: tuple[np.ndarray, np.ndarray],
+    outside: tuple[np.ndarray, np.ndarray],
+    n_features: int,
+) -> np.ndarray:
+    """The gains of a tree's splits, summed by feature, with half of each square from other rows.
+
+    A split of a node of weight w into l and r decreases the squared error, or the Gini index, by
+    w_l |p_l|² + w_r |p_r|² - w |p|², with p the means of the rows that the tree was fitted to. With
+    products p q in place of the squares, q the means of other rows, the gain has mean 0 for a
+    feature that is independent of the target, as q then has the same mean in l, r and the node
+    [Zhou and Hooker, 2021].
+
+    Parameters
+    ----------
+    nodes : the nodes of a tree
+    fitted, outside : tuples (total, mean) as `node_means` returns
+    n_features : int
+
+    Returns
+    -------
+    gains : array of shape (n_features,)
+        Divided by the total weight. A split without other rows on both sides counts as 0.
+    """
+    left, right = np.asarray(nodes.left), np.asarray(nodes.right)
+    inner = np.flatnonzero(left >= 0)
+    left, right = left[inner], right[inner]
+    weight, p = fitted
+    n_outside, q = outside
+    weighted = weight * np.einsum("mk,mk->m", p, q)
+    gain = weighted[left] + weighted[right] - weighted[inner]
+    gain[(n_outside[left] == 0) | (n_outside[right] == 0)] = 0.0
+    feature = np.asarray(nodes.feature)[inner]
+    return np.bincount(feature, gain, minlength=n_features)[:n_features] / weight[0]
+
+
+def _permuted_losses(
+    member,
+    features: np.ndarray | None,
+    X: np.ndarray,
+    y: np.ndarray,
+    seed: int,
+    n_repeats: int,
+) -> np.ndarray:
+    """Mean increase of the loss at rows of X, by each feature that is permuted among them, (p, m).
+
+    The loss is the squared error, or 1 for a wrong class.
+    """
+    rng = np.random.RandomState(seed)
+    classes = getattr(member, "classes_", None)
+
+    def loss(rows: np.ndarray) -> np.ndarray:
+        part = rows if features is None else rows[:, features]
+        with np.errstate(all="ignore"):
+            found = member.predict(part, check_input=False)
+            return (found != y).astype(float) if classes is not None else (found - y) ** 2
+
+    increase = np.zeros((X.shape[1], len(X)))
+    used = np.unique(member.tree_.feature[member.tree_.children_left >= 0])
+    used = used if features is None else np.unique(features[used])
+    before = loss(X)
+    changed = X.copy()
+    for j in used:
+        for _ in range(n_repeats):
+            changed[:, j] = X[rng.permutation(len(X)), j]
+            increase[j] += loss(changed) - before
+        changed[:, j] = X[:, j]
+    return increase / n_repeats

@@ -1,0 +1,181 @@
+"""Prediction intervals and prediction sets from out-of-bag predictions, without a further fit.
+
+Each training row is predicted by the members that are not fitted to it; how far these predictions
+are off says how far that of a new row will be. Rows that come in G groups of n_1, ..., n_G rows are
+compared group by group: a row of group g counts 1/((G + 1) n_g), and the new one, of a new group,
+1/(G + 1) [Lee, Barber and Willett, 2023].
+"""
+
+import math
+from numbers import Real
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._rows import rows_of
+from sklearn_ensemble_theory.ensembles._members import (
+    PREDICTIONS,
+    FittedEnsemble,
+    mean_prediction,
+    prediction_columns,
+)
+from sklearn_ensemble_theory.ensembles._order_statistics import order_statistics
+from sklearn_ensemble_theory.ensembles._training_rows import (
+    OutsideMasks,
+    check_one_output,
+    exchangeable_rows,
+    groups_of,
+    kept_rows,
+    out_of_bag_mean,
+    outside_group_masks,
+    outside_masks,
+)
+
+# Entries of the masks that are held as numbers at once: 64 MB.
+MASK = 2**23
+# Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
+ROUNDING = 1e-12
+
+
+# --- of a fitted ensemble -------------------------------------------------------------------------
+
+
+def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: str) -> np.ndarray:
+    """Return the lower and upper ends at the rows X, an array of shape (m, 2)."""
+    check_is_fitted(ensemble)
+    coverage = _checked_coverage(coverage)
+    if not isinstance(method, str) or method not in ("conformal", "jackknife+"):
+        raise ValueError(f"method must be one of ['conformal', 'jackknife+'], got {method!r}.")
+    X = ensemble._validate_X(X)
+    check_one_output(ensemble, "predict_interval")
+    rows = exchangeable_rows(ensemble, "Prediction intervals")
+    mean = out_of_bag_mean(ensemble, "predict")
+    residuals = np.abs(kept_rows(ensemble, "predict_interval").y - mean)
+    residuals[np.isnan(mean)] = np.inf  # nothing is known of a row that all members are fitted to
+    residuals = residuals if rows is None else residuals[rows]
+    groups = groups_of(ensemble, rows)
+    if method == "conformal":
+        width = conformal_limit(residuals, coverage, groups)
+        mean = mean_prediction(ensemble, X, "predict")
+        return np.column_stack([mean - width, mean + width])
+    interval = np.empty((X.shape[0], 2))
+    rank = conformal_rank(len(residuals), coverage)
+    if groups is None and rank > len(residuals):
+        interval[:] = -np.inf, np.inf
+        return interval
+    if groups is None:
+        masks = outside_masks(ensemble, rows)
+        step = max(1, PREDICTIONS // masks.n_members)
+    else:
+        masks = outside_group_masks(ensemble)
+        step = max(1, PREDICTIONS // max(masks.n_members, len(groups)))
+    for start in range(0, X.shape[0], step):
+        part = slice(start, start + step)
+        predictions = prediction_columns(ensemble, rows_of(X, part))
+        if groups is None:
+            upper, lower = order_statistics(masks, predictions, residuals, rank)
+        else:
+            upper, lower = group_ends(masks, predictions, residuals, groups, coverage)
+        # Where residuals are small the ends may cross; then the interval is a point at least.
+        interval[part, 0], interval[part, 1] = np.minimum(lower, upper), np.maximum(lower, upper)
+    return interval
+
+
+def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
+    """Return whether each class is in the set of each row of X, a bool array of shape (m, K)."""
+    check_is_fitted(ensemble)
+    coverage = _checked_coverage(coverage)
+    X = ensemble._validate_X(X)
+    rows = exchangeable_rows(ensemble, "Prediction sets")
+    method = ensemble._prediction_method(ensemble.estimator_)
+    mean = out_of_bag_mean(ensemble, method)
+    y = kept_rows(ensemble, "predict_set").y
+    own = mean[np.arange(len(y)), y]
+    scores = np.where(np.isnan(own), np.inf, 1 - own)
+    scores = scores if rows is None else scores[rows]
+    limit = conformal_limit(scores, coverage, groups_of(ensemble, rows))
+    return 1 - mean_prediction(ensemble, X, method) <= limit + ROUNDING
+
+
+def _checked_coverage(coverage: float) -> float:
+    is_number = isinstance(coverage, Real) and not isinstance(coverage, bool)
+    number = float(coverage) if is_number else 0.0
+    if not 0 < number < 1:
+        raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}.")
+    return number
+
+
+# --- of arrays ------------------------------------------------------------------------------------
+
+
+def conformal_rank(n: int, coverage: float) -> int:
+    """ceil((n + 1) coverage), the rank of the score below which a new one is with this probability.
+
+    Above n where there are too few scores.
+    """
+    return math.ceil((n + 1) * coverage - 1e-9)
+
+
+def conformal_limit(scores: np.ndarray, coverage: float, groups: np.ndarray | None) -> float:
+    """The number below which the score of a new row is with this probability.
+
+    With groups a row of a new group.
+    """
+    if groups is not None:
+        return float(weighted_ranks(scores[None], hierarchical_shares(groups), coverage)[0])
+    rank = conformal_rank(len(scores), coverage)
+    return np.inf if rank > len(scores) else float(np.partition(scores, rank - 1)[rank - 1])
+
+
+def hierarchical_shares(groups: np.ndarray) -> np.ndarray:
+    """1/((G + 1) n_g) for each row, from the codes of the groups."""
+    sizes = np.bincount(groups)
+    return 1 / (sizes[groups] * (np.count_nonzero(sizes) + 1))
+
+
+def weighted_ranks(values: np.ndarray, shares: np.ndarray, level: float) -> np.ndarray:
+    """The smallest value of each row of `values` up to which the shares sum to `level`.
+
+    inf where the sum of all shares, (n,), is less. The values are of shape (q, n).
+    """
+    order = np.argsort(values, axis=1)
+    reached = np.cumsum(shares[order], axis=1) >= level - 1e-9
+    place = reached.argmax(axis=1)[:, None]
+    found = np.take_along_axis(values, np.take_along_axis(order, place, axis=1), axis=1)[:, 0]
+    return np.where(reached[:, -1], found, np.inf)
+
+
+def group_ends(
+    masks: OutsideMasks,
+    predictions: np.ndarray,
+    residuals: np.ndarray,
+    groups: np.ndarray,
+    coverage: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The upper and lower ends of the jackknife+ by the members outside of each group.
+
+    Parameters
+    ----------
+    masks : OutsideMasks of G groups and B members
+    predictions : float64 array of shape (q, B)
+    residuals : float64 array of shape (n,)
+        Infinite for the rows of a group that all members are fitted to.
+    groups : int array of shape (n,)
+    coverage : float
+
+    Returns
+    -------
+    upper, lower : arrays of shape (q,)
+    """
+    centre = predictions.mean(axis=1, keepdims=True)
+    centred = predictions - centre
+    means = np.empty((len(predictions), len(masks)))
+    step = max(1, MASK // masks.n_members)
+    for start in range(0, len(masks), step):
+        part = slice(start, start + step)
+        means[:, part] = centred @ masks.numbers(part).T
+    means /= np.maximum(masks.counts, 1)
+    of_rows, shares = means[:, groups], hierarchical_shares(groups)
+    upper = weighted_ranks(of_rows + residuals, shares, coverage)
+    lower = -weighted_ranks(residuals - of_rows, shares, coverage)
+    return upper + centre[:, 0], lower + centre[:, 0]

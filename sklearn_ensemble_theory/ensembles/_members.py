@@ -1,0 +1,348 @@
+"""The members of a fitted ensemble and their predictions: of one, of each, and their mean.
+
+Members that are trees of one output are added up in one pass over packed nodes (`tree_sums`), all
+others by a call of each. Nothing depends on the number of jobs: the ensemble is cut in the same
+places for any of them, so that sums of floating-point numbers are the same to the last bit.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.parallel import Parallel, delayed
+
+from sklearn_ensemble_theory._learners import aligned_columns, reads_single_precision
+from sklearn_ensemble_theory._rows import columns_of, names_checked, rows_of
+from sklearn_ensemble_theory._scaling import within_range
+from sklearn_ensemble_theory.trees._packed import (
+    LeafFunction,
+    PackedCache,
+    TreeSums,
+    add_in_threads,
+    each_tree,
+    packed_trees,
+)
+from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
+
+# At most so many tasks a prediction: more would cost more to hand out than they save.
+MAX_BLOCKS = 64
+# Predictions of members that are held at once: 64 MB of float64.
+PREDICTIONS = 2**23
+
+
+# --- what the functions of this room read ---------------------------------------------------------
+
+
+class WeightLaw(Protocol):
+    """The law of the training weights: a `SamplingScheme` of `averaging._sampling`."""
+
+    bootstrap: bool | str
+    n_samples: int
+    n_units: int
+    sample_weight: np.ndarray | None
+    unit_of_row: np.ndarray | None
+    unit_shares: np.ndarray | None
+    leaves_rows_out: bool
+    leaves_units_out: bool
+    jackknife_scale: float
+    noise: float
+    noise_is_known: bool
+
+    def is_outside(self, rows: np.ndarray) -> np.ndarray: ...
+
+    def influence_draws(self, weights: sp.csr_array) -> sp.csr_array: ...
+
+    def error_of_mean(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray: ...
+
+
+class TrainingWeights(Protocol):
+    """The columns and weights of the members, which are not kept but drawn again from a seed."""
+
+    scheme: WeightLaw
+    n_classes: int
+    frames: bool
+    all_features: bool
+
+    def draw(self, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+
+    def draw_units(self, seed: int) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def fit_weights(self, weights: np.ndarray, y_rows: np.ndarray) -> np.ndarray: ...
+
+
+class FittedEnsemble(Protocol):
+    """The fitted attributes that are read."""
+
+    estimator_: BaseEstimator
+    estimators_: list
+    estimators_features_: list[np.ndarray]
+    n_features_in_: int
+    max_samples: int | float | None
+    n_jobs: int | None
+    _seeds: np.ndarray
+    _member_spec: TrainingWeights
+    _training: object  # TrainingRows; None where they were removed
+
+    def _validate_X(self, X): ...
+
+    def _prediction_method(self, estimator: BaseEstimator) -> str: ...
+
+
+# --- one member -----------------------------------------------------------------------------------
+
+
+def member_input(estimator: BaseEstimator, X) -> tuple:
+    """Return X as the members take it, and whether they need not check it again.
+
+    Trees store X in single precision: it is converted once instead of by every member.
+    """
+    converted = single_precision_if_finite(X) if reads_single_precision(estimator) else None
+    return (X, False) if converted is None else (converted, True)
+
+
+def member_predictions(
+    member,
+    method: str,
+    X,
+    *,
+    features: np.ndarray | None = None,
+    n_classes: int = 0,
+    checked: bool = False,
+    params: dict | None = None,
+) -> np.ndarray:
+    """Predict by one member, for all classes of the ensemble.
+
+    `method` is a method of the member, or "vote": 1 for the class that it predicts. The result has
+    the shape (n,), (n, n_outputs) or (n, n_classes).
+    """
+    if features is not None:
+        X = columns_of(X, features)
+    params = dict(params or {})
+    checked = checked and reads_single_precision(member)  # not what stands for one class
+    if checked:
+        params["check_input"] = False
+    with np.errstate(all="ignore"):
+        if method == "vote":
+            chosen = np.asarray(member.predict(X, **params), dtype=np.intp)
+            votes = np.zeros((len(chosen), n_classes))
+            chosen = chosen[:, None] if chosen.ndim == 1 else chosen
+            np.put_along_axis(votes, chosen, 1.0, axis=1)
+            return votes
+        # The `predict_log_proba` of trees has no `check_input`; it is the logarithm of their
+        # probabilities.
+        if checked and method == "predict_log_proba":
+            return np.log(
+                member_predictions(member, "predict_proba", X, n_classes=n_classes, checked=True)
+            )
+        predictions = getattr(member, method)(X, **params)
+        if method in ("predict_proba", "predict_log_proba"):
+            places = member.classes_
+            if isinstance(predictions, list):  # several outputs, whose codes follow each other
+                predictions, places = np.hstack(predictions), np.concatenate(places)
+            # The rows of a member may lack a class; the member gives it probability 0.
+            absent = 0.0 if method == "predict_proba" else -np.inf
+            predictions = aligned_columns(predictions, places, n_classes, absent)
+    return predictions
+
+
+def columns_of_members(ensemble: FittedEnsemble) -> Sequence[np.ndarray | None]:
+    """Return the columns of X that each member takes; None for all of them."""
+    if ensemble._member_spec.all_features:
+        return [None] * len(ensemble.estimators_)
+    return ensemble.estimators_features_
+
+
+# --- all members ----------------------------------------------------------------------------------
+
+
+def mean_prediction(
+    ensemble: FittedEnsemble, X, method: str, params: dict | None = None
+) -> np.ndarray:
+    """Average the members' predictions; of log-probabilities it is the logarithm of the mean."""
+    n_members, logs = len(ensemble.estimators_), method == "predict_log_proba"
+    trees = None if params else tree_sums(ensemble, X, method)
+    if trees is not None:
+        total = add_in_threads(trees, X, np.zeros((len(X), trees.width)), ensemble.n_jobs)
+        total /= n_members
+        if method != "predict":
+            return total
+        return total[:, 0] if np.isfinite(total).all() else _mean_of_shares(ensemble, X)
+    rows, checked = member_input(ensemble.estimator_, X)
+    features, spec = columns_of_members(ensemble), ensemble._member_spec
+    # The blocks of members are the same for any number of jobs, and added in their order.
+    bounds = np.linspace(0, n_members, min(n_members, MAX_BLOCKS) + 1).astype(int)
+    with names_checked(spec.frames, rows):
+        sums = Parallel(n_jobs=ensemble.n_jobs, prefer="threads")(
+            delayed(_summed_predictions)(
+                ensemble.estimators_[first:last],
+                features[first:last],
+                method,
+                rows,
+                n_classes=spec.n_classes,
+                checked=checked,
+                params=params,
+            )
+            for first, last in itertools.pairwise(bounds)
+        )
+    total = sums[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part in sums[1:]:
+            total = np.logaddexp(total, part) if logs else total + part
+    if logs:
+        return total - np.log(n_members)
+    if method == "predict" and not params and not np.isfinite(total).all():
+        return _mean_of_shares(ensemble, rows)
+    return total / n_members
+
+
+def _summed_predictions(
+    members: Sequence, features: Sequence[np.ndarray | None], method: str, X, **options
+) -> np.ndarray:
+    """Add the members' predictions in order; logarithms are added as probabilities."""
+    add = np.logaddexp if method == "predict_log_proba" else np.add
+    total = member_predictions(members[0], method, X, features=features[0], **options)
+    for member, columns in zip(members[1:], features[1:]):
+        predictions = member_predictions(member, method, X, features=columns, **options)
+        with np.errstate(over="ignore", invalid="ignore"):  # callers see that it is infinite
+            total = add(total, predictions)
+    return total
+
+
+def _mean_of_shares(ensemble: FittedEnsemble, X) -> np.ndarray:
+    """Average the members' predictions where their sum overflows."""
+    share = 1.0 / len(ensemble.estimators_)
+    with np.errstate(over="ignore"):  # by rounding, where all are the largest float
+        parts = [share * part for part in each_prediction(ensemble, X, "predict")]
+        return within_range(np.sum(parts, axis=0))
+
+
+def each_prediction(ensemble: FittedEnsemble, X, method: str) -> Iterator[np.ndarray]:
+    """Iterate over the predictions of the members, in memory that is used again."""
+    trees = tree_sums(ensemble, X, method)
+    if trees is not None:
+        out = np.zeros((len(X), trees.width))
+        for _ in trees.rounds(X, out):
+            yield out[:, 0] if method == "predict" else out
+            out[:] = 0.0
+        return
+    X, checked = member_input(ensemble.estimator_, X)
+    spec = ensemble._member_spec
+    for member, columns in zip(ensemble.estimators_, columns_of_members(ensemble)):
+        with names_checked(spec.frames, X):
+            predictions = member_predictions(
+                member, method, X, features=columns, n_classes=spec.n_classes, checked=checked
+            )
+        yield predictions
+
+
+def prediction_columns(ensemble: FittedEnsemble, X) -> np.ndarray:
+    """Predict numbers by all members at X, an array of shape (m, B)."""
+    trees = tree_sums(ensemble, X, "predict")
+    if trees is not None:
+        out = np.zeros((X.shape[0], len(ensemble.estimators_)))
+        return add_in_threads(each_tree(trees), X, out, ensemble.n_jobs)
+    return np.column_stack([np.array(p) for p in each_prediction(ensemble, X, "predict")])
+
+
+def prediction_blocks(ensemble: FittedEnsemble, X) -> Iterator[np.ndarray]:
+    """Iterate over the members' predictions, (B, m, ...), for consecutive blocks of rows of X."""
+    spec, members = ensemble._member_spec, ensemble.estimators_
+    method = ensemble._prediction_method(ensemble.estimator_)
+    step = max(1, PREDICTIONS // (len(members) * max(1, spec.n_classes)))
+    for start in range(0, X.shape[0], step):
+        part = rows_of(X, slice(start, start + step))
+        if tree_sums(ensemble, part, method) is None:
+            part, checked = member_input(ensemble.estimator_, part)
+            with names_checked(spec.frames, part):
+                found = Parallel(n_jobs=ensemble.n_jobs, prefer="threads")(
+                    delayed(member_predictions)(
+                        member,
+                        method,
+                        part,
+                        features=columns,
+                        n_classes=spec.n_classes,
+                        checked=checked,
+                    )
+                    for member, columns in zip(members, columns_of_members(ensemble))
+                )
+            yield np.stack(found)
+        elif method == "predict":
+            yield prediction_columns(ensemble, part).T
+        else:
+            yield np.stack([p.copy() for p in each_prediction(ensemble, part, method)])
+
+
+# --- members that are trees -----------------------------------------------------------------------
+
+
+def tree_sums(ensemble: FittedEnsemble, X, method: str) -> TreeSums | None:
+    """Return what adds up the members' predictions in one pass, if they are trees and X is dense.
+
+    Raises
+    ------
+    ValueError
+        From a member that refuses missing or infinite values.
+    """
+    members, n_classes = ensemble.estimators_, ensemble._member_spec.n_classes
+    if method not in ("predict", "predict_proba", "vote"):
+        return None
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        return None
+    if hasattr(members[0], "classes_") == (method == "predict"):
+        return None
+    with np.errstate(all="ignore"):
+        # One sum tells that all values are finite. Where it is not, a tree says by an error of its
+        # own whether it takes these rows.
+        if not np.isfinite(np.sum(X, dtype=np.float32)):
+            if not ensemble._member_spec.all_features or not hasattr(members[0], "apply"):
+                return None
+            members[0].apply(X)
+    outputs = None if method == "predict" else _leaf_outputs(members, n_classes, method == "vote")
+    cache = vars(ensemble).get("_packed") or PackedCache()
+    return cache.get(
+        method,
+        members,
+        len(X),
+        lambda n_rows: packed_trees(
+            members,
+            width=max(1, n_classes),
+            features=columns_of_members(ensemble),
+            leaf_outputs=outputs,
+            n_rows=n_rows,
+        ),
+    )
+
+
+def _leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction:
+    """Return the shares of the ensemble's classes in a leaf, or 1 for the class that it predicts.
+
+    A class that a member lacks has 0.
+    """
+
+    def outputs(t: int, value: np.ndarray) -> np.ndarray:
+        classes = members[t].classes_
+        if votes:
+            chosen = classes.take(value.argmax(axis=1))
+            return np.equal(chosen[:, None], np.arange(n_classes)).astype(float)
+        return aligned_columns(value, classes.astype(np.intp), n_classes)
+
+    return outputs
+
+
+def tree_input(ensemble: FittedEnsemble, X):
+    """Return X in single precision, as a tree would take it.
+
+    Raises
+    ------
+    ValueError
+        From a member that refuses missing or infinite values, or sparse X.
+    """
+    rows, checked = member_input(ensemble.estimator_, X)
+    if not checked and hasattr(ensemble.estimators_[0], "apply"):
+        features = columns_of_members(ensemble)[0]
+        ensemble.estimators_[0].apply(X if features is None else X[:, features])
+        rows = X.tocsr() if sp.issparse(X) else X
+    return rows.astype(np.float32) if rows.dtype != np.float32 else rows

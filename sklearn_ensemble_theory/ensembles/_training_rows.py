@@ -1,0 +1,223 @@
+"""The training rows of a fitted ensemble, and the members that each of them is left out of.
+
+Intervals, sets and importances rest on predictions for rows that a member was not fitted to. The
+draws of the members are repeated from their seeds; only X (for trees) and y are kept.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+
+from sklearn_ensemble_theory._learners import reads_single_precision
+from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, each_prediction
+from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
+
+Derived = TypeVar("Derived")
+Ensemble = TypeVar("Ensemble", bound=FittedEnsemble)
+
+
+class TrainingRows:
+    """The rows that an ensemble was fitted to; derived arrays are kept, but not pickled.
+
+    X is None where only the targets are kept; y is as the members are fitted to it.
+    """
+
+    def __init__(self, X: np.ndarray | sp.csr_array | None, y: np.ndarray) -> None:
+        self.X, self.y = X, y
+        self._members: list = []
+        self._derived: dict = {}
+
+    @classmethod
+    def of(cls, estimator: BaseEstimator, X, y: np.ndarray, is_fresh: bool = False) -> Self:
+        """Keep the targets, and X for trees: 4 bytes a value, where a tree takes some 80 for a row.
+
+        X is not copied where it `is_fresh`: made in this fit, in single precision.
+        """
+        y = np.array(y)
+        if not reads_single_precision(estimator):
+            return cls(None, y)
+        rows = single_precision_if_finite(X)
+        if rows is None or (not is_fresh and np.may_share_memory(rows, X)):
+            rows = X.copy()
+        return cls(rows, y)
+
+    def __getstate__(self) -> dict:
+        return {"X": self.X, "y": self.y}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__init__(**state)  # type: ignore[misc]
+
+    def derived(self, name: str, members: Sequence, make: Callable[[], Derived]) -> Derived:
+        """Return what `make()` returns, made once for the same members."""
+        same = len(self._members) == len(members) and all(map(operator.is_, self._members, members))
+        if not same:
+            self._members, self._derived = list(members), {}
+        if name not in self._derived:
+            self._derived[name] = make()
+        return self._derived[name]
+
+
+def forget_training_rows(self: Ensemble) -> Ensemble:
+    """Remove the training rows that the fitted ensemble keeps.
+
+    An ensemble of trees keeps X in single precision, and any ensemble keeps y; they are part
+    of its pickle. Without them `predict_quantiles`, `predict_interval`, `predict_set` and
+    importances of out-of-bag rows are not available until the next fit. Everything else is.
+
+    Returns
+    -------
+    self : object
+        The ensemble.
+    """
+    self._training = None
+    return self
+
+
+# --- checks, whose errors say what was asked for --------------------------------------------------
+
+
+def kept_rows(ensemble: FittedEnsemble, what: str) -> TrainingRows:
+    """Return the training rows, or raise an error after `forget_training_rows`."""
+    rows = getattr(ensemble, "_training", None)
+    if rows is None:
+        raise ValueError(f"{what} requires the training rows, which were removed; fit again.")
+    return rows
+
+
+def kept_X(ensemble: FittedEnsemble, what: str) -> np.ndarray | sp.csr_array:
+    """Return the training X, or raise an error for members that are no trees."""
+    X = kept_rows(ensemble, what).X
+    if X is None:
+        raise ValueError(
+            f"{what} requires training rows, which are kept for members that are trees only; "
+            "for other members fit with oob_score=True."
+        )
+    return X
+
+
+def check_one_output(ensemble: FittedEnsemble, what: str) -> None:
+    """Raise an error if y had several columns."""
+    y = kept_rows(ensemble, what).y
+    if y.ndim > 1:
+        raise ValueError(f"{what} requires a single output; y had {y.shape[1]}.")
+
+
+def check_rows_outside(ensemble: FittedEnsemble, what: str) -> None:
+    """Raise an error if every member is fitted to every row."""
+    scheme = ensemble._member_spec.scheme
+    if not scheme.leaves_rows_out:
+        raise ValueError(
+            f"{what} require rows that are not drawn for every member; with bootstrap="
+            f"{scheme.bootstrap!r} and max_samples={ensemble.max_samples} every member is fitted "
+            "to every row."
+        )
+
+
+def exchangeable_rows(ensemble: FittedEnsemble, what: str) -> np.ndarray | None:
+    """Return the rows of positive weight, None for all; an error where their weights differ."""
+    kept_rows(ensemble, what)
+    check_rows_outside(ensemble, what)
+    weight = ensemble._member_spec.scheme.sample_weight
+    if weight is None:
+        return None
+    rows = np.flatnonzero(weight)
+    if np.ptp(weight[rows]) > 0:
+        raise ValueError(
+            f"{what} are defined for rows of equal weight; this ensemble was fitted with "
+            "sample_weight or class_weight."
+        )
+    return rows if len(rows) < len(weight) else None
+
+
+# --- which members are outside of which rows ------------------------------------------------------
+
+
+class OutsideMasks:
+    """Which members are not fitted to which rows, as bits.
+
+    Parameters
+    ----------
+    n : int
+        Number of training rows, or of other units that are drawn.
+    draws : list of int arrays
+        The rows that each of the B members is fitted to.
+    rows : int array or None
+        The rows that count; None for all of them.
+    """
+
+    def __init__(self, n: int, draws: list[np.ndarray], rows: np.ndarray | None = None) -> None:
+        self.n_members = len(draws)
+        keep = np.arange(n) if rows is None else rows
+        self.bits = np.zeros((len(keep), -(-len(draws) // 8)), dtype=np.uint8)
+        self.counts = np.zeros(len(keep))
+        # Eight members at a time: the dense mask of all of them would take eight times the memory.
+        for byte in range(self.bits.shape[1]):
+            block = draws[8 * byte : 8 * byte + 8]
+            outside = np.ones((n, len(block)), dtype=bool)
+            for b, drawn in enumerate(block):
+                outside[drawn, b] = False
+            self.bits[:, byte] = np.packbits(outside, axis=1)[keep, 0]
+            self.counts += outside[keep].sum(axis=1)
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def numbers(self, rows: slice | np.ndarray, dtype: type = np.float64) -> np.ndarray:
+        """The mask of these rows, of shape (rows, B)."""
+        return np.unpackbits(self.bits[rows], axis=1, count=self.n_members).astype(dtype)
+
+
+def outside_masks(ensemble: FittedEnsemble, rows: np.ndarray | None) -> OutsideMasks:
+    """Return the masks of these training rows, made once."""
+    spec = ensemble._member_spec
+
+    def make() -> OutsideMasks:
+        drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
+        return OutsideMasks(spec.scheme.n_samples, drawn, rows)
+
+    return kept_rows(ensemble, "This method").derived("masks", ensemble.estimators_, make)
+
+
+def outside_group_masks(ensemble: FittedEnsemble) -> OutsideMasks:
+    """Return the masks of the groups that were drawn, made once."""
+    spec = ensemble._member_spec
+
+    def make() -> OutsideMasks:
+        drawn = [spec.draw_units(seed)[0] for seed in ensemble._seeds]
+        return OutsideMasks(spec.scheme.n_units, drawn)
+
+    return kept_rows(ensemble, "This method").derived("group masks", ensemble.estimators_, make)
+
+
+def groups_of(ensemble: FittedEnsemble, rows: np.ndarray | None) -> np.ndarray | None:
+    """Return the groups of these rows; None where rows were drawn by themselves."""
+    groups = ensemble._member_spec.scheme.unit_of_row
+    return groups if groups is None or rows is None else groups[rows]
+
+
+def out_of_bag_mean(ensemble: FittedEnsemble, method: str) -> np.ndarray:
+    """Average the predictions of each training row by the members outside; nan without any."""
+    for name in ("oob_prediction_", "oob_decision_function_"):
+        known = getattr(ensemble, name, None)
+        if known is not None:
+            return known
+
+    def make() -> np.ndarray:
+        X, spec = kept_X(ensemble, "This method"), ensemble._member_spec
+        drawn = [spec.draw(seed)[1] for seed in ensemble._seeds]
+        width = () if method == "predict" else (max(1, spec.n_classes),)
+        total = np.zeros((X.shape[0], *width))
+        counts = np.zeros(X.shape[0])
+        for rows, predictions in zip(drawn, each_prediction(ensemble, X, method)):
+            outside = spec.scheme.is_outside(rows)
+            total[outside] += predictions[outside]
+            counts += outside
+        counts = counts.reshape(-1, *[1] * len(width))
+        return np.divide(total, counts, out=np.full_like(total, np.nan), where=counts > 0)
+
+    rows = kept_rows(ensemble, "This method")
+    return rows.derived(f"mean of {method}", ensemble.estimators_, make)
