@@ -150,7 +150,7 @@ class BaseBinnedTree:
         total = float(len(target) if weight is None else weight.sum())
         n_classes = 0 if classes is None else len(classes)
         shape = TreeShape(len(target), total, columns.n_features, n_classes)
-        options = growth_options(self, shape, bool(columns.has_missing.any()))
+        options = growth_options(self, shape, columns.any_missing)
         self._set_fitted(grown_arrays(columns, target, weight, rows, options), shape, classes)
         if self.ccp_alpha > 0:
             self._prune_tree()

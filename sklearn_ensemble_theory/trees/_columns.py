@@ -20,6 +20,8 @@ MOST_BINS = 2**16 - 1
 _LARGEST = np.finfo(np.float32).max
 # Fewer values are binned by one thread.
 _LEAST_SHARED_VALUES = 2**18
+# The thresholds of fewer cuts are looked up one by one.
+_FEW_CUTS = 64
 
 
 class BinnedColumns:
@@ -38,6 +40,8 @@ class BinnedColumns:
     n_bins : int array of shape (p,)
         Bins of values, without the one of the missing values.
     has_missing : bool array of shape (p,)
+    most_bins, any_missing : int and bool
+        Of all columns.
     missing : int
         The code of a missing value, at least the number of bins of any column; 255 where no more
         bins were asked for.
@@ -55,6 +59,7 @@ class BinnedColumns:
         self.edges = edges
         self.has_missing = has_missing
         self.n_bins = np.array([len(e) + 1 for e in edges], dtype=np.intp)
+        self.most_bins, self.any_missing = int(self.n_bins.max()), bool(has_missing.any())
         # Whether the codes may be released by the growth of a tree, which is the only one.
         self.are_for_one_tree = False
         self._row_codes: np.ndarray | None = None
@@ -169,6 +174,12 @@ class BinnedColumns:
 
         -inf below the first bin and inf after the last one. O(number of cuts + number of edges).
         """
+        if len(code) < _FEW_CUTS:
+            found = []
+            for j, c in zip(feature.tolist(), code.tolist()):
+                edges = self.edges[j]
+                found.append(edges[c] if 0 <= c < len(edges) else -np.inf if c < 0 else np.inf)
+            return np.array(found, dtype=np.float64)
         # All edges in one array, those of each column between -inf and inf.
         first = np.concatenate([[0], np.cumsum(self.n_bins + 1)])
         edges = np.full(first[-1], np.inf)

@@ -13,7 +13,6 @@ from sklearn_ensemble_theory.trees._tree_arrays import LEAF, TreeArrays
 _SUM_BITS = 62
 _NOTHING_32, _NOTHING_64 = np.zeros(1, np.int32), np.zeros(1, np.int64)
 _NOTHING_REAL = np.zeros(1)
-_FEW_CUTS = 64
 
 
 def integer_scale(total: float, bits: int) -> float:
@@ -49,7 +48,7 @@ def grow(
     target_unit, weight_unit, gain_unit, total = units
     n_drawn = options.max_features or p
     plan = (form, bits, CRITERIA[options.criterion], n_drawn, options.random_splits)
-    plan += columns.missing, int(columns.n_bins.max())
+    plan += columns.missing, columns.most_bins
     limits = (
         options.max_depth,
         options.max_leaf_nodes,
@@ -237,23 +236,6 @@ def _class_gain(unit, options):
     return 2.0 * unit if options.n_classes <= 2 else unit
 
 
-def thresholds_of(columns: BinnedColumns, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
-    """The thresholds of cuts after these codes; inf after the last bin."""
-    if len(code) < _FEW_CUTS:
-        return np.array(
-            [
-                columns.edges[j][c] if c < len(columns.edges[j]) else np.inf
-                for j, c in zip(feature.tolist(), code.tolist())
-            ]
-        )
-    # All edges in one array, each column's followed by infinity.
-    first = np.cumsum(columns.n_bins) - columns.n_bins
-    edges = np.full(columns.n_bins.sum(), np.inf)
-    for j, column in enumerate(columns.edges):
-        edges[first[j] : first[j] + len(column)] = column
-    return edges[first[feature] + np.minimum(code, columns.n_bins[feature] - 1)]
-
-
 def _arrays(columns, parts, depth):
     """The fields of the nodes; `parts`, what the loops have written, is emptied."""
     values, stats, links = parts.pop(), parts.pop(), parts.pop()
@@ -262,7 +244,7 @@ def _arrays(columns, parts, depth):
     code = np.full(len(left), -2, dtype=np.int32)
     code[inner] = links[inner, 3] >> 1
     threshold = np.full(len(left), -2.0)
-    threshold[inner] = thresholds_of(columns, feature[inner], code[inner])
+    threshold[inner] = columns.thresholds(feature[inner], code[inner])
     missing_left = (links[:, 3] & 1).astype(np.uint8)
     n_rows = links[:, 4].astype(np.int64)
     del links, inner
@@ -490,7 +472,7 @@ class CompiledHistogramGrower:
         code = np.full(m, -2, np.int16)
         code[inner] = spans[inner, 8] >> 2
         threshold = np.full(m, -2.0)
-        threshold[inner] = thresholds_of(self.columns, spans[inner, 7], code[inner])
+        threshold[inner] = self.columns.thresholds(spans[inner, 7], code[inner])
         side = np.zeros(m, np.uint8)
         side[inner] = spans[inner, 8] & 3
         undecided = np.flatnonzero(side == 2)

@@ -1,27 +1,33 @@
-"""Growth of regression trees by histograms, with NumPy and scikit-learn's histogram builder.
+"""Growth of trees over binned columns, by the route that this process and the columns have.
 
-The route of `growth.histogram_grower` without numba. The sums of targets and weights are exact
-(`bin_sums`), so that another route that computes the same gains,
+With numba trees are grown by compiled loops (`_compiled_growth`), without it by scikit-learn on the
+codes of the bins (`_sklearn_trees`). Where scikit-learn has no such tree, or the rows are in
+blocks, trees are grown by histograms here: `HistogramGrowth` makes the tree, one `TreeRequest`
+after the other, and a back end that has the rows answers with their sums in bins. Memory
+(`NodeRows`) and blocks of a Dask collection (`boosting._gradient_boosting.blocks`) answer the same
+requests.
 
-    S_left² / (W_left + l2) + S_right² / (W_right + l2),
+The sums of targets and weights are exact (`_histograms`), so that all routes that compute the gains
 
-finds the same splits. Ties, up to rounding, go to the feature of the lowest rank, to missing values
+    S_left² / (W_left + l2) + S_right² / (W_right + l2)
+
+find the same splits. Ties, up to rounding, go to the feature of the lowest rank, to missing values
 on the right, to the lowest code; among the leaves to be split next, to the one that is older.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._scaling import mean_from_first, within_range
-from sklearn_ensemble_theory.trees import _compiled_growth, _sklearn_trees
-from sklearn_ensemble_theory.trees._columns import BinnedColumns
-from sklearn_ensemble_theory.trees._compiled_growth import thresholds_of
-from sklearn_ensemble_theory.trees._histograms import (
+
+from . import _compiled_growth, _sklearn_trees
+from ._columns import BinnedColumns
+from ._histograms import (
     SAME,
     BinSums,
     GridTargets,
@@ -31,9 +37,12 @@ from sklearn_ensemble_theory.trees._histograms import (
     comparable_scores,
     score_of,
 )
-from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF, NO_FEATURE, TreeArrays
+from ._options import GrowthOptions
+from ._tree_arrays import LEAF, NO_FEATURE, TreeArrays
 
+# Targets whose largest absolute value is outside this range are multiplied by a power of 2: their
+# squares would overflow, or be so small that the tree takes every node as pure.
+_USUAL_SIZES = (1e-3, 1e100)
 # So many nodes are searched together: fewer calls, and not much memory.
 _GROUP = 16
 # A gain is the difference of sums with this relative error.
@@ -43,419 +52,86 @@ _SUSPICIOUS = 1e-11
 # The rows of a node are a mask over all rows while they are at least this share of them.
 _MASK_SHARE = 1 / 32
 
+# --- the routes -----------------------------------------------------------------------------------
 
-class NumpyHistogramGrower:
-    """Grows trees on the same columns again and again (see `growth.HistogramGrower`).
+
+def grown_arrays(
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    rows: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """`grow_tree` for targets of any size, whose regularised values shrink to the target's mean."""
+    if options.n_classes:
+        return grow_tree(columns, target, weight, rows, options)
+    centre = 0.0
+    if options.l2_regularization > 0:
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = float(np.average(target, weights=weight))
+        if not np.isfinite(centre):  # the sum is beyond the largest float
+            shares = None if weight is None else weight / weight.sum()
+            centre = float(mean_from_first(target, shares))
+        with np.errstate(over="ignore"):
+            target = target - centre
+        if not np.isfinite(target).all():
+            raise ValueError("y has differences beyond the largest float; scale y.")
+    size = float(np.max(np.abs(target), initial=0.0))
+    if size == 0 or _USUAL_SIZES[0] <= size <= _USUAL_SIZES[1]:
+        arrays = grow_tree(columns, target, weight, rows, options)
+        return replace(arrays, value=arrays.value + centre) if centre else arrays
+    exponent = int(np.frexp(size)[1])
+    power = exponent if options.criterion == "poisson" else 2 * exponent
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = replace(
+            options,
+            min_impurity_decrease=float(np.ldexp(options.min_impurity_decrease, -power)),
+        )
+        arrays = grow_tree(columns, np.ldexp(target, -exponent), weight, rows, scaled)
+        return replace(
+            arrays,
+            value=within_range(np.ldexp(arrays.value, exponent) + centre),
+            impurity=np.ldexp(arrays.impurity, power),
+        )
+
+
+def grow_tree(
+    columns: BinnedColumns,
+    target: np.ndarray,
+    weight: np.ndarray | None,
+    rows: np.ndarray | None,
+    options: GrowthOptions,
+) -> TreeArrays:
+    """Grow a tree; all routes give the same one up to ties and rounding.
 
     Parameters
     ----------
     columns : BinnedColumns
+    target : array of shape (m,)
+        Numbers (float64), or the classes 0 ... K-1 (integers).
+    weight : float64 array of shape (m,) or None
+    rows : int array of shape (m,) or None
+        The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
-        With the squared error.
-    n_threads : int, default=1
-        For the histograms.
     """
-
-    def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
-        self.columns, self.options, self.n_threads = columns, options, n_threads
-        self.constraints = options.constraints(columns.n_features)
-        self.constrained = bool(self.constraints.any())
-        self._weights: GridWeights | None = None
-        self._sums: BinSums | None = None
-
-    def grow(
-        self,
-        gradient: np.ndarray,
-        weight: np.ndarray | None,
-        rows: np.ndarray | None,
-        seed: int | None = None,
-        rank: np.ndarray | None = None,
-    ) -> tuple[TreeArrays, np.ndarray]:
-        """A tree and the leaf of every row; O(n p) for each level of the tree."""
-        self.seed = self.options.seed if seed is None else seed
-        self.order = np.arange(self.columns.n_features) if rank is None else np.argsort(rank)
-        if rows is not None:
-            columns = self.columns.take_rows(rows)
-            weights = None if weight is None else GridWeights(weight[rows])
-            sums = _sums_of(columns, self.n_threads)
-            tree, _ = self._grown(columns, sums, gradient[rows], weights)
-            return tree, tree.leaves(self.columns)
-        if self._sums is None:
-            self._sums = _sums_of(self.columns, self.n_threads)
-        if weight is None:
-            self._weights = None
-        elif self._weights is None or self._weights.weight is not weight:
-            self._weights = GridWeights(weight)
-        return self._grown(self.columns, self._sums, gradient, self._weights)
-
-    def _grown(self, columns, sums, gradient, weights):
-        targets = GridTargets(gradient, weights)
-        sums.set_values(targets, weights)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return HistogramGrowth(self, columns, sums, targets, weights).result()
-
-
-def _sums_of(columns: BinnedColumns, n_threads: int) -> BinSums:
-    n_bins, has_missing = int(columns.n_bins.max()), bool(columns.has_missing.any())
-    return BinSums(columns.codes, n_bins, has_missing, n_threads)
-
-
-class NodeSplit(NamedTuple):
-    gain: float  # what the split gains, above 0 up to rounding
-    feature: int
-    code: int
-    missing_left: bool
-    left: list[float]  # sums of the target, rows and weights on the left
-
-
-class HistogramGrowth:
-    """One tree while it grows; its sums are in units of the grids of targets and weights."""
-
-    def __init__(
-        self,
-        grower: NumpyHistogramGrower,
-        columns: BinnedColumns,
-        sums: BinSums,
-        targets: GridTargets,
-        weights: GridWeights | None,
-    ) -> None:
-        self.options, self.columns, self.sums = grower.options, columns, sums
-        self.targets, self.weights, self.order = targets, weights, grower.order
-        self.constraints = grower.constraints if grower.constrained else None
-        self.weight_unit = weight_unit = 1.0 if weights is None else 2.0**-weights.exponent
-        self.value_unit = 2.0**-targets.exponent / weight_unit
-        self.l2 = (options := self.options).l2_regularization / weight_unit
-        # On the grid a weight can vanish.
-        least = 0.0 if weights is None else 1.0
-        self.least_weight = max(options.min_weight_leaf / weight_unit * (1 - _ROUNDING), least)
-        self.left: list[int] = []
-        self.right: list[int] = []
-        self.feature: list[int] = []
-        self.code: list[int] = []
-        self.missing_left: list[bool] = []
-        self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
-        self.depth: list[int] = []
-        self.bounds: list[tuple[float, float]] = []
-        self.rows: dict[int, Any] = {}  # of the leaves
-        self.parents: list[int] = []
-        self.draws: FeatureDraws | None = None
-        if options.max_features:
-            self.draws = FeatureDraws(grower.seed, options.max_features, columns.n_features)
-
-    # --- the tree -------------------------------------------------------------------------
-
-    def result(self) -> tuple[TreeArrays, np.ndarray]:
-        root = self.add(self.sums.total(), LEAF, (-np.inf, np.inf))
-        self.rows[root] = None
-        if self.may_split(root):
-            grow = self.best_first if self.options.max_leaf_nodes else self.depth_first
-            grow(self.histograms([root], [None]))
-        order = np.arange(len(self.left)) if self.options.max_leaf_nodes else self.preorder()
-        return self.arrays(order)
-
-    def add(self, totals: list[float], parent: int, bounds: tuple[float, float]) -> int:
-        self.left.append(LEAF)
-        self.right.append(LEAF)
-        self.feature.append(NO_FEATURE)
-        self.code.append(NO_FEATURE)
-        self.missing_left.append(False)
-        self.totals.append(totals)
-        self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
-        self.parents.append(parent)
-        self.bounds.append(bounds)
-        return len(self.left) - 1
-
-    def may_split(self, i: int) -> bool:
-        options, n_rows = self.options, self.totals[i][1]
-        return (
-            self.depth[i] < options.max_depth
-            and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
-            and self.totals[i][-1] >= 2 * self.least_weight
-        )
-
-    def depth_first(self, sums: np.ndarray) -> None:
-        size = _GROUP if self.draws is None else 1
-        stack = [([0], sums)]
-        while stack:
-            ids, sums = stack.pop()
-            found = self.search(ids, sums)
-            children, parents = [], []
-            for i, split, table in zip(ids, found, sums):
-                if split is not None:
-                    children.append(self.split(i, split))
-                    parents.append(table)
-            stack.extend(reversed(list(self.open_groups(children, parents, size))))
-
-    def best_first(self, sums: np.ndarray) -> None:
-        n_leaves, waiting = 1, [([0], sums)]
-        heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
-        while True:
-            for ids, tables in waiting:
-                for i, split, table in zip(ids, self.search(ids, tables), tables):
-                    if split is not None:
-                        heappush(heap, (-split.gain, i, split, table))
-            if not heap:
-                return
-            _, i, split, table = heappop(heap)
-            pair = self.split(i, split)
-            n_leaves += 1
-            if n_leaves == self.options.max_leaf_nodes:
-                return
-            waiting = list(self.open_groups([pair], [table], 2 if self.draws is None else 1))
-
-    def open_groups(
-        self, pairs: list[tuple[int, int]], parents: list[np.ndarray], size: int
-    ) -> Iterator[tuple[list[int], np.ndarray]]:
-        """The children that may be split, in groups, with their histograms."""
-        ids: list[int] = []
-        above: list[Any] = []
-        for pair, parent in zip(pairs, parents):
-            for i, sibling in (pair, pair[::-1]):
-                if self.may_split(i):
-                    ids.append(i)
-                    above.append((sibling, parent))
-        if ids:
-            sums = self.histograms(ids, above)
-            for first in range(0, len(ids), size):
-                part = slice(first, first + size)
-                # A part of an array would keep all of it.
-                yield ids[part], sums if len(ids) <= size else sums[part].copy()
-
-    def histograms(self, ids: list[int], above: list[Any]) -> np.ndarray:
-        """The sums in all bins for each of these nodes, of shape (nodes, 2 or 3, p, bins).
-
-        Of two siblings the smaller is summed, the other is what remains of their parent.
-        """
-        n_kinds = 2 if self.weights is None else 3
-        out = np.empty((len(ids), n_kinds, self.sums.p, self.sums.width))
-        place = {i: at for at, i in enumerate(ids)}
-        remaining = []
-        for at, (i, family) in enumerate(zip(ids, above)):
-            if family is None or self.is_smaller(i, family[0]):
-                self.sums.of(self.indices(i), out[at])
-            else:
-                remaining.append((at, *family))
-        for at, sibling, parent in remaining:
-            if sibling in place:
-                np.subtract(parent, out[place[sibling]], out=out[at])
-            else:
-                self.sums.of(self.indices(sibling), out[at])
-                np.subtract(parent, out[at], out=out[at])
-        return out
-
-    def is_smaller(self, i: int, sibling: int) -> bool:
-        return (self.totals[i][1], i) < (self.totals[sibling][1], sibling)
-
-    # --- rows -----------------------------------------------------------------------------
-
-    def indices(self, i: int) -> Any:
-        """The rows of a node; None for all."""
-        rows = self.rows[i]
-        return rows if rows is None or rows.dtype != bool else np.flatnonzero(rows)
-
-    def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
-        """Make two children of a leaf, and divide its rows."""
-        totals = self.totals[i]
-        left_totals = split.left
-        right_totals = [a - b for a, b in zip(totals, left_totals)]
-        left_bounds = right_bounds = low, high = self.bounds[i]
-        if self.constraints is not None and self.constraints[split.feature]:
-            middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
-            left_bounds, right_bounds = (low, middle), (middle, high)
-            if self.constraints[split.feature] < 0:
-                left_bounds, right_bounds = right_bounds, left_bounds
-        left = self.add(left_totals, i, left_bounds)
-        right = self.add(right_totals, i, right_bounds)
-        self.left[i], self.right[i] = left, right
-        self.feature[i], self.code[i] = split.feature, split.code
-        self.missing_left[i] = split.missing_left
-        self.divide(i, left, right)
-        return left, right
-
-    def divide(self, i: int, left: int, right: int) -> None:
-        rows = self.rows.pop(i)
-        column = self.columns.codes[:, self.feature[i]]
-        if rows is not None and rows.dtype != bool:
-            column = column.take(rows)
-        goes = column <= self.code[i]
-        if self.missing_left[i] and self.columns.has_missing[self.feature[i]]:
-            goes |= column == self.columns.missing
-        if rows is None:
-            self.rows[left], self.rows[right] = goes, ~goes
-        elif rows.dtype != bool:
-            self.rows[left], self.rows[right] = rows[goes], rows[~goes]
-        else:
-            self.rows[left], self.rows[right] = rows & goes, rows > goes
-        for child in (left, right):
-            few = self.totals[child][1] < _MASK_SHARE * len(goes)
-            if few and rows is not None and rows.dtype == bool and self.may_split(child):
-                self.rows[child] = np.flatnonzero(self.rows[child])
-
-    # --- search ---------------------------------------------------------------------------
-
-    def search(self, ids: list[int], sums: np.ndarray) -> list[NodeSplit | None]:
-        """The best split of each node, None where there is none."""
-        allowed = None
-        if self.draws is not None:
-            (i,) = ids
-            if self.targets.all_equal(self.indices(i)):
-                return [None]
-            # scikit-learn forgets where it grows best first.
-            parent = LEAF if self.options.max_leaf_nodes else self.parents[i]
-            allowed = self.draws.features(i, parent, *self.occupied(sums[0, 1]))
-        n_bins = self.sums.n_bins
-        # Axes: node, kind of sum, feature, direction of the missing values, bin.
-        left = np.cumsum(sums[..., :n_bins], axis=-1)[:, :, :, None]
-        if self.sums.width > n_bins:
-            left = np.concatenate([left, left + sums[..., None, n_bins:]], axis=3)
-        total = np.array([self.totals[i] for i in ids])
-        right = total[:, :, None, None, None] - left
-        gain = self.gains(ids, left, right)
-        if allowed is not None:
-            gain[0, ~allowed] = -np.inf
-        flat = gain[:, self.order].reshape(len(ids), -1)
-        best = flat.argmax(axis=1)
-        allowed_at = flat[np.arange(len(ids)), best] > -np.inf
-        place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
-        feature = self.order[place_in_order]
-        left = left[np.arange(len(ids)), :, feature, direction, cell]
-        size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
-        parent = score_of(total, self.l2)
-        found: list[NodeSplit | None] = []
-        for at, i in enumerate(ids):
-            place = int(feature[at]), int(direction[at]), int(cell[at])
-            size = float(size_of[at])
-            if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
-                found.append(None)
-                continue
-            split_gain = size - float(parent[at])
-            counts = sums[at, 1, place[0]]
-            found.append(self.described(split_gain, place, counts, left[at].tolist()))
-        return found
-
-    def occupied(self, counts: np.ndarray) -> tuple[np.ndarray, Any]:
-        """In how many bins each feature has values, and whether it has missing ones."""
-        n_bins = self.sums.n_bins
-        return np.count_nonzero(counts[:, :n_bins], axis=1), counts[:, n_bins:].any(axis=1)
-
-    def gains(self, ids: list[int], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
-        n_rows = self.options.min_samples_leaf
-        forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
-        if self.least_weight > 0:
-            forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
-        if self.constraints is not None:
-            means = below, above = [s[:, 0] / (s[:, -1] + self.l2) for s in (left, right)]
-            low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
-            forbidden |= (below - above) * self.constraints[:, None, None] > 0
-            for mean in means:
-                outside = (mean < low) | (mean > high)
-                forbidden |= outside & (self.constraints[:, None, None] != 0)
-            # Missing values alone are on the right.
-            forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
-        gain = comparable_scores(score_of(left, self.l2) + score_of(right, self.l2))
-        gain[forbidden] = -np.inf
-        return gain
-
-    def is_worth(self, i: int, size: float, parent: float) -> bool:
-        """Whether the node is split, by the sums after and before."""
-        units = self.value_unit**2 * self.weight_unit
-        least = self.options.min_impurity_decrease * self.totals[0][-1] * self.weight_unit
-        if (size - parent + _ROUNDING * size) * units < least:
-            return False
-        return size - parent > _SUSPICIOUS * size or not self.targets.all_equal(self.indices(i))
-
-    def described(
-        self, gain: float, place: tuple[int, int, int], counts: np.ndarray, left: list[float]
-    ) -> NodeSplit:
-        """The split after a bin: the cut is in the middle of the gap to the next occupied bin."""
-        feature, direction, cell = place
-        n_bins = self.sums.n_bins
-        missing = counts[n_bins] if self.sums.width > n_bins else 0.0
-        after = counts[cell + 1 : n_bins].nonzero()[0]
-        # Cuts above the highest code leave only missing values on the right.
-        all_values = self.columns.missing - 1
-        code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
-        # Where no value is missing, a missing one will go where most rows go.
-        missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
-        return NodeSplit(gain, feature, code, missing_left, left)
-
-    def mean(self, totals: list[float]) -> float:
-        return totals[0] / (totals[-1] + self.l2)
-
-    # --- the result -----------------------------------------------------------------------
-
-    def preorder(self) -> np.ndarray:
-        """The nodes in scikit-learn's order: a node, what is on its left, what is on its right."""
-        order, stack = [], [0]
-        while stack:
-            i = stack.pop()
-            order.append(i)
-            if self.left[i] != LEAF:
-                stack += (self.right[i], self.left[i])
-        return np.array(order)
-
-    def arrays(self, order: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
-        """The tree with its nodes in this order, and the leaf of each row."""
-        m = len(order)
-        number = np.empty(m + 1, dtype=np.int32)
-        number[order] = np.arange(m)
-        number[LEAF] = LEAF
-        left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
-        feature = np.array(self.feature, dtype=np.int32)[order]
-        code = np.array(self.code, dtype=np.int32)[order]
-        threshold = np.full(m, -2.0)
-        for i in np.flatnonzero(left != LEAF).tolist():
-            inside = code[i] != self.columns.missing - 1
-            threshold[i] = self.columns.edges[feature[i]][code[i]] if inside else np.inf
-        totals = np.array(self.totals)[order]
-        weight = totals[:, -1] * self.weight_unit
-        bounds = np.array(self.bounds)[order]
-        # Splits of features without a constraint may lead outside of them, as in scikit-learn.
-        mean = totals[:, 0] / (totals[:, -1] + self.l2)
-        value = np.minimum(np.maximum(mean, bounds[:, 0]), bounds[:, 1]) * self.value_unit
-        node = self.leaf_of_rows(number)
-        tree = TreeArrays(
-            left=left,
-            right=right,
-            feature=feature,
-            code=code,
-            threshold=threshold,
-            missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
-            impurity=self.impurities(node, left, right, totals),
-            n_rows=totals[:, 1].astype(np.int64),
-            weight=weight,
-            value=value[:, None],
-            depth=max(self.depth),
-        )
-        return tree, node
-
-    def leaf_of_rows(self, number: np.ndarray) -> np.ndarray:
-        node = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(len(number) - 2))
-        for i, rows in self.rows.items():
-            leaf = node.dtype.type(number[i])
-            if rows is not None and rows.dtype == bool:
-                node += rows * leaf
-            elif rows is not None:
-                node[rows] = leaf
-        return node
-
-    def impurities(
-        self, node: np.ndarray, left: np.ndarray, right: np.ndarray, totals: np.ndarray
-    ) -> np.ndarray:
-        """The weighted variance of the target in each node, summed from the leaves upwards."""
-        mean = totals[:, 0] / totals[:, -1] * self.value_unit
-        weight = totals[:, -1] * self.weight_unit
-        square = self.targets.squared_errors(node, mean)
-        for i in np.flatnonzero(left != LEAF)[::-1].tolist():
-            a, b = left[i], right[i]
-            between = weight[a] * weight[b] / weight[i] * (mean[a] - mean[b]) ** 2
-            square[i] = square[a] + square[b] + between
-        return square / weight
-
-
-# ---
-# The growth of trees over binned columns, by the route that this process has.
+    # One class or row needs no search: scikit-learn's tree is a leaf.
+    if uses_numba() and options.n_classes != 1 and len(target) > 1:
+        return _compiled_growth.grow(columns, target, weight, rows, options)
+    if _sklearn_trees.supports(columns, options):
+        return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
+    # By least squares, for what scikit-learn's trees do not have.
+    if rows is not None:
+        columns = columns.take_rows(rows)
+    columns = columns.in_one_byte()
+    target = np.asarray(target, dtype=np.float64)
+    if not options.n_classes:
+        return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
+    # The Gini index of two classes is twice the variance of the codes 0 and 1.
+    half = 0.5 * options.min_impurity_decrease
+    options = replace(options, criterion="squared_error", n_classes=0, min_impurity_decrease=half)
+    tree, _ = histogram_grower(columns, options, 1).grow(target, weight, None)
+    shares = np.column_stack([1.0 - tree.value, tree.value])
+    return replace(tree, value=shares, impurity=2.0 * tree.impurity)
 
 
 class HistogramGrower(Protocol):
@@ -497,51 +173,6 @@ class HistogramGrower(Protocol):
         ...
 
 
-def grow_tree(
-    columns: BinnedColumns,
-    target: np.ndarray,
-    weight: np.ndarray | None,
-    rows: np.ndarray | None,
-    options: GrowthOptions,
-) -> TreeArrays:
-    """Grow a tree; both routes give the same one up to ties and rounding.
-
-    Parameters
-    ----------
-    columns : BinnedColumns
-    target : array of shape (m,)
-        Numbers (float64), or the classes 0 ... K-1 (integers).
-    weight : float64 array of shape (m,) or None
-    rows : int array of shape (m,) or None
-        The rows of `columns` that target and weight belong to; None for all of them.
-    options : GrowthOptions
-    """
-    # One class or row needs no search: scikit-learn's tree is a leaf.
-    if uses_numba() and options.n_classes != 1 and len(target) > 1:
-        return _compiled_growth.grow(columns, target, weight, rows, options)
-    if _sklearn_trees.supports(columns, options):
-        return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)
-    return _grow_by_histograms(columns, target, weight, rows, options)
-
-
-def _grow_by_histograms(columns, target, weight, rows, options):
-    """A tree by least squares, for what scikit-learn's trees do not have.
-
-    The Gini index of two classes is twice the variance of the codes 0 and 1.
-    """
-    if rows is not None:
-        columns = columns.take_rows(rows)
-    columns = columns.in_one_byte()
-    target = np.asarray(target, dtype=np.float64)
-    if not options.n_classes:
-        return histogram_grower(columns, options, 1).grow(target, weight, None)[0]
-    half = 0.5 * options.min_impurity_decrease
-    options = replace(options, criterion="squared_error", n_classes=0, min_impurity_decrease=half)
-    tree, _ = histogram_grower(columns, options, 1).grow(target, weight, None)
-    shares = np.column_stack([1.0 - tree.value, tree.value])
-    return replace(tree, value=shares, impurity=2.0 * tree.impurity)
-
-
 def histogram_grower(
     columns: BinnedColumns, options: GrowthOptions, n_threads: int
 ) -> HistogramGrower:
@@ -553,14 +184,8 @@ def histogram_grower(
     return NumpyHistogramGrower(columns, options, n_threads)
 
 
-# ---
-# The growth of a tree from the sums of chunks of rows, without the rows.
+# --- one tree, from sums in bins ------------------------------------------------------------------
 
-
-# So many nodes are searched together.
-_GROUP = 16
-# Only a gain below this share of the score can be one between equal targets.
-_SUSPICIOUS = 1e-11
 Requests = Generator[TreeRequest, TreeReply, None]
 
 
@@ -570,82 +195,108 @@ def sum_bits(n_rows: int) -> int:
 
 
 class Grid(NamedTuple):
-    """Integers are values times 2^exponent; `mean_size` is the mean of the values' sizes."""
+    """Integers are targets times 2^exponent; `mean_size` is the mean of the targets' sizes."""
 
     exponent: int
-    mean_size: float = 0.0
+    mean_size: float
 
 
-class _Bins(NamedTuple):
-    n_bins: int
-    width: int
-    p: int
+class NodeSplit(NamedTuple):
+    gain: float  # what the split gains, above 0 up to rounding
+    feature: int
+    code: int
+    missing_left: bool
+    left: list[float]  # sums of the target, rows and weights on the left
 
 
-class _Settings(NamedTuple):
-    """What the growth reads of a grower."""
-
-    options: GrowthOptions
-    order: np.ndarray
-    constraints: np.ndarray
-    constrained: bool
-    seed: int = 0
-
-
-class ChunkedGrowth(HistogramGrowth):
-    """One tree while it grows: a level, or with `max_leaf_nodes` a split, for each request.
+class HistogramGrowth:
+    """One tree while it grows; its sums are in units of the grids of targets and weights.
 
     Parameters
     ----------
     columns : BinnedColumns
-        Without rows.
+        Only the edges are read; the codes, if there are any, belong to the back end.
     options : GrowthOptions
-        With the squared error, and without `max_features`.
-    rank : int array of shape (p,)
-        Of equally good splits the one of the feature of the lowest rank is taken.
+        With the squared error.
+    order : int array of shape (p,)
+        The features; of equally good splits the one of the first feature is taken.
     targets : Grid
-    weights : Grid or None
+    weight_exponent : int or None
+        Of the grid of the weights; None where all weights are 1.
+    seed : int, default=0
+        Of the draws of features, where `options` asks for any.
     """
 
     def __init__(
         self,
         columns: BinnedColumns,
         options: GrowthOptions,
-        rank: np.ndarray,
+        order: np.ndarray,
         targets: Grid,
-        weights: Grid | None,
+        weight_exponent: int | None,
+        seed: int = 0,
     ) -> None:
-        constraints = options.constraints(columns.n_features)
-        settings: Any = _Settings(options, np.argsort(rank), constraints, bool(constraints.any()))
-        n_bins = int(columns.n_bins.max())
-        bins: Any = _Bins(n_bins, n_bins + bool(columns.has_missing.any()), columns.n_features)
-        grids: Any = targets, weights
-        super().__init__(settings, columns, bins, *grids)
+        self.options, self.columns, self.order = options, columns, order
+        self.n_bins, self.has_missing = columns.most_bins, columns.any_missing
+        self.constraints = None
+        if options.monotonic_cst is not None and np.any(options.monotonic_cst):
+            self.constraints = options.constraints(columns.n_features)
+        self.same_size = SAME * targets.mean_size
+        self.weight_unit = unit = 1.0 if weight_exponent is None else 2.0**-weight_exponent
+        self.value_unit = 2.0**-targets.exponent / unit
+        self.l2 = options.l2_regularization / unit
+        # On the grid a weight can vanish.
+        least = 0.0 if weight_exponent is None else 1.0
+        self.least_weight = max(options.min_weight_leaf / unit * (1 - _ROUNDING), least)
+        self.left: list[int] = []
+        self.right: list[int] = []
+        self.feature: list[int] = []
+        self.code: list[int] = []
+        self.missing_left: list[bool] = []
+        self.totals: list[list[float]] = []  # of the target, of rows and, perhaps, of weights
+        self.depth: list[int] = []
+        self.bounds: list[tuple[float, float]] = []
+        self.parents: list[int] = []
+        # What the back end has to be told and asked next.
         self.splits: list[tuple[int, int, int, bool, int, int]] = []
         self.doubtful: list[int] = []
+        self.draws: FeatureDraws | None = None
+        if options.max_features:
+            self.draws = FeatureDraws(seed, options.max_features, columns.n_features)
 
     # --- requests -------------------------------------------------------------------------
 
-    def requests(self) -> Requests:
-        """What is asked of the chunks, one after the other; the last request has no answer."""
-        sums = (yield self.request(counted=[0])).sums.astype(np.float64)
+    def requests(self, group: int | None = None) -> Requests:
+        """What is asked of the rows, one after the other; `request` has the splits that remain.
+
+        Nodes are split depth first in groups of this size, None for all of a level at once, or,
+        with `max_leaf_nodes`, one after the other by their gain.
+        """
+        sums = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
         # Every feature has all rows in its bins.
         self.add(sums[0, :, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
         if self.may_split(0):
-            yield from self.by_gain(sums) if self.options.max_leaf_nodes else self.by_level(sums)
+            best_first = self.options.max_leaf_nodes
+            yield from self.by_gain(sums) if best_first else self.by_depth(sums, group)
 
     def request(self, counted: Sequence[int] = (), ranged: Sequence[int] = ()) -> TreeRequest:
         """The request, with the splits since the last one."""
         splits, self.splits = self.splits, []
         return TreeRequest(splits, list(counted), list(ranged))
 
-    def by_level(self, sums: np.ndarray) -> Requests:
-        ids = [0]
-        while ids:
+    def by_depth(self, sums: np.ndarray, group: int | None) -> Requests:
+        stack = [([0], sums)]
+        while stack:
+            ids, sums = stack.pop()
             found = yield from self.found_splits(ids, sums)
             pairs = [self.split(i, split) for i, split in zip(ids, found) if split is not None]
             parents = [table for table, split in zip(sums, found) if split is not None]
             ids, sums = yield from self.opened(pairs, parents)
+            size = group or max(len(ids), 1)
+            for first in reversed(range(0, len(ids), size)):
+                part = slice(first, first + size)
+                # A part of an array would keep all of it.
+                stack.append((ids[part], sums if len(ids) <= size else sums[part].copy()))
 
     def by_gain(self, sums: np.ndarray) -> Requests:
         heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
@@ -667,22 +318,30 @@ class ChunkedGrowth(HistogramGrowth):
     def opened(
         self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
     ) -> Generator[TreeRequest, TreeReply, tuple[list[int], np.ndarray]]:
-        """The children that may be split, and their sums; the smaller of two is counted."""
+        """The children that may be split, and their sums in all bins, (nodes, 2 or 3, p, bins).
+
+        Of two siblings the smaller is counted, the other is what remains of their parent.
+        """
         families = []
         for (left, right), parent in zip(pairs, parents):
-            if self.may_split(left) or self.may_split(right):
-                small = left if self.is_smaller(left, right) else right
-                families.append((small, left, right, parent))
+            ids = [i for i in (left, right) if self.may_split(i)]
+            if ids:
+                small = left if self.totals[left][1] <= self.totals[right][1] else right
+                families.append((small, ids, parent))
         if not families:
             return [], np.empty(0)
-        reply = yield self.request(counted=[family[0] for family in families])
-        ids, tables = [], []
-        for (small, left, right, parent), counted in zip(families, reply.sums):
-            for i in (left, right):
-                if self.may_split(i):
-                    ids.append(i)
-                    tables.append(counted if i == small else parent - counted)
-        return ids, np.array(tables, dtype=np.float64)
+        reply = yield self.request(counted=[small for small, _, _ in families])
+        open_ids = [i for _, ids, _ in families for i in ids]
+        sums = np.empty((len(open_ids), *reply.sums.shape[1:]))
+        tables = iter(sums)
+        for (small, ids, parent), counted in zip(families, reply.sums):
+            for i in ids:
+                table = next(tables)
+                if i == small:
+                    table[:] = counted
+                else:
+                    np.subtract(parent, counted, out=table)
+        return open_ids, sums
 
     def found_splits(
         self, ids: list[int], sums: np.ndarray
@@ -690,75 +349,227 @@ class ChunkedGrowth(HistogramGrowth):
         """The best split of each node, None where there is none."""
         self.doubtful = []
         found: list[NodeSplit | None] = []
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for first in range(0, len(ids), _GROUP):
-                part = slice(first, first + _GROUP)
-                found += self.search(ids[part], sums[part])
-        if self.doubtful:
+        size = _GROUP if self.draws is None else 1
+        for first in range(0, len(ids), size):
+            part, tables = ids[first : first + size], sums[first : first + size]
+            allowed = None
+            if self.draws is not None:
+                # As in scikit-learn, no features are drawn for a pure node.
+                spread = (yield self.request(ranged=part)).ranges.sum()
+                if spread <= self.same_size:
+                    found.append(None)
+                    continue
+                # scikit-learn forgets what is constant above where it grows best first.
+                parent = LEAF if self.options.max_leaf_nodes else self.parents[part[0]]
+                counts = tables[0, 1]
+                n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
+                has_missing = counts[:, self.n_bins :].any(axis=1)
+                allowed = self.draws.features(part[0], parent, n_values, has_missing)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                found += self.search(part, tables, allowed)
+        if self.doubtful and self.draws is None:
             reply = yield self.request(ranged=self.doubtful)
-            spread = reply.ranges.sum(axis=1)
-            for i, width in zip(self.doubtful, spread):
-                if width <= SAME * self.targets.mean_size:
+            for i, spread in zip(self.doubtful, reply.ranges.sum(axis=1)):
+                if spread <= self.same_size:
                     found[ids.index(i)] = None
         return found
 
+    # --- the tree -------------------------------------------------------------------------
+
+    def add(self, totals: list[float], parent: int, bounds: tuple[float, float]) -> int:
+        self.left.append(LEAF)
+        self.right.append(LEAF)
+        self.feature.append(NO_FEATURE)
+        self.code.append(NO_FEATURE)
+        self.missing_left.append(False)
+        self.totals.append(totals)
+        self.depth.append(0 if parent == LEAF else self.depth[parent] + 1)
+        self.parents.append(parent)
+        self.bounds.append(bounds)
+        return len(self.left) - 1
+
+    def may_split(self, i: int) -> bool:
+        options, n_rows = self.options, self.totals[i][1]
+        return (
+            self.depth[i] < options.max_depth
+            and n_rows >= max(options.min_samples_split, 2 * options.min_samples_leaf)
+            and self.totals[i][-1] >= 2 * self.least_weight
+        )
+
+    def split(self, i: int, split: NodeSplit) -> tuple[int, int]:
+        """Make two children of a leaf, and divide its rows."""
+        totals = self.totals[i]
+        left_totals = split.left
+        right_totals = [a - b for a, b in zip(totals, left_totals)]
+        left_bounds = right_bounds = low, high = self.bounds[i]
+        if self.constraints is not None and self.constraints[split.feature]:
+            middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
+            left_bounds, right_bounds = (low, middle), (middle, high)
+            if self.constraints[split.feature] < 0:
+                left_bounds, right_bounds = right_bounds, left_bounds
+        left = self.add(left_totals, i, left_bounds)
+        right = self.add(right_totals, i, right_bounds)
+        self.left[i], self.right[i] = left, right
+        self.feature[i], self.code[i] = split.feature, split.code
+        self.missing_left[i] = split.missing_left
+        self.splits.append((i, split.feature, split.code, split.missing_left, left, right))
+        return left, right
+
+    # --- search ---------------------------------------------------------------------------
+
+    def search(
+        self, ids: list[int], sums: np.ndarray, allowed: np.ndarray | None
+    ) -> list[NodeSplit | None]:
+        """The best split of each node among the allowed features, None where there is none."""
+        n_bins = self.n_bins
+        # Axes: node, kind of sum, feature, direction of the missing values, bin.
+        left = np.cumsum(sums[..., :n_bins], axis=-1)[:, :, :, None]
+        if self.has_missing:
+            left = np.concatenate([left, left + sums[..., None, n_bins:]], axis=3)
+        total = np.array([self.totals[i] for i in ids])
+        right = total[:, :, None, None, None] - left
+        gain = self.gains(ids, left, right)
+        if allowed is not None:
+            gain[0, ~allowed] = -np.inf
+        flat = gain[:, self.order].reshape(len(ids), -1)
+        best = flat.argmax(axis=1)
+        allowed_at = flat[np.arange(len(ids)), best] > -np.inf
+        place_in_order, direction, cell = np.unravel_index(best, gain.shape[1:])
+        feature = self.order[place_in_order]
+        left = left[np.arange(len(ids)), :, feature, direction, cell]
+        size_of = score_of(left, self.l2) + score_of(total - left, self.l2)
+        parent = score_of(total, self.l2)
+        found: list[NodeSplit | None] = []
+        for at, i in enumerate(ids):
+            place = int(feature[at]), int(direction[at]), int(cell[at])
+            size = float(size_of[at])
+            if not allowed_at[at] or not self.is_worth(i, size, float(parent[at])):
+                found.append(None)
+                continue
+            split_gain = size - float(parent[at])
+            counts = sums[at, 1, place[0]]
+            found.append(self.described(split_gain, place, counts, left[at].tolist()))
+        return found
+
+    def gains(self, ids: list[int], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The scores on both sides, rounded for comparisons; -inf for cuts that are not allowed."""
+        n_rows = self.options.min_samples_leaf
+        forbidden = np.minimum(left[:, 1], right[:, 1]) < n_rows
+        if self.least_weight > 0:
+            forbidden |= np.minimum(left[:, -1], right[:, -1]) < self.least_weight
+        if self.constraints is not None:
+            means = below, above = [s[:, 0] / (s[:, -1] + self.l2) for s in (left, right)]
+            low, high = np.array([self.bounds[i] for i in ids]).T[:, :, None, None, None]
+            forbidden |= (below - above) * self.constraints[:, None, None] > 0
+            for mean in means:
+                outside = (mean < low) | (mean > high)
+                forbidden |= outside & (self.constraints[:, None, None] != 0)
+            # Missing values alone are on the right.
+            forbidden[:, :, 1:] |= left[:, 1, :, :1] == 0
+        gain = comparable_scores(score_of(left, self.l2) + score_of(right, self.l2))
+        gain[forbidden] = -np.inf
+        return gain
+
     def is_worth(self, i: int, size: float, parent: float) -> bool:
+        """Whether the node is split, by the sums after and before; doubtful ones are noted."""
         units = self.value_unit**2 * self.weight_unit
         least = self.options.min_impurity_decrease * self.totals[0][-1] * self.weight_unit
-        if (size - parent + 1e-15 * size) * units < least:
+        if (size - parent + _ROUNDING * size) * units < least:
             return False
         if not size - parent > _SUSPICIOUS * size:
             self.doubtful.append(i)
         return True
 
-    def divide(self, i: int, left: int, right: int) -> None:
-        place = self.feature[i], self.code[i], self.missing_left[i]
-        self.splits.append((i, *place, left, right))
+    def described(
+        self, gain: float, place: tuple[int, int, int], counts: np.ndarray, left: list[float]
+    ) -> NodeSplit:
+        """The split after a bin: the cut is in the middle of the gap to the next occupied bin."""
+        feature, direction, cell = place
+        n_bins = self.n_bins
+        missing = counts[n_bins] if self.has_missing else 0.0
+        after = counts[cell + 1 : n_bins].nonzero()[0]
+        # Cuts above the highest code leave only missing values on the right.
+        all_values = self.columns.missing - 1
+        code = cell + (1 + int(after[0])) // 2 if len(after) else all_values
+        # Where no value is missing, a missing one will go where most rows go.
+        missing_left = bool(direction) if missing else 2 * left[1] > counts.sum()
+        return NodeSplit(gain, feature, code, missing_left, left)
+
+    def mean(self, totals: list[float]) -> float:
+        return totals[0] / (totals[-1] + self.l2)
 
     # --- the result -----------------------------------------------------------------------
 
+    def numbered(self) -> tuple[np.ndarray, np.ndarray]:
+        """The nodes in scikit-learn's order, and the number in it of each; that of LEAF is LEAF.
+
+        Best first that is the order in which they were made; otherwise a node, what is on its
+        left, and then what is on its right.
+        """
+        m = len(self.left)
+        order = list(range(m))
+        if not self.options.max_leaf_nodes:
+            order, stack = [], [0]
+            while stack:
+                i = stack.pop()
+                order.append(i)
+                if self.left[i] != LEAF:
+                    stack += (self.right[i], self.left[i])
+        number = np.empty(m + 1, dtype=np.int32)
+        number[order], number[LEAF] = np.arange(m), LEAF
+        return np.array(order), number
+
+    def arrays(
+        self,
+        order: np.ndarray,
+        number: np.ndarray,
+        *,
+        weight: np.ndarray,
+        value: np.ndarray,
+        impurity: np.ndarray,
+    ) -> TreeArrays:
+        """The tree with its nodes in this order, in which weights, values and impurities are."""
+        left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
+        feature = np.array(self.feature, dtype=np.int32)[order]
+        code = np.array(self.code, dtype=np.int32)[order]
+        inner = left != LEAF
+        threshold = np.full(len(order), -2.0)
+        threshold[inner] = self.columns.thresholds(feature[inner], code[inner])
+        return TreeArrays(
+            left=left,
+            right=right,
+            feature=feature,
+            code=code,
+            threshold=threshold,
+            missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
+            impurity=impurity,
+            n_rows=np.array([totals[1] for totals in self.totals])[order].astype(np.int64),
+            weight=weight,
+            value=value[:, None],
+            depth=max(self.depth),
+        )
+
     def tree(self, moments: np.ndarray) -> tuple[TreeArrays, np.ndarray]:
-        """The tree, and the number in it of each node as chunks know it.
+        """The tree of rows in blocks, and the number in it of each node as they know it.
 
         Parameters
         ----------
         moments : array of shape (nodes, 3)
-            Sums of weights, of targets and of their squares in each leaf, as chunks number them.
+            Sums of weights, of targets and of their squares in each leaf, as blocks number them.
         """
         moments = moments.copy()
         left, right = np.array(self.left), np.array(self.right)
         for i in np.flatnonzero(left != LEAF)[::-1].tolist():
             moments[i] = moments[left[i]] + moments[right[i]]
-        m = len(left)
-        order = np.arange(m) if self.options.max_leaf_nodes else self.preorder()
-        number = np.empty(m + 1, dtype=np.int32)
-        number[order], number[LEAF] = np.arange(m), LEAF
-        inner = left[order] != LEAF
-        feature, code = np.array(self.feature, np.int32)[order], np.array(self.code)[order]
-        threshold = np.full(m, -2.0)
-        threshold[inner] = thresholds_of(self.columns, feature[inner], code[inner])
+        order, number = self.numbered()
+        # Of the rows themselves: the integers are rounded.
         weight, moment, square = moments[order].T
         mean = moment / weight
         l2, bounds = self.options.l2_regularization, np.array(self.bounds)[order]
         value = np.clip(moment / (weight + l2), *(bounds.T * self.value_unit))
-        tree = TreeArrays(
-            left=number[left[order]],
-            right=number[right[order]],
-            feature=feature,
-            code=code.astype(np.int16),
-            threshold=threshold,
-            missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
-            impurity=np.maximum(square / weight - mean * mean, 0.0),
-            n_rows=np.array(self.totals)[order, 1].astype(np.int64),
-            weight=weight,
-            value=value[:, None],
-            depth=max(self.depth),
-        )
+        impurity = np.maximum(square / weight - mean * mean, 0.0)
+        tree = self.arrays(order, number, weight=weight, value=value, impurity=impurity)
         return tree, number[:-1]
-
-
-# ---
-# Features drawn at the nodes of a tree, as scikit-learn draws them.
 
 
 class FeatureDraws:
@@ -774,14 +585,14 @@ class FeatureDraws:
     max_features, n_features : int
     """
 
-    def __init__(self, seed, max_features, n_features):
+    def __init__(self, seed: int, max_features: int, n_features: int) -> None:
         self.max_features = max_features
         self.state = seed or 1
         self.order = list(range(n_features))
         self.constant = [0] * n_features
-        self.n_constant = {}
+        self.n_constant: dict[int, int] = {}
 
-    def between(self, low, high):
+    def between(self, low: int, high: int) -> int:
         s = self.state
         s ^= (s << 13) & 0xFFFFFFFF
         s ^= s >> 17
@@ -789,7 +600,9 @@ class FeatureDraws:
         self.state = s
         return low + (s & 0x7FFFFFFF) % (high - low)
 
-    def features(self, i, parent, n_values, has_missing):
+    def features(
+        self, i: int, parent: int, n_values: np.ndarray, has_missing: np.ndarray
+    ) -> np.ndarray:
         """A mask of the features to search in node i.
 
         Parameters
@@ -830,46 +643,149 @@ class FeatureDraws:
         return allowed
 
 
-# Targets whose largest absolute value is outside this range are multiplied by a power of 2: their
-# squares would overflow, or be so small that the tree takes every node as pure.
-_USUAL_SIZES = (1e-3, 1e100)
+# --- rows in memory -------------------------------------------------------------------------------
 
 
-def grown_arrays(
-    columns: BinnedColumns,
-    target: np.ndarray,
-    weight: np.ndarray | None,
-    rows: np.ndarray | None,
-    options: GrowthOptions,
-) -> TreeArrays:
-    """`grow_tree` for targets of any size, whose regularised values shrink to the target's mean."""
-    if options.n_classes:
-        return grow_tree(columns, target, weight, rows, options)
-    centre = 0.0
-    if options.l2_regularization > 0:
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre = float(np.average(target, weights=weight))
-        if not np.isfinite(centre):  # the sum is beyond the largest float
-            shares = None if weight is None else weight / weight.sum()
-            centre = float(mean_from_first(target, shares))
-        with np.errstate(over="ignore"):
-            target = target - centre
-        if not np.isfinite(target).all():
-            raise ValueError("y has differences beyond the largest float; scale y.")
-    size = float(np.max(np.abs(target), initial=0.0))
-    if size == 0 or _USUAL_SIZES[0] <= size <= _USUAL_SIZES[1]:
-        arrays = grow_tree(columns, target, weight, rows, options)
-        return replace(arrays, value=arrays.value + centre) if centre else arrays
-    exponent = int(np.frexp(size)[1])
-    power = exponent if options.criterion == "poisson" else 2 * exponent
-    with np.errstate(over="ignore", under="ignore"):
-        scaled = replace(
+class NumpyHistogramGrower:
+    """Grows trees on the same columns again and again (see `HistogramGrower`), without numba."""
+
+    def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
+        self.columns, self.options, self.n_threads = columns, options, n_threads
+        self._weights: GridWeights | None = None
+        self._sums: BinSums | None = None
+
+    def grow(
+        self,
+        gradient: np.ndarray,
+        weight: np.ndarray | None,
+        rows: np.ndarray | None,
+        seed: int | None = None,
+        rank: np.ndarray | None = None,
+    ) -> tuple[TreeArrays, np.ndarray]:
+        """A tree and the leaf of every row; O(n p) for each level of the tree."""
+        columns, options = self.columns, self.options
+        if rows is not None:
+            columns, gradient = columns.take_rows(rows), gradient[rows]
+            weights = None if weight is None else GridWeights(weight[rows])
+            sums = self._sums_of(columns)
+        else:
+            # Columns and, mostly, weights stay the same from round to round.
+            if self._sums is None:
+                self._sums = self._sums_of(columns)
+            if weight is None:
+                self._weights = None
+            elif self._weights is None or self._weights.weight is not weight:
+                self._weights = GridWeights(weight)
+            sums, weights = self._sums, self._weights
+        targets = GridTargets(gradient, weights)
+        sums.set_values(targets, weights)
+        growth = HistogramGrowth(
+            columns,
             options,
-            min_impurity_decrease=float(np.ldexp(options.min_impurity_decrease, -power)),
+            np.arange(columns.n_features) if rank is None else np.argsort(rank),
+            Grid(targets.exponent, targets.mean_size),
+            None if weights is None else weights.exponent,
+            options.seed if seed is None else seed,
         )
-        arrays = grow_tree(columns, np.ldexp(target, -exponent), weight, rows, scaled)
-        return replace(
-            arrays,
-            value=within_range(np.ldexp(arrays.value, exponent) + centre),
-            impurity=np.ldexp(arrays.impurity, power),
-        )
+        nodes = NodeRows(columns, sums, gradient)
+        requests = growth.requests(_GROUP if growth.draws is None else 1)
+        request: TreeRequest | None = next(requests)
+        while request is not None:
+            try:
+                request = requests.send(nodes.answer(request))
+            except StopIteration:
+                request = None
+        nodes.divide(growth.request().splits)
+        tree, node = _tree_of_rows(growth, nodes, targets)
+        return tree, node if rows is None else tree.leaves(self.columns)
+
+    def _sums_of(self, columns: BinnedColumns) -> BinSums:
+        return BinSums(columns.codes, columns.most_bins, columns.any_missing, self.n_threads)
+
+
+class NodeRows:
+    """The rows of the leaves so far: None for all, a mask over all rows, or their numbers."""
+
+    def __init__(self, columns: BinnedColumns, sums: BinSums, target: np.ndarray) -> None:
+        self.columns, self.sums, self.target = columns, sums, target
+        self.rows: dict[int, np.ndarray | None] = {0: None}
+
+    def answer(self, request: TreeRequest) -> TreeReply:
+        self.divide(request.splits)
+        n_kinds, width = len(self.sums.total()), self.sums.width
+        sums = np.empty((len(request.counted), n_kinds, self.columns.n_features, width))
+        for i, out in zip(request.counted, sums):
+            self.sums.of(self.numbers(i), out)
+        ranges = np.empty((len(request.ranged), 2))
+        for i, pair in zip(request.ranged, ranges):
+            rows = self.numbers(i)
+            some = self.target if rows is None else self.target.take(rows)
+            pair[:] = -some.min(), some.max()
+        return TreeReply(sums, ranges)
+
+    def numbers(self, i: int) -> np.ndarray | None:
+        """The rows of a node in increasing order; None for all."""
+        rows = self.rows[i]
+        if rows is None or rows.dtype != bool:
+            return rows
+        numbers = np.flatnonzero(rows)
+        if len(numbers) < _MASK_SHARE * len(rows):
+            self.rows[i] = numbers
+        return numbers
+
+    def divide(self, splits: list[tuple[int, int, int, bool, int, int]]) -> None:
+        """Divide the rows of nodes among their children, parents first."""
+        for i, feature, code, missing_left, left, right in splits:
+            rows = self.rows.pop(i)
+            if rows is not None and rows.dtype == bool:
+                few = np.count_nonzero(rows) < _MASK_SHARE * len(rows)
+                rows = np.flatnonzero(rows) if few else rows
+            column = self.columns.codes[:, feature]
+            if rows is not None and rows.dtype != bool:
+                column = column.take(rows)
+            goes = column <= code
+            if missing_left and self.columns.has_missing[feature]:
+                goes |= column == self.columns.missing
+            if rows is None:
+                self.rows[left], self.rows[right] = goes, ~goes
+            elif rows.dtype != bool:
+                self.rows[left], self.rows[right] = rows[goes], rows[~goes]
+            else:
+                self.rows[left], self.rows[right] = rows & goes, rows > goes
+
+    def leaves(self, number: np.ndarray) -> np.ndarray:
+        """The leaf of each row, by the numbers of the nodes."""
+        node = np.zeros(self.columns.n_rows, dtype=np.min_scalar_type(len(number) - 2))
+        for i, rows in self.rows.items():
+            leaf = node.dtype.type(number[i])
+            if rows is not None and rows.dtype == bool:
+                node += rows * leaf
+            elif rows is not None:
+                node[rows] = leaf
+        return node
+
+
+def _tree_of_rows(
+    growth: HistogramGrowth, nodes: NodeRows, targets: GridTargets
+) -> tuple[TreeArrays, np.ndarray]:
+    """The tree, with means of the integers and variances of the targets, and each row's leaf."""
+    order, number = growth.numbered()
+    node = nodes.leaves(number)
+    totals, bounds = np.array(growth.totals)[order], np.array(growth.bounds)[order]
+    unit = growth.value_unit
+    weight = totals[:, -1] * growth.weight_unit
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Splits of features without a constraint may lead outside of the bounds, as in
+        # scikit-learn.
+        value = totals[:, 0] / (totals[:, -1] + growth.l2)
+        value = np.minimum(np.maximum(value, bounds[:, 0]), bounds[:, 1]) * unit
+        # From the leaves upwards: the variances within the children, and that between them.
+        mean = totals[:, 0] / totals[:, -1] * unit
+        square = targets.squared_errors(node, mean)
+        tree = growth.arrays(order, number, weight=weight, value=value, impurity=square)
+        for i in np.flatnonzero(tree.left != LEAF)[::-1].tolist():
+            a, b = tree.left[i], tree.right[i]
+            between = weight[a] * weight[b] / weight[i] * (mean[a] - mean[b]) ** 2
+            square[i] = square[a] + square[b] + between
+        square /= weight
+    return tree, node

@@ -179,7 +179,7 @@ def supports(columns: BinnedColumns, options: GrowthOptions) -> bool:
     """Whether scikit-learn's trees have these options."""
     if options.l2_regularization > 0:
         return False
-    if not columns.has_missing.any():
+    if not columns.any_missing:
         return True
     if options.monotonic_cst is not None and np.any(options.monotonic_cst):
         return False
@@ -243,7 +243,7 @@ def grow_on_codes(
     """The tree that scikit-learn grows on the codes (see `growth.grow_tree`)."""
     codes = columns.codes if rows is None else columns.codes.T[:, rows].T
     X = codes.astype(np.float32)  # in Fortran order, as the codes
-    has_missing = bool(columns.has_missing.any())
+    has_missing = columns.any_missing
     if has_missing:
         X[codes == columns.missing] = np.nan
     total = float(len(X) if weight is None else weight.sum())

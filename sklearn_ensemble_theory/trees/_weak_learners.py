@@ -75,7 +75,7 @@ class BinnedTreeRounds:
         self.shape = TreeShape(self.n_drawn, total, p, 0)
         self.random_state = check_random_state(task.random_state)
         self.ties = np.random.RandomState(0)  # seeded for each tree: a new one takes 70 µs
-        options = growth_options(estimator, self.shape, bool(self.columns.has_missing.any()))
+        options = growth_options(estimator, self.shape, self.columns.any_missing)
         least = max(options.min_weight_leaf, task.min_weight_leaf)
         self.options = replace(options, min_weight_leaf=least)
         self.grower = histogram_grower(self.columns, self.options, task.n_threads)

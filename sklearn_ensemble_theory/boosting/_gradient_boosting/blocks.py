@@ -23,7 +23,7 @@ from ..._bins import QuantileSketch, columns_with_missing
 from ..._blocks import Blocks, in_tree_order
 from ..._rows import ChunkedRows, Rows
 from ...trees._columns import MISSING, BinnedColumns
-from ...trees._growth import ChunkedGrowth, Grid, sum_bits
+from ...trees._growth import Grid, HistogramGrowth, sum_bits
 from ...trees._histograms import GridUnits, IntegerRows, TreeRequest, answered, integer_rows
 from ...trees._options import TreeShape, growth_options
 from ...trees._sklearn_trees import check_single_precision
@@ -526,8 +526,8 @@ class BlockBoosting:
             weight, whole = None, summary.whole and summary.weight <= MOST_WHOLE
             if summary.weighted:
                 weight = 0 if whole else self.exponent(summary.weight)
-            n_bins, has_missing = int(columns.n_bins.max()), bool(columns.has_missing.any())
-            self.units = GridUnits(tuple(exact), weight, whole, n_bins, has_missing)
+            bins = columns.most_bins, columns.any_missing
+            self.units = GridUnits(tuple(exact), weight, whole, *bins)
             state, replies = state.step(grow_on_block, data, self.units, roots)
         self.sizes = sizes
         return state, replies.parts, float(loss / summary.weight)
@@ -544,7 +544,6 @@ class BlockBoosting:
         """The trees of a round: fitted members, and the values of the nodes of the blocks."""
         units = self.units
         assert units is not None  # see `started`
-        weights = None if units.weight is None else Grid(units.weight)
         seeds = [int(self.rng.randint(np.iinfo(np.int32).max)) for _ in replies]
         growths = []
         for seed, exponent, size in zip(seeds, units.targets, self.sizes):
@@ -552,7 +551,10 @@ class BlockBoosting:
             self.ties.seed(seed)
             rank = self.ties.permutation(self.shape.n_features)
             targets = Grid(exponent, float(size) / self.summary.weight)
-            growths.append(ChunkedGrowth(self.columns, self.options, rank, targets, weights))
+            order = np.argsort(rank)
+            growths.append(
+                HistogramGrowth(self.columns, self.options, order, targets, units.weight)
+            )
         # The trees of a round grow together: each asks for the sums of its next nodes, and one
         # pass over the rows answers all of them.
         waiting = [growth.requests() for growth in growths]
