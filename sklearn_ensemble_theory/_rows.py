@@ -89,18 +89,7 @@ def checked_rows(
     as_given: bool = False,
     **options: Any,
 ) -> Rows:
-    """The rows of positive weight, by `validate_data` and `rows_of_positive_weight`.
-
-    Parameters
-    ----------
-    estimator : estimator
-    X, y, sample_weight
-        As `fit` was given them.
-    as_given : bool, default=False
-        Of `rows_of_positive_weight`.
-    **options
-        Of `validate_data`.
-    """
+    """The rows of positive weight, by `validate_data` with these options and `positive_weights`."""
     X, y = validate_data(estimator, X, y, **options)
     return kept_rows(X, y, sample_weight, as_given=as_given)
 
@@ -109,10 +98,10 @@ def kept_rows(
     X: Any, y: np.ndarray, sample_weight: ArrayLike | None, *, as_given: bool = False
 ) -> Rows:
     """The rows of positive weight of X and y that are validated already."""
-    kept = rows_of_positive_weight(sample_weight, X, as_given=as_given)
-    if isinstance(kept.rows, slice):
-        return Rows(X, y, kept.weight, range(kept.n_samples))
-    return Rows(rows_of(X, kept.rows), y[kept.rows], kept.weight, kept.rows)
+    numbers, weight = positive_weights(sample_weight, X, as_given=as_given)
+    if isinstance(numbers, range):
+        return Rows(X, y, weight, numbers)
+    return Rows(rows_of(X, numbers), y[numbers], weight, numbers)
 
 
 # --- X and y --------------------------------------------------------------------------------------
@@ -262,55 +251,15 @@ SMALLEST_WEIGHT = np.finfo(np.float64).tiny
 SMALL_TOP, LARGE_TOP = 2.0**-400, 2.0**400
 
 
-class PositiveRows(NamedTuple):
-    """The rows of positive weight.
-
-    Attributes
-    ----------
-    rows : slice or int array of shape (n_kept,)
-        ``slice(None)`` where every row is kept, so that indexing makes no copy.
-    weight : float array of shape (n_kept,)
-        Their weights, as the user gave them up to a common power of 2.
-    n_samples : int
-        The number of rows that `fit` was given.
-    """
-
-    rows: slice | np.ndarray
-    weight: np.ndarray
-    n_samples: int
-
-    @property
-    def normalised(self) -> np.ndarray:
-        """The weights divided by their sum."""
-        return normalised_weights(self.weight, len(self.weight))
-
-    def take(self, *arrays):
-        """The kept rows of each array; a tuple if there is more than one array."""
-        if isinstance(self.rows, slice):
-            return arrays if len(arrays) > 1 else arrays[0]
-        kept = tuple(array[self.rows] for array in arrays)
-        return kept if len(kept) > 1 else kept[0]
-
-
-def rows_of_positive_weight(
+def positive_weights(
     sample_weight: ArrayLike | None, X: Any, *, as_given: bool = False
-) -> PositiveRows:
-    """Check `sample_weight` and find the rows to fit, those of positive weight.
+) -> tuple[range | np.ndarray, np.ndarray]:
+    """Check `sample_weight` and find the rows to fit: their numbers, and their positive weights.
 
     A weight counts as 0 if it is below 2e-308 times the largest. Where the largest is beyond
     2^400 or below 2^-400, so that sums or products of weights would overflow or vanish, all are
-    divided by the power of 2 below it: their ratios are the same.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n,), float or None
-    X : {array, sparse matrix} of shape (n, p)
-    as_given : bool, default=False
-        Whether weights are never divided, for `partial_fit`, which compares those of several calls.
-
-    Returns
-    -------
-    PositiveRows
+    divided by the power of 2 below it: their ratios are the same. With `as_given` they never are,
+    for `partial_fit`, which compares the weights of several calls.
 
     Raises
     ------
@@ -321,11 +270,11 @@ def rows_of_positive_weight(
     weight = weight if as_given else in_usual_units(weight)
     smallest = weight.max() * SMALLEST_WEIGHT
     if weight.min() > smallest:
-        return PositiveRows(slice(None), weight, len(weight))
-    rows = np.flatnonzero(weight > smallest)
-    if not len(rows):
+        return range(len(weight)), weight
+    numbers = np.flatnonzero(weight > smallest)
+    if not len(numbers):
         raise ValueError("sample_weight must be positive for at least one row.")
-    return PositiveRows(rows, weight[rows], len(weight))
+    return numbers, weight[numbers]
 
 
 def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
@@ -415,8 +364,8 @@ def validated(estimator: Any, X: Any, *y: Any, as_frame: bool, **options: Any) -
 
 
 def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
-    """Rows of an array, a sparse matrix or a data frame."""
-    if not is_frame(X):
+    """Rows of an array, a sparse matrix, a data frame or a list."""
+    if isinstance(X, np.ndarray) or issparse(X):
         return X[rows]
     if isinstance(rows, slice):
         rows = np.arange(X.shape[0])[rows]
@@ -663,3 +612,36 @@ def of_checked(
     for view, known in views:
         block = view(block, *known)
     return function(block, *args)
+
+
+# --- until all families use `kept_rows` -----------------------------------------------------------
+
+
+class PositiveRows(NamedTuple):
+    """The rows of positive weight; `rows` is ``slice(None)`` for all of them."""
+
+    rows: slice | np.ndarray
+    weight: np.ndarray
+    n_samples: int
+
+    @property
+    def normalised(self) -> np.ndarray:
+        """The weights divided by their sum."""
+        return normalised_weights(self.weight, len(self.weight))
+
+    def take(self, *arrays):
+        """The kept rows of each array; a tuple if there is more than one array."""
+        if isinstance(self.rows, slice):
+            return arrays if len(arrays) > 1 else arrays[0]
+        kept = tuple(array[self.rows] for array in arrays)
+        return kept if len(kept) > 1 else kept[0]
+
+
+def rows_of_positive_weight(
+    sample_weight: ArrayLike | None, X: Any, *, as_given: bool = False
+) -> PositiveRows:
+    """`positive_weights` as a record."""
+    numbers, weight = positive_weights(sample_weight, X, as_given=as_given)
+    if isinstance(numbers, range):
+        return PositiveRows(slice(None), weight, len(numbers))
+    return PositiveRows(numbers, weight, X.shape[0])

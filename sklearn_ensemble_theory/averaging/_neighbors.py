@@ -31,7 +31,7 @@ from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     normalised_weights,
-    rows_of_positive_weight,
+    positive_weights,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
@@ -174,7 +174,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             raise ValueError(f"metric must be a name or a function of two rows, got {self.metric}.")
         n_given, k, law = X.shape[0], self.n_neighbors, RANK_LAWS[self.bootstrap]
         kept, weight, n, is_whole = _counted_rows(sample_weight, X, law, k)
-        y, exponent = y[kept], 0
+        y, exponent = y if isinstance(kept, range) else y[kept], 0
         if is_regressor:
             y = np.asarray(y, dtype=np.float64)
             # Squares of errors should neither overflow nor vanish; a power of two is exact.
@@ -183,13 +183,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             self._target_shape = y.shape[1:]
         else:
             targets, self.classes_ = _class_indicators(y)
-        if not isinstance(kept, slice) and self.metric == "precomputed":
+        if not isinstance(kept, range) and self.metric == "precomputed":
             # Distances are given to all rows, also later: rows of weight 0 stay, without weight.
             some_weight, some_targets = weight, targets
             weight, targets = np.zeros(n_given), np.zeros((len(targets), n_given))
             weight[kept] = 1.0 if some_weight is None else some_weight
             targets[:, kept] = some_targets
-        elif not isinstance(kept, slice):
+        elif not isinstance(kept, range):
             X = X[kept]
         if k > n:
             whose = "" if sample_weight is None else ", as many as sample_weight counts"
@@ -686,7 +686,7 @@ def _most_likely(classes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
 
 def _counted_rows(
     sample_weight: ArrayLike | None, X: Any, law: type[RankLaw], n_neighbors: int
-) -> tuple[slice | np.ndarray, np.ndarray | None, int, bool]:
+) -> tuple[range | np.ndarray, np.ndarray | None, int, bool]:
     """The rows of positive weight, their weights, how many rows these stand for, if all are whole.
 
     Weights are None if all rows count alike; otherwise whole numbers, or numbers whose mean is 1.
@@ -698,8 +698,8 @@ def _counted_rows(
         part of a row.
     """
     if sample_weight is None:
-        return slice(None), None, X.shape[0], True
-    rows, weight, _ = rows_of_positive_weight(sample_weight, X)
+        return range(X.shape[0]), None, X.shape[0], True
+    rows, weight = positive_weights(sample_weight, X)
     small = weight.max() <= MOST_COPIES and weight.sum() <= MOST_COPIES
     if small and (weight == np.rint(weight)).all():
         return rows, weight if (weight > 1).any() else None, int(weight.sum()), True

@@ -38,7 +38,7 @@ from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask
 from sklearn_ensemble_theory._rows import (
     finite_predictions,
-    rows_of_positive_weight,
+    kept_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import TargetScale, largest_entry, power_of_two, within_range
@@ -141,12 +141,12 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         given = sample_weight is not None
         if given and self.estimator is not None:
             check_takes_weights(self.estimator, "estimator")
-        kept = rows_of_positive_weight(sample_weight, X)
+        rows = kept_rows(X, y, sample_weight)
         splits = None
         if self.radius == "cv":
-            splits = splits_of_rows(self.cv, X, y, kept.rows, is_class)
-        X, y = kept.take(X, y)
-        everything = Problem(loss, X, y, kept.weight, self.fit_intercept)
+            splits = splits_of_rows(self.cv, X, y, rows.numbers, is_class)
+        X, y = rows.X, rows.y
+        everything = Problem(loss, X, y, rows.weights(), self.fit_intercept)
         rng = check_random_state(self.random_state)
 
         def solver(problem: Problem) -> ColumnSolver | AtomSolver:
@@ -187,7 +187,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         reports = RoundReports(
             self,
             self.n_estimators,
-            data=lambda: rows_for_callbacks(all_X, all_y, kept, given),
+            data=lambda: rows_for_callbacks(all_X, all_y, rows, given),
             attributes=attributes,
         )
         solution = full.solve(chosen["radius_"], reports=None if reports.is_silent else reports)
@@ -195,7 +195,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes(solution))
-        self._n_rows, self._n_effective = len(y), 1 / float(np.sum(kept.normalised**2))
+        self._n_rows, self._n_effective = len(y), 1 / float(np.sum(rows.shares() ** 2))
         self._largest_value = largest_entry(X)
         return self
 

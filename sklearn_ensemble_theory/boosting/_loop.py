@@ -29,7 +29,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._compat import safe_indexing
 from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._rows import PositiveRows, rows_of_positive_weight
+from sklearn_ensemble_theory._rows import Rows, kept_rows
 
 from ._risk import RiskState
 from ._steps import Step
@@ -183,16 +183,8 @@ def boost(
 # --- reports: lines for `verbose`, and calls of callbacks, while a fit by rounds runs -------------
 
 
-def fitted_rows(values: Any, kept: PositiveRows, part: np.ndarray | None = None) -> Any:
-    """The rows that are fitted: those of positive weight, and of them the given part, if any."""
-    rows = kept.rows
-    if part is not None:
-        rows = part if isinstance(rows, slice) else rows[part]
-    return values if isinstance(rows, slice) else safe_indexing(values, rows)
-
-
 def rows_for_callbacks(
-    X: Any, y: np.ndarray, kept: PositiveRows, weighted: bool, part: np.ndarray | None = None
+    X: Any, y: np.ndarray, rows: Rows, weighted: bool, part: np.ndarray | None = None
 ) -> dict:
     """The rows that are fitted, as the hooks of callbacks take them.
 
@@ -202,16 +194,18 @@ def rows_for_callbacks(
         As the user gave it, so that the names of its columns are those of the fit.
     y : array of shape (n,) or (n, K)
         In the user's labels.
-    kept : PositiveRows
+    rows : Rows
     weighted : bool
         Whether the user gave weights.
     part : int array, default=None
-        Which of the kept rows are fitted; all of them by default.
+        Which of these rows are fitted; all of them by default.
     """
-    weight = kept.weight if part is None else kept.weight[part]
+    X, y, weight = rows.of(X), rows.of(y), rows.weights()
+    if part is not None:
+        X, y, weight = safe_indexing(X, part), safe_indexing(y, part), weight[part]
     return {
-        "X": fitted_rows(X, kept, part),
-        "y": fitted_rows(y, kept, part),
+        "X": X,
+        "y": y,
         "metadata": {"sample_weight": weight} if weighted else {},
     }
 
@@ -220,8 +214,8 @@ def begin_fit(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Callable[[]
     """Tell callbacks that a fit without models of its rounds begins; what is called at its end."""
     rows = {}
     if getattr(estimator, "_skl_callbacks", None):
-        kept = rows_of_positive_weight(sample_weight, X)
-        rows = rows_for_callbacks(X, np.asarray(y), kept, sample_weight is not None)
+        y = np.asarray(y)
+        rows = rows_for_callbacks(X, y, kept_rows(X, y, sample_weight), sample_weight is not None)
     context = estimator._init_callback_context(max_subtasks=0)
     context.call_on_fit_task_begin(estimator=estimator, **rows)
 

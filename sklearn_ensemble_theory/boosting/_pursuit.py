@@ -37,7 +37,7 @@ from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     finite_predictions,
-    rows_of_positive_weight,
+    kept_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import TargetScale, mean_from_first, power_of_two
@@ -271,12 +271,11 @@ class MatchingPursuitRegressor(
             y_numeric=True,
         )
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        kept = rows_of_positive_weight(sample_weight, X)
+        rows = kept_rows(X, Y, sample_weight)
         splits = train = limits = errors = None
         if self.early_stopping == "cv":
-            splits = splits_of_rows(self.cv, X, Y, kept.rows)
-        X, Y = kept.take(X, Y)
-        weight = kept.normalised
+            splits = splits_of_rows(self.cv, X, Y, rows.numbers)
+        X, Y, weight = rows.X, rows.y, rows.shares()
         if self.early_stopping and splits is None:
             count = round(self.validation_fraction * len(Y))
             if not 0 < count < len(Y):
@@ -311,7 +310,7 @@ class MatchingPursuitRegressor(
             limits,
             errors,
             single=y.ndim == 1,
-            data=lambda: rows_for_callbacks(given, y, kept, sample_weight is not None, train),
+            data=lambda: rows_for_callbacks(given, y, rows, sample_weight is not None, train),
         )
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
@@ -610,11 +609,11 @@ class MatchingPursuitRegressor(
         dictionary, least_squares, gamma = None, 0.0, gauge_y or 0.0
         if X is not None:
             X = check_array(X, dtype=np.float64, accept_sparse=["csc", "csr"])
-            kept = rows_of_positive_weight(sample_weight, X)
-            dictionary = ColumnDictionary(kept.take(X), kept.normalised, self.fit_intercept)
+            rows = kept_rows(X, np.zeros(X.shape[0]), sample_weight)
+            dictionary = ColumnDictionary(rows.X, rows.shares(), self.fit_intercept)
             if gauge_y is None:
                 check_consistent_length(X, y)
-                target = kept.take(column_or_1d(y, dtype=np.float64)) - self._target_means[0]
+                target = rows.of(column_or_1d(y, dtype=np.float64)) - self._target_means[0]
                 # In units in which means over the rows are sums of squares.
                 root = np.sqrt(dictionary.weight)
                 columns = dictionary.columns(np.arange(dictionary.d)) * root

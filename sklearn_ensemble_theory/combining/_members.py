@@ -31,7 +31,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._rows import Rows, in_usual_units, rows_of_positive_weight
+from sklearn_ensemble_theory._rows import Rows, in_usual_units, positive_weights
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -251,11 +251,10 @@ def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
     check_consistent_length(X, y)
     if sample_weight is None:
         return Rows(X, y, None, range(len(y)))
-    kept = rows_of_positive_weight(sample_weight, X)
-    if isinstance(kept.rows, slice):
-        return Rows(X, y, kept.weight, range(len(y)))
-    X = safe_indexing(indexable(X)[0], kept.rows)
-    return Rows(X, y[kept.rows], kept.weight, kept.rows)
+    kept, weight = positive_weights(sample_weight, X)
+    if isinstance(kept, range):
+        return Rows(X, y, weight, kept)
+    return Rows(safe_indexing(indexable(X)[0], kept), y[kept], weight, kept)
 
 
 def fit_arguments(

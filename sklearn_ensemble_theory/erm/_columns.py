@@ -15,8 +15,8 @@ from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import Task
 from sklearn_ensemble_theory._rows import (
     finite_predictions,
+    kept_rows,
     normalised_weights,
-    rows_of_positive_weight,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first
@@ -247,10 +247,10 @@ class BestColumnRegressor(RegressorMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        kept = rows_of_positive_weight(sample_weight, X)
-        X, y = kept.take(X, y)
-        rounds = ColumnRounds(X, kept.weight, self.criterion, self.fit_intercept, for_many=False)
-        self.feature_, self.coef_, self.intercept_ = rounds.search(y)
+        rows = kept_rows(X, y, sample_weight)
+        weight, criterion = rows.weights(), self.criterion
+        rounds = ColumnRounds(rows.X, weight, criterion, self.fit_intercept, for_many=False)
+        self.feature_, self.coef_, self.intercept_ = rounds.search(rows.y)
         return self
 
     @finite_predictions

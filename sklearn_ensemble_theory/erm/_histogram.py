@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
-    rows_of_positive_weight,
+    kept_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import power_of_two, within_range
@@ -309,13 +309,13 @@ class BaseHistogram(BaseEstimator):
         first: bool,
     ) -> Self:
         """Add validated rows to the cells; `first` begins again."""
-        kept = rows_of_positive_weight(sample_weight, X, as_given=True)
-        X, target = kept.take(X, target)
+        rows = kept_rows(X, target, sample_weight, as_given=True)
+        X, target = rows.X, rows.y
         # The largest weight of the first call is the unit of all weights: their squares, which
         # `effective_n_samples_` needs, neither overflow nor vanish.
-        unit = power_of_two(kept.weight.max()) if first else self._weight_unit
+        unit = power_of_two(rows.weights().max()) if first else self._weight_unit
         with np.errstate(over="ignore", under="ignore"):
-            weight = np.maximum(kept.weight / unit, np.finfo(np.float64).tiny)
+            weight = np.maximum(rows.weights() / unit, np.finfo(np.float64).tiny)
             squares = float(weight @ weight) + (0.0 if first else self._cell_sums.weights.squares)
         if not math.isfinite(squares):
             raise ValueError(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import Task
-from sklearn_ensemble_theory._rows import finite_predictions, rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._rows import finite_predictions, kept_rows, validate_data
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
 
 from ._hinges import Hinge, HingeIndex, best_of_columns
@@ -221,8 +221,8 @@ class ReLUUnitRegressor(RegressorMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        kept = rows_of_positive_weight(sample_weight, X)
-        (X, y), weight = kept.take(X, y), kept.normalised
+        rows = kept_rows(X, y, sample_weight)
+        X, y, weight = rows.X, rows.y, rows.shares()
         size = largest_magnitude(y)
         target = y / size
         hinge = best_of_columns(X, target, weight, self.criterion)

@@ -21,7 +21,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._parallel import one_blas_thread
-from sklearn_ensemble_theory._rows import rows_of_positive_weight
+from sklearn_ensemble_theory._rows import positive_weights
 from sklearn_ensemble_theory._typing import RandomStateLike
 
 from ._smoothers import check_linear, weight_keyword
@@ -325,19 +325,19 @@ def bagged_smoother(
     if new.shape[1] != X.shape[1]:
         raise ValueError(f"X_new has {new.shape[1]} features, X has {X.shape[1]}.")
     check_consistent_length(X, sample_weight)
-    kept = rows_of_positive_weight(sample_weight, X)
-    if len(kept.weight) < len(X):
+    _, weight = positive_weights(sample_weight, X)
+    if len(weight) < len(X):
         raise ValueError("sample_weight must be positive for every row.")
     size = subset_size(len(X), subsample)
     keyword = weight_keyword(estimator)
-    if keyword is None and kept.weight.min() < kept.weight.max():
+    if keyword is None and weight.min() < weight.max():
         name = type(estimator).__name__
         raise ValueError(f"estimator={name} does not support sample_weight.")
-    check_linear(estimator, X, {} if keyword is None else {keyword: kept.weight})
+    check_linear(estimator, X, {} if keyword is None else {keyword: weight})
     rng = check_random_state(random_state)
     subsets = row_subsets(len(X), size, int(n_subsamples), rng)
     settings = [(rows, None) for rows in subsets]
-    learner = AveragedLearner(estimator, X, kept.weight, keyword, settings, n_jobs)
+    learner = AveragedLearner(estimator, X, weight, keyword, settings, n_jobs)
     return learner.outputs(new)
 
 

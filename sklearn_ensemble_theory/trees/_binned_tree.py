@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import PreparedRounds, Task
-from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._rows import positive_weights, validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 
 from ._columns import MOST_BINS, BinnedColumns
@@ -109,10 +109,9 @@ class BaseBinnedTree:
         y = np.asarray(y)
         if y.ndim != 1:
             raise ValueError(f"y must have one output; got an array of shape {y.shape}.")
-        weight = kept = None
+        weight, kept = None, range(len(y))
         if sample_weight is not None:
-            kept = rows_of_positive_weight(sample_weight, X)
-            weight = kept.weight
+            kept, weight = positive_weights(sample_weight, X)
         classes = by_class = None
         if is_class:
             check_classification_targets(y)
@@ -123,9 +122,9 @@ class BaseBinnedTree:
             # Writable, because numba compiles its loops once more for arrays that are not.
             target = np.require(y, np.float64, ["C", "W"])
             check_counts(self, target)
-        if kept is not None:
-            X, target = kept.take(X, target)
-            by_class = None if by_class is None else kept.take(by_class)
+        if not isinstance(kept, range):
+            X, target = X[kept], target[kept]
+            by_class = None if by_class is None else by_class[kept]
         columns = BinnedColumns.of(X, self.max_bins, weight, wide=True)
         columns.are_for_one_tree = True
         if by_class is not None:

@@ -30,7 +30,7 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingRegressor,
 )
-from sklearn_ensemble_theory._rows import in_usual_units, rows_of_positive_weight
+from sklearn_ensemble_theory._rows import in_usual_units, positive_weights
 from sklearn_ensemble_theory._scaling import mean_from_first
 
 from ..estimators import CLASSIFIERS, REGRESSORS, boosted_votes, estimator_classes, make
@@ -115,9 +115,8 @@ def test_weights_are_divided_by_powers_of_two():
         assert (scaled == WEIGHT / WEIGHT.max() * scaled.max()).all()
         assert 1 <= scaled.max() < 2
     assert in_usual_units(WEIGHT) is WEIGHT
-    kept = rows_of_positive_weight(WEIGHT * 2.0**1018, X)
-    assert kept.weight.max() < 2
-    assert rows_of_positive_weight(WEIGHT * 2.0**1018, X, as_given=True).weight.max() > 1e300
+    assert positive_weights(WEIGHT * 2.0**1018, X)[1].max() < 2
+    assert positive_weights(WEIGHT * 2.0**1018, X, as_given=True)[1].max() > 1e300
 
 
 def test_ratios_of_weights_over_calls_of_partial_fit():
@@ -403,9 +402,9 @@ def test_newton_steps_that_are_lost_in_rounding_end():
 def test_frames_and_read_only_weights_are_contiguous_and_writable():
     weight = WEIGHT.copy()
     weight.setflags(write=False)
-    kept = rows_of_positive_weight(weight, X)
-    assert kept.weight.flags.writeable
-    assert (kept.weight == WEIGHT).all()
+    _, kept = positive_weights(weight, X)
+    assert kept.flags.writeable
+    assert (kept == WEIGHT).all()
 
 
 @pytest.mark.parametrize("cls", boosted_votes(), ids=lambda cls: cls.__name__)

@@ -41,7 +41,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     prepare_sums,
 )
-from sklearn_ensemble_theory._rows import ChunkedRows, rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._rows import ChunkedRows, kept_rows, validate_data
 from sklearn_ensemble_theory.bounds import (
     stump_generalization_bound,
     weighted_voting_generalization_bound,
@@ -474,8 +474,8 @@ class AdaBoostClassifier(WeightedVotes):
         X = self._as_learner_takes_it(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        kept = rows_of_positive_weight(sample_weight, X)
-        (X, codes), weight = kept.take(X, codes), kept.normalised
+        rows = kept_rows(X, codes, sample_weight)
+        X, codes, weight = rows.X, rows.y, rows.shares()
         self.algorithm_, task, learner = self._weak_learner(
             estimator, X, weight, codes, classes, routed
         )
@@ -486,7 +486,7 @@ class AdaBoostClassifier(WeightedVotes):
             estimator,
             classes,
             lambda: learner.best(None, weight) if learner.is_exact else None,
-            lambda: rows_for_callbacks(given, y, kept, sample_weight is not None),
+            lambda: rows_for_callbacks(given, y, rows, sample_weight is not None),
         )
         return self
 

@@ -18,7 +18,7 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_p
 from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree, prepare_members
-from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._rows import kept_rows, validate_data
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
 from .._loop import RoundReports, rows_for_callbacks
@@ -264,8 +264,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         estimator = self._boosted_learner()
         given = X
         X, all_y = validate_data(self, X, y, y_numeric=True, **self._data_checks())
-        kept = rows_of_positive_weight(sample_weight, X)
-        X, y = kept.take(X, all_y)
+        rows = kept_rows(X, all_y, sample_weight)
+        X, y = rows.X, rows.y
         if not np.abs(y).max() < np.finfo(np.float64).max / 4:
             raise ValueError("y is so large that differences of its values overflow; scale y.")
         found: list[KeptRound] = []
@@ -281,12 +281,12 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         reports = RoundReports(
             self,
             self.n_estimators,
-            data=lambda: rows_for_callbacks(given, all_y, kept, sample_weight is not None),
+            data=lambda: rows_for_callbacks(given, all_y, rows, sample_weight is not None),
             attributes=attributes,
         )
         with np.errstate(all="ignore"):  # no warnings from the arithmetic of the weak learner
             learners = DrawnLearners(estimator, X, y, routed)
-            reason = self._boosted(learners, kept.normalised, found, reports)
+            reason = self._boosted(learners, rows.shares(), found, reports)
         self.__dict__.update(attributes(), stop_reason_=reason)
         reports.finish(reason)
         return self

@@ -48,10 +48,9 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
 )
 from sklearn_ensemble_theory._rows import (
-    PositiveRows,
     Rows,
+    kept_rows,
     positive_rows,
-    rows_of_positive_weight,
     validate_data,
 )
 from sklearn_ensemble_theory._typing import available_if
@@ -422,7 +421,7 @@ class BinaryBooster(WeightedVotes):
     def _check_parameters(self) -> None:
         """Raise a ValueError where parameters do not fit each other."""
 
-    def _splits(self, X: Any, codes: np.ndarray, kept: PositiveRows) -> list | None:
+    def _splits(self, X: Any, codes: np.ndarray, rows: Rows) -> list | None:
         """The splits of the kept rows that `_setting` chooses by, if there is a choice."""
         return None
 
@@ -474,9 +473,9 @@ class BinaryBooster(WeightedVotes):
             check_single_precision(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        kept = rows_of_positive_weight(sample_weight, X)
-        splits = self._splits(X, codes, kept) if len(classes) > 1 else None
-        (X, codes), weight = kept.take(X, codes), kept.normalised
+        rows = kept_rows(X, codes, sample_weight)
+        splits = self._splits(X, codes, rows) if len(classes) > 1 else None
+        X, codes, weight = rows.X, rows.y, rows.shares()
 
         # One problem for two classes, none for one, otherwise each class against the rest.
         labels, targets = classes, [codes] if len(classes) == 2 else []
@@ -494,7 +493,7 @@ class BinaryBooster(WeightedVotes):
             # With more than two classes each of them holds out its own rows.
             alone = len(problems) == 1 and self.n_iter_no_change is not None
             part = self._split(codes, seeds[0][1])[0] if alone else None
-            return rows_for_callbacks(given, y, kept, sample_weight is not None, part)
+            return rows_for_callbacks(given, y, rows, sample_weight is not None, part)
 
         def attributes(fitted: list[BinaryVotes]) -> dict:
             return {

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import PreparedRounds
-from sklearn_ensemble_theory._rows import PositiveRows
+from sklearn_ensemble_theory._rows import Rows
 from sklearn_ensemble_theory._typing import CVLike
 from sklearn_ensemble_theory.bounds import massart_confidence_threshold
 
@@ -310,10 +310,10 @@ class MassartBoostClassifier(BinaryBooster):
         rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
         return rounds, BinaryVotes(problem.labels, threshold=s)
 
-    def _splits(self, X: Any, codes: np.ndarray, kept: PositiveRows) -> list | None:
+    def _splits(self, X: Any, codes: np.ndarray, rows: Rows) -> list | None:
         if self.noise_rate != "auto":
             return None
-        return splits_of_rows(self.cv, X, codes, kept.rows, True)
+        return splits_of_rows(self.cv, X, codes, rows.numbers, True)
 
     def _setting(self, problem: BinaryProblem, splits: list | None) -> NoiseRate:
         """The noise rate as given, or that of the least potential on the test rows."""
