@@ -1,7 +1,7 @@
 """The empirical risk F(u) of a vector of scores, as the boosting loop needs it.
 
-`EmpiricalRisk` serves every loss. AdaBoost uses `ExponentialRisk` and `MarginRisk`, which hold the
-exponential loss as a logarithm. With a `SecondOrderRisk` weak learners are fitted to the Newton
+`EmpiricalRisk` serves every loss. AdaBoost uses a `MarginRisk`, which holds the exponential loss as
+a logarithm. With a `SecondOrderRisk` weak learners are fitted to the Newton
 steps of the rows.
 """
 
@@ -17,7 +17,7 @@ from scipy.special import logsumexp
 from .._hot_loops.array_loops import inner
 from .._hot_loops.teams import ThreadTeam
 from .._rows import normalised_weights
-from .losses import ExponentialLoss, Loss, as_loss
+from .losses import Loss, as_loss
 from .losses._base import group_totals, leaf_codes, newton_leaves
 from .losses._compiled import compiled_loss
 
@@ -217,65 +217,45 @@ class EmpiricalRisk:
         return self.loss.smoothness * self.mean_square(psi)
 
 
-class ExponentialRisk(EmpiricalRisk):
-    """The exponential loss, with everything that could overflow kept as a logarithm.
+class MarginRisk:
+    """The exponential risk of margins, with everything that could overflow kept as a logarithm.
 
-    pi_i = w_i exp(-y_i u_i) / sum_j w_j exp(-y_j u_j) is the weight of the weak learner, F(u)
-    the normaliser [Bach, §10.3.4].
+    pi_i = w_i exp(-u_i) / sum_j w_j exp(-u_j) is the weight of the weak learner, F(u) the
+    normaliser [Bach, §10.3.4]. u_i is y_i times the score, so that every target is +1. Weights and
+    margins have shape (n,), or (n, K) for a margin for each row and class.
     """
 
-    largest_score = float(np.finfo(np.float64).max)
-
-    def __init__(self, y: Array, sample_weight: Array | None = None) -> None:
-        super().__init__(ExponentialLoss(), y, sample_weight)
+    def __init__(self, sample_weight: Array) -> None:
+        self.target = np.ones(len(sample_weight))
         with np.errstate(divide="ignore"):
-            self._log_start = np.log(self.weight)
+            self.log_start = np.log(normalised_weights(sample_weight, len(sample_weight)))
 
     def log_weight(self, u: Array) -> Array:
-        """log w_i - y_i u_i: the logarithms of the weights before they are normalised."""
-        return self._log_start - self.y * u
+        """log w_i - u_i: the logarithms of the weights before they are normalised."""
+        return self.log_start - u
 
     def log_value(self, u: Array) -> float:
         """log F(u), finite however far the risk has fallen."""
         return float(logsumexp(self.log_weight(u)))
 
-    def value(self, u: Array) -> float:
-        return _exp(self.log_value(u))
-
-    def at(self, u: Array) -> RiskState:
+    def at(self, u: Array) -> MarginState:
+        """The value and the weights at the margins u. O(n)."""
         logs = self.log_weight(u)
         top = logs.max()
         logs -= top
         pi = np.exp(logs, out=logs)
         total = pi.sum()
         pi *= 1.0 / total
-        value = _exp(top + math.log(total))
-        return RiskState(value, self.y, pi, scale=value)
+        log_value = top + math.log(total)
+        value = math.exp(log_value) if log_value < 709 else math.inf
+        return MarginState(value, self.target, pi, scale=value)
 
 
-class MarginRisk(ExponentialRisk):
-    """The exponential risk of margins: u_i is y_i times the score, every target is +1.
+class MarginState(RiskState):
+    """The state of a `MarginRisk`: the gain of votes is the mean of their margins."""
 
-    Weights and margins have shape (n,), or (n, K) for a margin for each row and class.
-    """
-
-    def __init__(self, sample_weight: Array) -> None:
-        super().__init__(np.ones(len(sample_weight)), sample_weight)
-
-    def log_weight(self, u: Array) -> Array:
-        return self._log_start - u
-
-    def at(self, u: Array) -> RiskState:
-        return _MarginState(*super().at(u))
-
-
-class _MarginState(RiskState):
     def first_order_gain(self, psi: Array) -> float:
         return inner(self.weight.ravel(), psi.ravel())
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 709 else math.inf
 
 
 # --- rounds of the second order -------------------------------------------------------------------

@@ -16,8 +16,9 @@ from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
 )
 from sklearn_ensemble_theory._learners import SignTask, prepare_rounds
+from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._loop import boost
-from sklearn_ensemble_theory.boosting._risk import ExponentialRisk
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._steps import LineSearchStep
 
 from .adaboost_data import ALGORITHMS, noisy
@@ -102,9 +103,10 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
     """The same stumps and twice the coefficients of the loop with +-1 stumps and exact steps."""
     X, y = noisy()
     model = AdaBoostClassifier(n_estimators=30).fit(X, y)
-    u = np.zeros(len(y))
+    u, before = np.zeros(len(y)), 1.0
     stumps = prepare_rounds(DecisionStumpClassifier(), X, None, SignTask())
-    rounds = boost(ExponentialRisk(y.astype(float)), stumps, LineSearchStep(), u)
+    risk = EmpiricalRisk(losses.ExponentialLoss(), y.astype(float))
+    rounds = boost(risk, stumps, LineSearchStep(), u)
     for t, record in enumerate(islice(rounds, 30)):
         ours = model.estimators_[t]
         assert (ours.feature_, ours.threshold_) == (
@@ -112,7 +114,8 @@ def test_is_forward_stagewise_modelling_with_the_exponential_loss():
             record.predictor.threshold_,
         )
         assert model.estimator_weights_[t] == pytest.approx(2 * record.step, rel=1e-9)
-        assert model.edges_[t] == pytest.approx(record.first_order_gain / 2, rel=1e-9)
+        assert model.edges_[t] == pytest.approx(record.first_order_gain / before / 2, rel=1e-9)
+        before = record.risk
     np.testing.assert_allclose(
         model.decision_function(X), 4 * u / model.estimator_weights_.sum(), rtol=1e-9, atol=1e-12
     )

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
     FEW_MARGINS,
     CompiledMarginRisk,
     margin_risk,
 )
 from sklearn_ensemble_theory.boosting._risk import MarginRisk
+
+from ..routes import numba_disabled, uses_numba
 
 
 def test_exponential_weights_are_exponentials():

@@ -10,7 +10,7 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._loop import boost
 from sklearn_ensemble_theory.boosting._risk import (
     EmpiricalRisk,
-    ExponentialRisk,
+    MarginRisk,
 )
 from sklearn_ensemble_theory.boosting._steps import (
     FixedStep,
@@ -70,8 +70,9 @@ def test_exponential_loss_over_signs_is_adaboost():
     rng = np.random.default_rng(0)
     psi, y = rng.choice([-1.0, 1.0], (60, 15)), rng.choice([-1.0, 1.0], 60)
     u, before = np.zeros(60), 1.0
-    for record in islice(boost(ExponentialRisk(y), Columns(psi), LineSearchStep(), u), 25):
-        e = record.first_order_gain
+    risk = EmpiricalRisk(losses.ExponentialLoss(), y)
+    for record in islice(boost(risk, Columns(psi), LineSearchStep(), u), 25):
+        e = record.first_order_gain / before
         assert record.step == pytest.approx(0.5 * np.log((1 + e) / (1 - e)), rel=1e-9)
         assert record.risk == pytest.approx(before * np.sqrt(1 - e**2), rel=1e-12)
         assert record.risk == pytest.approx(np.mean(np.exp(-y * u)), rel=1e-12)
@@ -82,14 +83,15 @@ def test_exponential_loss_over_signs_is_adaboost():
         before = record.risk
 
 
-def test_exponential_risk_in_logarithms_equals_the_plain_one():
+def test_margin_risk_in_logarithms_equals_the_plain_one():
     rng = np.random.default_rng(1)
     y, u, w = rng.choice([-1.0, 1.0], 30), rng.standard_normal(30), rng.uniform(0, 1, 30)
-    plain, logs = EmpiricalRisk(losses.ExponentialLoss(), y, w), ExponentialRisk(y, w)
-    assert logs.value(u) == pytest.approx(plain.value(u), rel=1e-13)
-    a, b = plain.at(u), logs.at(u)
-    np.testing.assert_allclose(b.scale * b.weight * b.target, a.weight * a.target, rtol=1e-12)
-    far = logs.at(y * 5000)
+    plain, logs = EmpiricalRisk(losses.ExponentialLoss(), y, w), MarginRisk(w)
+    a, b = plain.at(u), logs.at(y * u)
+    assert b.value == pytest.approx(a.value, rel=1e-13)
+    assert logs.log_value(y * u) == pytest.approx(np.log(a.value), rel=1e-13)
+    np.testing.assert_allclose(b.scale * b.weight * y, a.weight * a.target, rtol=1e-12)
+    far = logs.at(np.full(30, 5000.0))
     assert np.isfinite(far.weight).all()
     assert far.weight.sum() == pytest.approx(1)
 
@@ -125,7 +127,7 @@ def test_quadratic_bound_step_is_the_exact_one_for_the_squared_loss():
 
 
 def test_smooth_step_refuses_a_loss_without_the_constant():
-    risk = ExponentialRisk(np.array([-1.0, 1.0]))
+    risk = EmpiricalRisk(losses.ExponentialLoss(), np.array([-1.0, 1.0]))
     for rule, name in ((SmoothStep(), "smooth"), (QuadraticBoundStep(), "quadratic_bound")):
         with pytest.raises(ValueError, match=rf"step='{name}'.*ExponentialLoss"):
             rule.check(risk)

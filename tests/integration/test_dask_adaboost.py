@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 from sklearn_ensemble_theory import AdaBoostClassifier
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
+
+from ..routes import numba_disabled
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")

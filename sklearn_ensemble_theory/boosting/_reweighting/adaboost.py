@@ -49,7 +49,7 @@ from sklearn_ensemble_theory.bounds import (
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
 from .._loop import BoostingRounds, RoundReports, boost, rows_for_callbacks
-from .._risk import Array, MarginRisk, RiskState
+from .._risk import Array, MarginRisk, MarginState, RiskState
 from .._steps import LearningRate, Step, StepResult
 from .._weak_learners import clone_learner
 from .adaboost_blocks import SummedRounds, rounds_of_blocks, summary_of_blocks
@@ -79,38 +79,40 @@ SMALLEST_TOTAL = 1e-50
 # --- the risk and the steps -----------------------------------------------------------------------
 
 
-def margin_risk(weight: Array) -> MarginRisk:
-    """The risk for initial weights of shape (n,) or (n, K)."""
-    compiled = weight.size >= FEW_MARGINS and uses_numba()
-    return CompiledMarginRisk(weight) if compiled else MarginRisk(weight)
-
-
 class CompiledMarginRisk(MarginRisk):
     """The same risk in one pass over the rows. O(n)."""
 
     def __init__(self, sample_weight: Array) -> None:
         super().__init__(sample_weight)
-        start = self._log_start.ravel()
-        self._largest = float(start.max())
-        self._start = start[:1] if start.min() == self._largest else start
+        start = self.log_start.ravel()
+        self.largest = float(start.max())
+        self.start = start[:1] if start.min() == self.largest else start
 
-    def at(self, u: Array) -> RiskState:
+    def at(self, u: Array) -> MarginState:
         from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 
         weight = np.empty_like(u)
-        top = self._largest - float(u.min())
-        total = vote_loops.exponential_weights(self._start, u.ravel(), top, weight.ravel())
+        top = self.largest - float(u.min())
+        total = vote_loops.exponential_weights(self.start, u.ravel(), top, weight.ravel())
         if not total > SMALLEST_TOTAL:  # the largest start and the smallest score are far apart
             return super().at(u)
         weight *= 1.0 / total
         value = top + math.log(total)
         value = math.exp(value) if value < 709 else math.inf
-        return _VoteState(value, self.y, weight, scale=value)
+        return VoteState(value, self.target, weight, scale=value)
 
 
-class _VoteState(RiskState):
+class VoteState(MarginState):
+    """The state of a `CompiledMarginRisk`, for votes of one byte too."""
+
     def first_order_gain(self, psi: Array) -> float:
         return vote_product(self.weight, psi)
+
+
+def margin_risk(weight: Array) -> MarginRisk:
+    """The risk for initial weights of shape (n,) or (n, K)."""
+    compiled = weight.size >= FEW_MARGINS and uses_numba()
+    return CompiledMarginRisk(weight) if compiled else MarginRisk(weight)
 
 
 class VoteDetails(NamedTuple):

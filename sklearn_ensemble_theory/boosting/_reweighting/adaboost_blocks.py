@@ -250,7 +250,7 @@ class GroupRisk(MarginRisk):
 
     def __init__(self, log_weight: np.ndarray) -> None:
         super().__init__(np.exp(log_weight))
-        self._log_start = log_weight - logsumexp(log_weight)
+        self.log_start = log_weight - logsumexp(log_weight)
 
 
 class SummedRounds:
