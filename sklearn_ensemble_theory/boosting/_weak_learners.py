@@ -82,7 +82,7 @@ def clone_learner(
     fit_params: dict | None = None,
     resample: bool = False,
 ) -> PreparedRounds:
-    """The same without the fast path; see `Clones`."""
+    """A learner that fits clones of the estimator, whether or not it has a fast path."""
     if type(task) not in CLONES:
         raise ValueError(
             f"estimator: {type(estimator).__name__} has no search that minimises the risk jointly "

@@ -72,7 +72,7 @@ class TermShape:
         return len(self.axes) == 2
 
 
-def check_additive(estimator: Any) -> None:
+def check_additive(estimator) -> None:
     """Refuse what is not a fitted additive model."""
     if not hasattr(estimator, "predict_terms"):
         raise TypeError(
@@ -82,48 +82,31 @@ def check_additive(estimator: Any) -> None:
     check_is_fitted(estimator)
 
 
-def check_tables(estimator: Any) -> None:
-    """Refuse additive models whose terms are not tables, such as splines."""
-    if not hasattr(estimator, "shape_functions_"):
-        raise TypeError(
-            f"{type(estimator).__name__} does not have shape_functions_; plot its predict_terms "
-            "along each feature."
-        )
-
-
-def names_of_features(estimator: Any) -> list[str]:
+def names_of_features(estimator) -> list[str]:
     """The columns of the data frame that the model was fitted to, or x0, x1, ..."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
 
 
-def features_of_terms(estimator: Any) -> list[tuple[int, ...]]:
+def features_of_terms(estimator) -> list[tuple[int, ...]]:
     """The features of each term; one term for each feature if the model does not tell."""
     default = [(j,) for j in range(estimator.n_features_in_)]
     return [tuple(map(int, t)) for t in getattr(estimator, "term_features_", default)]
 
 
-def names_of_terms(estimator: Any) -> list[str]:
+def names_of_terms(estimator) -> list[str]:
     """The names of the terms."""
     return list(getattr(estimator, "term_names_", names_of_features(estimator)))
 
 
-def importances_of_terms(estimator: Any) -> np.ndarray:
-    """Mean absolute contribution of each term over the training rows."""
-    values = getattr(estimator, "term_importances_", None)
-    if values is None:
-        raise TypeError(f"{type(estimator).__name__} does not have term_importances_.")
-    return np.asarray(values, dtype=float)
-
-
-def column_of(X: Any, j: int) -> Any:
+def column_of(X, j: int) -> Any:
     """Column j of an array, a list of rows or a data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[:, j]
     return (X if hasattr(X, "shape") else np.asarray(X))[:, j]
 
 
-def number_of_class(estimator: Any, target: Any) -> int | None:
+def number_of_class(estimator, target) -> int | None:
     """The column of the scores of class `target`; None for all, or if there is only one score."""
     if not is_classifier(estimator):
         if target is not None:
@@ -144,14 +127,14 @@ def number_of_class(estimator: Any, target: Any) -> int | None:
     return None
 
 
-def scores_of_classes(estimator: Any) -> list[str]:
+def scores_of_classes(estimator) -> list[str]:
     """A label for each score: one of a regressor and of two classes, K of K classes."""
     if not is_classifier(estimator) or len(estimator.classes_) <= 2:
         return [""]
     return [str(c) for c in estimator.classes_]
 
 
-def unit_of_terms(estimator: Any, k: int | None = None) -> str:
+def unit_of_terms(estimator, k: int | None = None) -> str:
     """What the terms add to, for labels; k is the number of one of several classes."""
     if not is_classifier(estimator):
         return "prediction"
@@ -160,7 +143,7 @@ def unit_of_terms(estimator: Any, k: int | None = None) -> str:
     return "score of each class" if k is None else f"score of {estimator.classes_[k]}"
 
 
-def find_term(estimator: Any, term: Any) -> int:
+def find_term(estimator, term) -> int:
     """The index of a term given by its index, its name, or the indices or names of a pair."""
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     if isinstance(term, str):
@@ -184,14 +167,14 @@ def find_term(estimator: Any, term: Any) -> int:
     raise ValueError(f"terms contains {term!r}, which is not a term of the model.")
 
 
-def check_max_terms(max_terms: Any) -> None:
+def check_max_terms(max_terms) -> None:
     """Refuse what is not a number of terms."""
     if not isinstance(max_terms, Integral) or int(max_terms) < 1:
         raise ValueError(f"max_terms must be an integer of at least 1; got {max_terms!r}.")
 
 
 def chosen_terms(
-    estimator: Any, terms: Sequence[Any] | None, max_terms: int, only_main: bool
+    estimator, terms: Sequence[Any] | None, max_terms: int, only_main: bool
 ) -> list[int]:
     """The indices of the given terms, or of the most important ones that are not zero."""
     if terms is not None:
@@ -212,7 +195,7 @@ def chosen_terms(
 
 
 def shapes_of_terms(
-    estimator: Any, indices: Sequence[int], k: int | None, X: ArrayLike | None
+    estimator, indices: Sequence[int], k: int | None, X: ArrayLike | None
 ) -> list[TermShape]:
     """The terms with these indices; of class k, or with one curve for each class."""
     features, names = features_of_terms(estimator), names_of_terms(estimator)
@@ -221,7 +204,7 @@ def shapes_of_terms(
     importances = getattr(estimator, "term_importances_", None)
     n_scores = len(scores_of_classes(estimator))
 
-    def curves(values: Any) -> np.ndarray:
+    def curves(values) -> np.ndarray:
         values = np.asarray(values, dtype=float)
         if n_scores == 1:
             return values[..., None]
@@ -244,7 +227,7 @@ def shapes_of_terms(
     return shapes
 
 
-def _axis(estimator: Any, j: int, edges: ArrayLike, X: Any) -> TermAxis:
+def _axis(estimator, j: int, edges: ArrayLike, X) -> TermAxis:
     categories = getattr(estimator, "categories_", None)
     categorical = categories is not None and categories[j] is not None
     missing = getattr(estimator, "missing_bins_", None)

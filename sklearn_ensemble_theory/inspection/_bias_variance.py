@@ -178,6 +178,7 @@ def bias_variance_decomposition(
     if values.shape != (n_test,):
         raise ValueError(f"target must have {n_test} values at X_test; got {values.shape}.")
     given = _at_points(noise, points, n_test, loss)
+    # All fits predict the same points: their spread at a point is the variance there.
     tasks = (
         delayed(_repetition)(estimator, make_data, points, target, loss, tuple(pair))
         for pair in seeds.tolist()
@@ -186,7 +187,7 @@ def bias_variance_decomposition(
     return PARTS[loss](repetitions, values, given, y_test, test_seed)
 
 
-def _at_points(noise: Any, X_test: Any, n_test: int, loss: str) -> np.ndarray | None:
+def _at_points(noise, X_test, n_test: int, loss: str) -> np.ndarray | None:
     """The noise at the test points, of shape (n_test,) or of probabilities (n_test, n_classes)."""
     if noise is None:
         return None
@@ -205,7 +206,7 @@ def _at_points(noise: Any, X_test: Any, n_test: int, loss: str) -> np.ndarray | 
 
 
 def _repetition(
-    estimator: Any, make_data: Any, X_test: Any, target: Any, loss: str, seeds: tuple[int, int]
+    estimator, make_data, X_test, target, loss: str, seeds: tuple[int, int]
 ) -> tuple[np.ndarray, Any]:
     """(predictions, what one training set says of the noise: its mean square, or its labels)."""
     X, y, values = drawn(make_data, seeds[0])
@@ -223,7 +224,7 @@ def _repetition(
 
 
 def _squared_parts(
-    repetitions: list[Any], target: np.ndarray, noise: np.ndarray | None, y_test: Any, seed: int
+    repetitions: list[Any], target: np.ndarray, noise: np.ndarray | None, y_test, seed: int
 ) -> Bunch:
     P = np.stack([predictions for predictions, _ in repetitions]).astype(float)
     f = target.astype(float)
@@ -242,6 +243,7 @@ def _squared_parts(
         noise = np.full(len(f), drawn_noise.mean())
     squares = ((P - f) ** 2).mean(axis=1)
     variance, variance_without = variance_over_draws(P)
+    # The mean of R predictions varies itself by s² / R, which would count as bias.
     bias = (mean - f) ** 2 - variance / R
     squares_without = (squares.sum() - squares) / (R - 1)
     return Bunch(
@@ -269,7 +271,7 @@ def zero_one_parts(
     repetitions: list[Any],
     target: np.ndarray,
     noise: np.ndarray | None,
-    y_test: Any,
+    y_test,
     seed: int,
 ) -> Bunch:
     """The decomposition, from the predictions of all repetitions.
@@ -296,6 +298,7 @@ def zero_one_parts(
     predicted = np.stack([np.searchsorted(classes, p) for p, _ in repetitions])
     optimal = np.searchsorted(classes, target)
     truth = _class_probabilities(noise, y_test, optimal, classes)
+    # A cell for each point and class, so that one count gives the shares of all predictions.
     cells = (rows * K + predicted).ravel()
 
     def parts_of(weight: np.ndarray) -> Bunch:
@@ -334,7 +337,7 @@ def zero_one_parts(
 
 
 def _class_probabilities(
-    noise: np.ndarray | None, y_test: Any, optimal: np.ndarray, classes: np.ndarray
+    noise: np.ndarray | None, y_test, optimal: np.ndarray, classes: np.ndarray
 ) -> np.ndarray:
     """P(y = k) at the test points, of shape (m, K)."""
     m, K = len(optimal), len(classes)
@@ -399,7 +402,7 @@ def _decompositions(
     estimators: Iterable[Any],
     make_data: Callable[..., Any],
     random_state: RandomStateLike,
-    **options: Any,
+    **options,
 ) -> list[Bunch]:
     """The decompositions of several estimators, fitted to the same training sets."""
     seed = int(check_random_state(random_state).randint(MAX_SEED))
@@ -654,11 +657,12 @@ class BiasVarianceDisplay:
         values = np.array([result[name] for result in self.results])
         return values, np.array([result.standard_error[name] for result in self.results])
 
-    def _bars(self, ax: Any) -> None:
+    def _bars(self, ax) -> None:
         at = np.arange(len(self.results))
         top, bottom = np.zeros(len(at)), np.zeros(len(at))
         for name, color in STACK.items():
             values, _ = self._part(name)
+            # Parts below 0 hang from the axis: they must not hide those above it.
             start = np.where(values >= 0, top, bottom)
             label = LABELS[self.loss][name]
             ax.bar(at, values, 0.6, bottom=start, color=color, alpha=0.8, label=label)
@@ -668,7 +672,7 @@ class BiasVarianceDisplay:
         ax.errorbar(at, values, error, fmt="o", color="k", capsize=4, label=label)
         ax.set_xticks(at, [str(name) for name in self.values])
 
-    def _curves(self, ax: Any) -> None:
+    def _curves(self, ax) -> None:
         at = places_of(self.values)
         for name, color in {**STACK, "error": "k"}.items():
             values, error = self._part(name)

@@ -67,7 +67,7 @@ def excess_risks(
     X_test, y_test = stacked_draws(make_data, n_test, test_seed)
     optimal = _targets(target, X_test)
 
-    def excess(model: Any) -> np.ndarray:
+    def excess(model) -> np.ndarray:
         predictions = np.asarray(model.predict(X_test))
         if predictions.shape != optimal.shape:
             raise ValueError(
@@ -85,6 +85,7 @@ def excess_risks(
         approximation = np.array([losses.mean() for losses in found])
         scale = np.sqrt(len(y_test))
         approximation_error = np.array([losses.std() / scale for losses in found])
+    # One training set serves all classes: differences between them vary less than each.
     tasks = (
         delayed(_risks_of_one_draw)(minimizers, algorithms, make_data, excess, tuple(pair))
         for pair in repeated.tolist()
@@ -105,7 +106,7 @@ def excess_risks(
     )
 
 
-def _targets(target: Callable[[Any], Any], X: Any) -> np.ndarray:
+def _targets(target: Callable[[Any], Any], X) -> np.ndarray:
     found = np.asarray(target(X))
     if found.shape != (len(X),):
         raise ValueError(f"target must return a value for each row of X; got {found.shape}.")
@@ -115,7 +116,7 @@ def _targets(target: Callable[[Any], Any], X: Any) -> np.ndarray:
 def _risks_of_one_draw(
     minimizers: Sequence[Any],
     algorithms: Sequence[Any] | None,
-    make_data: Any,
+    make_data,
     excess: Callable[[Any], np.ndarray],
     seeds: tuple[int, int],
 ) -> np.ndarray:

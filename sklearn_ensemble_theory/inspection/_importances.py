@@ -13,7 +13,6 @@ from ._additive_terms import (
     check_max_terms,
     column_of,
     features_of_terms,
-    importances_of_terms,
     names_of_terms,
     number_of_class,
     scores_of_classes,
@@ -173,7 +172,7 @@ class ImportanceDisplay:
 # --- the terms of an additive model ---------------------------------------------------------------
 
 
-def _own_axes(display: Any, ax: Any, labels: Sequence[str]) -> Any:
+def _own_axes(display, ax, labels: Sequence[str]) -> Any:
     """The given axes, or those of a new figure with space for these labels of bars."""
     plt = pyplot(type(display).__name__)
     if ax is None:
@@ -265,9 +264,12 @@ class TermImportanceDisplay:
         """
         check_additive(estimator)
         is_pair = np.array([len(f) == 2 for f in features_of_terms(estimator)])
-        sizes = importances_of_terms(estimator)
+        sizes = getattr(estimator, "term_importances_", None)
+        if sizes is None:
+            raise TypeError(f"{type(estimator).__name__} does not have term_importances_.")
         unit = unit_of_terms(estimator)
-        return cls(names_of_terms(estimator), sizes, is_pair, unit).plot(ax, max_terms=max_terms)
+        display = cls(names_of_terms(estimator), np.asarray(sizes, dtype=float), is_pair, unit)
+        return display.plot(ax, max_terms=max_terms)
 
     def plot(self, ax: Any = None, *, max_terms: int = 20) -> "TermImportanceDisplay":
         """Draw the bars.
@@ -525,7 +527,7 @@ def _probability(p: float) -> str:
     return f"{p:.3f}"
 
 
-def _written(value: Any) -> str:
+def _written(value) -> str:
     """A value of a feature for a label."""
     try:
         missing = value is None or bool(value != value)

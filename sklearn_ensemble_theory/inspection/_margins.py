@@ -47,12 +47,12 @@ def check_rounds(rounds: Sequence[int] | None) -> list[int] | None:
     return sorted({int(t) for t in found})
 
 
-def n_rows_of(X: Any) -> int:
+def n_rows_of(X) -> int:
     """The number of rows of an array, a sparse matrix, a data frame or a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def checked_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+def checked_weight(sample_weight, n_rows: int) -> np.ndarray | None:
     """The weights of the rows as floats, or None."""
     if sample_weight is None:
         return None
@@ -64,7 +64,7 @@ def checked_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     return weight
 
 
-def codes_of(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
+def codes_of(estimator, y, n_rows: int) -> np.ndarray:
     """The places of the labels y in the classes of a fitted classifier."""
     check_is_fitted(estimator)
     classes = getattr(estimator, "classes_", None)
@@ -84,9 +84,7 @@ def codes_of(estimator: Any, y: Any, n_rows: int) -> np.ndarray:
     return codes
 
 
-def staged_scores(
-    estimator: Any, X: Any, response_method: str
-) -> tuple[Iterator[np.ndarray], bool]:
+def staged_scores(estimator, X, response_method: str) -> tuple[Iterator[np.ndarray], bool]:
     """(the scores after each round, whether margins by them are in [-1, 1])."""
     for name, is_staged in METHODS[response_method]:
         method = getattr(estimator, name, None)
@@ -105,7 +103,7 @@ def margins_of(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
         return (2.0 * codes - 1.0) * scores
     rows = np.arange(len(codes))
     others = np.array(scores, dtype=float)
-    others[rows, codes] = -np.inf
+    others[rows, codes] = -np.inf  # the best of the other classes is what counts
     return np.asarray(scores[rows, codes] - others.max(axis=1))
 
 
@@ -117,6 +115,7 @@ def margins_after(
     Only the stages up to the last of the rounds are computed.
     """
     found: dict[int, np.ndarray] = {}
+    # Without rounds every stage may be the last one, which is kept beside the powers of 10.
     power, t, last = 1, 0, None
     for t, scores in enumerate(stages, 1):
         if rounds is None:

@@ -30,7 +30,7 @@ from ._repeated_fits import (
 LEAST_GROUPS = 4
 
 
-def check_ensemble(estimator: Any) -> None:
+def check_ensemble(estimator) -> None:
     """Raise a TypeError for an estimator without `variance_decomposition`."""
     if not hasattr(estimator, "variance_decomposition"):
         raise TypeError(
@@ -45,13 +45,13 @@ def numbers_of_members(n_members: int) -> np.ndarray:
     return np.array([*(b for b in steps if b < n_members), n_members])
 
 
-def member_predictions_at(estimator: Any, X: Any) -> np.ndarray:
+def member_predictions_at(estimator, X) -> np.ndarray:
     """The predictions of the members, of shape (B, rows times outputs or classes)."""
     chunks = member_blocks(estimator, X)
     return np.concatenate([part.reshape(len(part), -1) for part in chunks], axis=1)
 
 
-def variance_of_one_fit(estimator: Any, X: Any) -> Bunch:
+def variance_of_one_fit(estimator, X) -> Bunch:
     """sigma², rho and variances by number of members, from one fitted ensemble.
 
     The variance over training sets, rho sigma², is that of `variance_decomposition`. To it the
@@ -65,6 +65,7 @@ def variance_of_one_fit(estimator: Any, X: Any) -> Bunch:
     numbers = numbers_of_members(len(predictions))
     numbers = numbers[numbers <= len(predictions) // LEAST_GROUPS]
     variance, errors = [], []
+    # Means of disjoint groups of b members differ by what the draws of the members add.
     for b in numbers:
         groups = len(predictions) // b
         means = predictions[: groups * b].reshape(groups, b, -1).mean(axis=1)
@@ -82,7 +83,7 @@ def variance_of_one_fit(estimator: Any, X: Any) -> Bunch:
 
 
 def variance_by_draws(
-    estimator: Any, make_data: Callable[..., Any], X_test: Any, seeds: np.ndarray, n_jobs: Any
+    estimator, make_data: Callable[..., Any], X_test, seeds: np.ndarray, n_jobs
 ) -> Bunch:
     """sigma², rho and variances by number of members, from fits to independent training sets.
 
@@ -104,6 +105,7 @@ def variance_by_draws(
         variance.append(between.mean())
         errors.append(jackknife_error(without))
     largest = int(numbers[-1])
+    # What more members cannot remove is left of the variance of all of them.
     limit = float(variance[-1] - within / largest)
     sigma2 = limit + within
     return Bunch(
@@ -117,12 +119,13 @@ def variance_by_draws(
 
 
 def _means_of_one_draw(
-    estimator: Any, make_data: Any, X_test: Any, seeds: tuple[int, int]
+    estimator, make_data, X_test, seeds: tuple[int, int]
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """(numbers b, means of the first b members, mean variance between the members)."""
     X, y, _ = drawn(make_data, seeds[0])
     predictions = member_predictions_at(fitted_clone(estimator, X, y, seeds[1]), X_test)
     numbers = numbers_of_members(len(predictions))
+    # The first b members, for all b at once.
     means = np.cumsum(predictions, axis=0)[numbers - 1] / numbers[:, None]
     return numbers, means, float(predictions.var(axis=0, ddof=1).mean())
 

@@ -27,7 +27,7 @@ def pyplot(name: str) -> Any:
     return plt
 
 
-def shortened(text: Any, length: int = 24) -> str:
+def shortened(text, length: int = 24) -> str:
     """A label of at most `length` characters."""
     text = str(text)
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
@@ -51,13 +51,13 @@ def decimals_of(numbers: np.ndarray) -> int | None:
     return max(0, 2 - int(np.floor(np.log10(largest))))
 
 
-def few_ticks(ax: Any, axis: str) -> None:
+def few_ticks(ax, axis: str) -> None:
     """Ticks that do not overlap in a small panel, also where the numbers are long."""
     ax.locator_params(axis=axis, nbins=5)
     ax.ticklabel_format(axis=axis, scilimits=(-3, 5), useMathText=True)
 
 
-def as_axes(ax: Any, n_axes: int, name: str) -> np.ndarray:
+def as_axes(ax, n_axes: int, name: str) -> np.ndarray:
     """The axes that a user gave, as an array of `n_axes`."""
     axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) != n_axes:
@@ -77,7 +77,7 @@ def places_of(values: Sequence[Any]) -> np.ndarray:
     return np.asarray(values, dtype=float) if _are_numbers(values) else np.arange(len(values)) * 1.0
 
 
-def set_value_axis(ax: Any, values: Sequence[Any], name: str) -> None:
+def set_value_axis(ax, values: Sequence[Any], name: str) -> None:
     """Label the horizontal axis; logarithmic where the values grow by factors.
 
     As in scikit-learn's validation curves, that is where the largest difference of neighbours is

@@ -21,7 +21,7 @@ MAX_SEED = np.iinfo(np.int32).max
 LARGEST = 1e150
 
 
-def check_arguments(make_data: Any, **counts: tuple[Any, int]) -> None:
+def check_arguments(make_data, **counts: tuple[Any, int]) -> None:
     """Raise an error unless `make_data` can be called and every count is an int of its least."""
     if not callable(make_data):
         raise TypeError(
@@ -32,7 +32,7 @@ def check_arguments(make_data: Any, **counts: tuple[Any, int]) -> None:
             raise ValueError(f"{name} must be an int of at least {least}, got {value!r}.")
 
 
-def parameter_values(estimator: Any, param_name: str, param_range: Sequence[Any]) -> list[Any]:
+def parameter_values(estimator, param_name: str, param_range: Sequence[Any]) -> list[Any]:
     """The values of a parameter, as a list that is not empty."""
     if param_name not in estimator.get_params():
         raise ValueError(
@@ -44,7 +44,7 @@ def parameter_values(estimator: Any, param_name: str, param_range: Sequence[Any]
     return values
 
 
-def clone_with(estimator: BaseEstimator, name: str, value: Any) -> Any:
+def clone_with(estimator: BaseEstimator, name: str, value) -> Any:
     """A clone with another value of one parameter."""
     return clone(estimator).set_params(**{name: value})
 
@@ -83,7 +83,7 @@ def stacked_draws(
     return np.concatenate([X for X, _ in pairs]), np.concatenate([y for _, y in pairs])
 
 
-def fitted_clone(estimator: BaseEstimator, X: Any, y: Any, seed: int) -> Any:
+def fitted_clone(estimator: BaseEstimator, X, y, seed: int) -> Any:
     """A clone whose parameters `random_state` are set, fitted."""
     return seeded_clone(estimator, np.random.RandomState(seed)).fit(X, y)
 

@@ -15,7 +15,6 @@ from ._additive_terms import (
     TermAxis,
     TermShape,
     check_additive,
-    check_tables,
     chosen_terms,
     number_of_class,
     scores_of_classes,
@@ -156,7 +155,11 @@ class ShapeFunctionDisplay:
             from a model of several classes.
         """
         check_additive(estimator)
-        check_tables(estimator)
+        if not hasattr(estimator, "shape_functions_"):
+            raise TypeError(
+                f"{type(estimator).__name__} does not have shape_functions_; plot its "
+                "predict_terms along each feature."
+            )
         k = number_of_class(estimator, target)
         scores = scores_of_classes(estimator)
         several = len(scores) > 1 and k is None
@@ -219,7 +222,16 @@ class ShapeFunctionDisplay:
             axes = [ax.figure.add_subplot(grid[i // n_cols, i % n_cols]) for i in range(n)]
         else:
             axes = list(as_axes(ax, n, "ax"))
-        style = self._style(share_limits, n_standard_errors, max_categories)
+        limits = largest = None
+        if share_limits:
+            ranges = [range_of(s, n_standard_errors) for s in self.shapes if not s.is_pair]
+            if ranges:
+                limits = min(low for low, _ in ranges), max(high for _, high in ranges)
+            sizes = [np.abs(s.values).max(initial=0.0) for s in self.shapes if s.is_pair]
+            largest = float(max(sizes)) if sizes else None
+        style = PanelStyle(
+            self.unit, self.labels, limits, largest, max_categories, n_standard_errors
+        )
         for axis, shape in zip(axes, self.shapes):
             draw_term(axis, shape, style)
         if share_limits:  # one label for neighbours with the same scale
@@ -238,18 +250,6 @@ class ShapeFunctionDisplay:
         self.axes_[:] = axes
         self.ax_, self.figure_ = axes[0], axes[0].figure
         return self
-
-    def _style(self, share_limits, n_standard_errors, max_categories):
-        limits = largest = None
-        if share_limits:
-            ranges = [range_of(s, n_standard_errors) for s in self.shapes if not s.is_pair]
-            if ranges:
-                limits = min(low for low, _ in ranges), max(high for _, high in ranges)
-            sizes = [np.abs(s.values).max(initial=0.0) for s in self.shapes if s.is_pair]
-            largest = float(max(sizes)) if sizes else None
-        return PanelStyle(
-            self.unit, self.labels, limits, largest, max_categories, n_standard_errors
-        )
 
 
 # --- one panel ------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ def _with_strip(limits: tuple[float, float], strip: bool) -> tuple[float, float]
     return (low - (high - low) * STRIP / (1 - STRIP) if strip else low), high
 
 
-def draw_term(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+def draw_term(ax, shape: TermShape, style: PanelStyle) -> None:
     """Draw a term in the form that fits its features."""
     if shape.is_pair:
         _draw_map(ax, shape, style)
@@ -307,11 +307,12 @@ def draw_term(ax: Any, shape: TermShape, style: PanelStyle) -> None:
     ax.set_title(shortened(shape.name, 40), pad=14 if above else None)
 
 
-def _draw_steps(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
     axis = shape.axes[0]
     bounds, n = axis.bounds(), axis.n_bins
     ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
     gap = 0.05 * (bounds[-1] - bounds[0])
+    # The bin of missing values has a place of its own, right of the numbers.
     apart = np.array([bounds[-1] + gap, bounds[-1] + 3 * gap])
     for c, label in enumerate(style.labels):
         color, values = COLORS[c % len(COLORS)], shape.values[:, c]
@@ -375,7 +376,7 @@ def shown_categories(shape: TermShape, max_categories: int) -> tuple[np.ndarray,
     return np.concatenate([others, kept]).astype(int), n - len(kept)
 
 
-def _draw_categories(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+def _draw_categories(ax, shape: TermShape, style: PanelStyle) -> None:
     axis = shape.axes[0]
     bins, n_left_out = shown_categories(shape, style.max_categories)
     is_missing = bins >= axis.n_bins
@@ -427,7 +428,7 @@ def _cells_along(axis: TermAxis, weights: np.ndarray | None) -> tuple[np.ndarray
     return np.append(bounds, ends), np.append(bins, [-1, len(bins)])
 
 
-def _draw_map(ax: Any, shape: TermShape, style: PanelStyle) -> None:
+def _draw_map(ax, shape: TermShape, style: PanelStyle) -> None:
     sides = [None if shape.weights is None else shape.weights.sum(axis=a) for a in (1, 0)]
     (x, x_bins), (y, y_bins) = (_cells_along(axis, side) for axis, side in zip(shape.axes, sides))
     values = shape.values[..., 0][np.ix_(x_bins, y_bins)].T
@@ -448,7 +449,7 @@ def _draw_map(ax: Any, shape: TermShape, style: PanelStyle) -> None:
     ax.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), xlabel=first.name, ylabel=second.name)
 
 
-def _label_side(ax: Any, side: str, axis: TermAxis, bounds: np.ndarray, bins: np.ndarray) -> None:
+def _label_side(ax, side: str, axis: TermAxis, bounds: np.ndarray, bins: np.ndarray) -> None:
     """Names of categories, and of the cell of missing values, along one side of a map."""
     middle = float(bounds[-2:].mean())
     has_missing = bins[-1] >= axis.n_bins
@@ -473,6 +474,6 @@ def _label_side(ax: Any, side: str, axis: TermAxis, bounds: np.ndarray, bins: np
         _note(ax, (1, middle), ax.get_yaxis_transform(), **right)
 
 
-def _note(ax: Any, place: tuple[float, float], transform: Any, **options: Any) -> None:
+def _note(ax, place: tuple[float, float], transform, **options) -> None:
     look = {"fontsize": "x-small", "color": "0.3", "textcoords": "offset points"}
     ax.annotate(MISSING[False], place, xycoords=transform, **look, **options)

@@ -44,7 +44,7 @@ MOST_WHOLE = 2.0**28
 ROOT = TreeRequest([], [0], [])
 
 
-def fit_blocks(model: Any, rows: ChunkedRows) -> dict[str, Any]:
+def fit_blocks(model, rows: ChunkedRows) -> dict[str, Any]:
     """The fitted attributes of a model of gradient boosting.
 
     Raises
@@ -72,7 +72,7 @@ def fit_blocks(model: Any, rows: ChunkedRows) -> dict[str, Any]:
     return {**found, "_rng": boosting.rng, "_split_seed": None}
 
 
-def checked_learner(model: Any) -> Any:
+def checked_learner(model) -> Any:
     """The base learner, once all parameters can be used with rows in blocks."""
     learner = model._base_learner()
     name = "" if model.estimator is None else "estimator: "
@@ -121,7 +121,7 @@ def checked_learner(model: Any) -> Any:
     return learner
 
 
-def _check_loss(model: Any, loss: Loss) -> None:
+def _check_loss(model, loss: Loss) -> None:
     n_scores = loss.n_scores(3)
     y, u = (np.ones(1), np.zeros(1)) if n_scores == 1 else (np.ones(1, int), np.zeros((1, 3)))
     sums = loss.leaf_terms(y, u, None if n_scores == 1 else 0) is not None
@@ -328,7 +328,7 @@ def binned_block(block: Rows, columns: BinnedColumns, as_signs: bool) -> BinnedB
     return BinnedBlock(codes, np.require(y, None, ["C", "W"]), block.weight, block.block)
 
 
-def scored_block(data: BinnedBlock, start: Any, n_scores: int) -> ScoredBlock:
+def scored_block(data: BinnedBlock, start, n_scores: int) -> ScoredBlock:
     """The state before the first round."""
     n = len(data.y)
     shape = (n,) if n_scores == 1 else (n, n_scores)
@@ -438,7 +438,7 @@ class BlockBoosting:
     summary : RowSummary
     """
 
-    def __init__(self, model: Any, learner: Any, loss: Loss, summary: RowSummary) -> None:
+    def __init__(self, model, learner, loss: Loss, summary: RowSummary) -> None:
         self.model, self.loss, self.summary = model, loss, summary
         self.pattern = clone(learner)
         p = len(summary.missing)

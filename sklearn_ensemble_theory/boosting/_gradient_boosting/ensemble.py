@@ -38,7 +38,7 @@ def classes_of(y: np.ndarray) -> np.ndarray:
     return classes
 
 
-def encoded(y: Any, classes: np.ndarray | None) -> np.ndarray:
+def encoded(y, classes: np.ndarray | None) -> np.ndarray:
     """The targets as the loss takes them; `classes` is None for numbers."""
     if classes is None:
         # Writable, because numba compiles its loops once more for arrays that are not.
@@ -87,7 +87,7 @@ class AdditiveModel:
         Threads that predict.
     """
 
-    def __init__(self, loss: Loss, init: Any, n_scores: int, of_classes: bool) -> None:
+    def __init__(self, loss: Loss, init, n_scores: int, of_classes: bool) -> None:
         self.loss, self.init, self.n_scores, self.of_classes = loss, init, n_scores, of_classes
         self.members: list[list[Any]] = []
         self.steps: list[float] = []
@@ -104,7 +104,7 @@ class AdditiveModel:
     # --- from and to the fitted attributes of an estimator ----------------------------------------
 
     @classmethod
-    def of(cls, estimator: Any) -> AdditiveModel:
+    def of(cls, estimator) -> AdditiveModel:
         """The model of a fitted estimator, to predict from."""
         of_classes = hasattr(estimator, "classes_")
         n_scores = estimator.estimators_.shape[1]
@@ -115,7 +115,7 @@ class AdditiveModel:
         return model
 
     @classmethod
-    def to_continue(cls, estimator: Any) -> AdditiveModel:
+    def to_continue(cls, estimator) -> AdditiveModel:
         """The model of a fitted estimator with its history, to add rounds to."""
         model = cls.of(estimator)
         factor, none = model.loss._deviance_factor, np.zeros(len(model.steps))
@@ -128,7 +128,7 @@ class AdditiveModel:
         model.oob_improvements = (gains / factor).tolist()
         return model
 
-    def attributes(self, learner: Any, classes: np.ndarray | None, followed: bool) -> dict:
+    def attributes(self, learner, classes: np.ndarray | None, followed: bool) -> dict:
         """The fitted attributes after the rounds so far.
 
         Parameters
@@ -187,7 +187,7 @@ class AdditiveModel:
 
     # --- scores -----------------------------------------------------------------------------------
 
-    def initial_scores(self, X: Any) -> np.ndarray:
+    def initial_scores(self, X) -> np.ndarray:
         """u_0, an array to add to."""
         if not hasattr(self.init, "predict"):
             shape = (X.shape[0],) if self.n_scores == 1 else (X.shape[0], self.n_scores)
@@ -205,7 +205,7 @@ class AdditiveModel:
             prediction = proba[:, 1] if proba.shape[1] == 2 else proba
         return np.array(self.loss.scores_from(prediction), dtype=float, order="C")
 
-    def staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+    def staged_scores(self, X) -> Iterator[np.ndarray]:
         """The scores before the first round and after each, in one array that changes."""
         u = self.initial_scores(X)
         yield u
@@ -218,9 +218,11 @@ class AdditiveModel:
             u += b * outputs(members, X)
             yield u
 
-    def scores(self, X: Any) -> np.ndarray:
+    def scores(self, X) -> np.ndarray:
         """The scores after all rounds so far."""
         u = self.initial_scores(X)
+        if not self.members:
+            return u
         sums = self._tree_sums(X)
         if sums is not None:
             add_in_threads(sums, X, u.reshape(-1, self.n_scores), self.n_jobs)
@@ -229,7 +231,7 @@ class AdditiveModel:
             u += b * outputs(members, X)
         return u
 
-    def _tree_sums(self, X: Any) -> TreeSums | None:
+    def _tree_sums(self, X) -> TreeSums | None:
         """The rounds as sums of trees; None where they are not all trees, or X is sparse."""
         if not _is_dense(X):
             return None
@@ -253,7 +255,7 @@ def packed_rounds(
     return packed_trees(members, width=n_scores, scale=scale, n_rows=n_rows)
 
 
-def outputs(members: list[Any], X: Any) -> np.ndarray:
+def outputs(members: list[Any], X) -> np.ndarray:
     """psi of one round, for an X that is validated: (n,), or (n, K) for several scores."""
     columns = []
     for member in members:
@@ -267,7 +269,7 @@ def outputs(members: list[Any], X: Any) -> np.ndarray:
     return columns[0] if len(members) == 1 else np.column_stack(columns)
 
 
-def _is_dense(X: Any) -> bool:
+def _is_dense(X) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.kind == "f"
 
 

@@ -75,18 +75,18 @@ TREE_DEFAULTS: dict[str, Any] = {
 OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
 
 
-def has_input_tag(estimator: Any, name: str) -> bool:
+def has_input_tag(estimator, name: str) -> bool:
     """Whether an estimator's input has a tag; no tag of an object without tags."""
     tagged = hasattr(estimator, "__sklearn_tags__")
     return tagged and bool(getattr(get_tags(estimator).input_tags, name))
 
 
-def accepts_sparse(estimator: Any) -> bool:
+def accepts_sparse(estimator) -> bool:
     # Trees do; before scikit-learn 1.7 their tags do not state it.
     return is_tree(estimator) or has_input_tag(estimator, "sparse")
 
 
-def _members_are_trees(model: Any) -> bool:
+def _members_are_trees(model) -> bool:
     """For `available_if`: whether the base learner is a tree, or an AttributeError."""
     learner = model._base_learner()
     if not (is_tree(learner) or reads_single_precision(learner)):
@@ -387,7 +387,7 @@ class BaseGradientBoosting(
 
     # --- the base learner -------------------------------------------------------------------------
 
-    def _base_learner(self, X: Any = None) -> Any:
+    def _base_learner(self, X=None) -> Any:
         """The base learner for X; binned trees are for data that may be dense, without pruning."""
         if self.estimator is not None:
             return self.estimator
@@ -410,7 +410,7 @@ class BaseGradientBoosting(
                     "estimator=None."
                 )
 
-    def _of_all_rows(self, learner: Any, n_rows: int) -> Any:
+    def _of_all_rows(self, learner, n_rows: int) -> Any:
         """A default tree whose shares of rows are those of all rows, and not of the rows drawn."""
         if self.estimator is not None or self.subsample == 1:
             return learner
@@ -423,7 +423,7 @@ class BaseGradientBoosting(
     # --- rows -------------------------------------------------------------------------------------
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any, learner: Any, continued: bool
+        self, X, y, sample_weight, learner, continued: bool
     ) -> tuple[Rows, np.ndarray | None, Loss]:
         """The rows of positive weight, the classes of a classifier, and the loss."""
         of_classes = isinstance(self, ClassifierMixin)
@@ -452,9 +452,7 @@ class BaseGradientBoosting(
             SecondOrderRisk.check(loss, rows.y, loss.n_scores(n_classes))
         return rows, classes, loss
 
-    def _read_validation(
-        self, X: Any, y: Any, sample_weight: Any, classes: np.ndarray | None
-    ) -> Rows:
+    def _read_validation(self, X, y, sample_weight, classes: np.ndarray | None) -> Rows:
         X = self._validate(X, reset=False)
         check_consistent_length(X, y)
         y = encoded(np.asarray(y), classes)
@@ -463,7 +461,7 @@ class BaseGradientBoosting(
         weight = None if sample_weight is None else checked_weights(sample_weight, X)
         return Rows(X, y, weight, range(len(y)))
 
-    def _validate(self, X: Any, *y: Any, learner: Any = None, **options: Any) -> Any:
+    def _validate(self, X, *y, learner=None, **options) -> Any:
         """X, and y where it is given, validated; in single precision where trees will hold it."""
         learner = self._base_learner(X) if learner is None else learner
         takes_sparse = self.estimator is None or accepts_sparse(learner)
@@ -523,12 +521,12 @@ class BaseGradientBoosting(
         """Iterate over the members of the rounds."""
         return iter(self.estimators_)
 
-    def _scores(self, X: Any) -> np.ndarray:
+    def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)
         X = self._validate(X, reset=False)
         return AdditiveModel.of(self).scores(X)
 
-    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+    def _staged_scores(self, X) -> Iterator[np.ndarray]:
         """The scores after each round, in one array that changes."""
         check_is_fitted(self)
         X = self._validate(X, reset=False)
