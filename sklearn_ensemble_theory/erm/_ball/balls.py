@@ -5,7 +5,7 @@ like; each has a form without checks, of one vector or of all vectors along the 
 """
 
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sklearn_ensemble_theory._scaling import largest_entry
 
+# An array, or a sparse matrix by rows: SciPy's have no types.
+Matrix: TypeAlias = Any
 # Where sums of vectors may overflow, vectors are divided by a power of two.
 LARGEST_RADIUS, SHRINK = 1e280, 2.0**100
 # Columns that enter the working set in one round, at least.
@@ -206,7 +208,7 @@ def l2_projection(v: np.ndarray, radius: float) -> np.ndarray:
 # --- balls ----------------------------------------------------------------------------------------
 
 
-def factored(H: np.ndarray) -> Any:
+def factored(H: np.ndarray) -> tuple[np.ndarray, bool]:
     """The Cholesky factor of H, with a ridge as small as possible."""
     mean = abs(float(np.trace(H))) / len(H) or 1.0
     # First without a ridge; each further try has one ten times as large.
@@ -236,7 +238,7 @@ class L2Ball:
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.linalg.norm(g))
 
-    def row_size(self, X: Any) -> float:
+    def row_size(self, X: Matrix) -> float:
         """C: the largest dual norm of a row."""
         return float(np.sqrt(row_squares(X).max()))
 
@@ -297,7 +299,7 @@ class L1Ball:
     def dual_norm(self, g: np.ndarray) -> float:
         return float(np.abs(g).max())
 
-    def row_size(self, X: Any) -> float:
+    def row_size(self, X: Matrix) -> float:
         """C: the largest dual norm of a row."""
         return largest_entry(X)
 
@@ -422,7 +424,7 @@ Ball = L1Ball | L2Ball
 BALLS: dict[str, type[Ball]] = {"l1": L1Ball, "l2": L2Ball}
 
 
-def row_squares(X: Any) -> np.ndarray:
+def row_squares(X: Matrix) -> np.ndarray:
     """Sums of squares of the rows, dense or sparse."""
     if hasattr(X, "tocsr"):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()

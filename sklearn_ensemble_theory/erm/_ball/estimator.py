@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,7 +29,7 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 
-from .balls import BALLS, Ball
+from .balls import BALLS, Ball, Matrix
 from .problem import BallPoint, BallProblem, BallSet
 from .solvers import (
     MAX_COLUMNS,
@@ -63,7 +63,7 @@ def positive_classes(n_classes: int) -> Sequence[int]:
     return [1] if n_classes == 2 else range(n_classes)
 
 
-def as_csr_or_array(X: Any) -> Any:
+def as_csr_or_array(X: Matrix) -> Matrix:
     """CSR matrices, whose products with vectors are vectors, and arrays."""
     return sp.csr_matrix(X) if sp.issparse(X) else X
 
@@ -266,8 +266,21 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         for k in positive_classes(len(classes)):
             y = np.where(codes == k, 1.0, -1.0)
             problem = BallProblem(X, y, weight, phi, ball, fit_intercept=self.fit_intercept)
+            if self.solver != "auto" and not np.isfinite(phi.lipschitz(problem.largest_score)):
+                raise ValueError(
+                    f"The exponential loss overflows in the ball: with this radius scores can be "
+                    f"{problem.largest_score:.3g}. Scale X, reduce radius, or use solver='auto'."
+                )
+            state = None  # what `partial_fit` goes on from
             with one_blas_thread():  # thousands of short products: waiting for threads costs more
-                point, bound, state = self._solve(problem, rng)
+                if self.solver == "auto":
+                    point = solve_in_ball(problem, self.tol, self.max_iter or 10_000)
+                    bound = point.gap
+                elif self.solver == "gd":
+                    point, bound = averaged_gradient_descent(problem, self.max_iter or 1_000)
+                else:
+                    n_steps = self.max_iter or problem.n
+                    point, bound, state = averaged_stochastic_descent(problem, n_steps, rng)
             problems.append(problem)
             points.append(point)
             bounds.append(bound)
@@ -277,22 +290,6 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.suboptimality_bound_ = max(bounds)
         self._states, self._n_effective = states, float(1 / np.sum(weight**2))
         return self
-
-    def _solve(
-        self, problem: BallProblem, rng: np.random.RandomState
-    ) -> tuple[BallPoint, float, StochasticState | None]:
-        """A point, the solver's bound on F - min F, and what `partial_fit` goes on from."""
-        if self.solver == "auto":
-            point = solve_in_ball(problem, self.tol, self.max_iter or 10_000)
-            return point, point.gap, None
-        if not np.isfinite(problem.phi.lipschitz(problem.largest_score)):
-            raise ValueError(
-                f"The exponential loss overflows in the ball: with this radius scores can be "
-                f"{problem.largest_score:.3g}. Scale X, reduce radius, or use solver='auto'."
-            )
-        if self.solver == "gd":
-            return *averaged_gradient_descent(problem, self.max_iter or 1_000), None
-        return averaged_stochastic_descent(problem, self.max_iter or problem.n, rng)
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks: once over them, and once for each point of Newton's method."""

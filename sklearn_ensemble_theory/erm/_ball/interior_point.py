@@ -9,7 +9,6 @@ constraint on the norm is a barrier, one for each norm; the optimum is certified
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +36,9 @@ SHORT, CENTRED = 0.1, 0.5
 # The multiplier at the start, in units of the least feasible one.
 FIRST_MULTIPLIER = 2.0
 EPS = float(np.finfo(np.float64).eps)
+
+# The changes (da, d beta, db) of a step, by k and shift; see `InteriorPoint`.
+StepSolver = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, float]]
 
 
 def interior_descent(
@@ -235,7 +237,7 @@ class InteriorPoint:
     #     w da = D (k - dm),  dm = y (Z d beta + db),  d beta = shift + G dg,  dg = Z'(y w da),
     # and sum y w da = 0.
 
-    def _solver_by_columns(self, D: np.ndarray) -> Callable[..., Any]:
+    def _solver_by_columns(self, D: np.ndarray) -> StepSolver:
         """(G^-1 + Z'DZ) d beta + Z'D 1 db = G^-1 shift + Z'(D y k)."""
         Z, y, barrier = self.Z, self.y, self.barrier
         H, h, total = self.problem.gram(Z, D)
@@ -259,7 +261,7 @@ class InteriorPoint:
 
         return solve
 
-    def _solver_by_rows(self, D: np.ndarray) -> Callable[..., Any]:
+    def _solver_by_rows(self, D: np.ndarray) -> StepSolver:
         """(1/D + y Z G Z' y) (w da) + y db = k - y Z shift."""
         Z, y, barrier = self.Z, self.y, self.barrier
         e = barrier.e
@@ -297,7 +299,7 @@ class InteriorPoint:
         error = float(self.problem.signed @ da) / float(self.weight @ room)
         return da - self.y * error * room
 
-    def _direction(self, solve: Callable[..., Any], width: float, *, corrected: bool) -> None:
+    def _direction(self, solve: StepSolver, width: float, *, corrected: bool) -> None:
         """Set the changes of all variables towards products of this width."""
         y, a, rest, s, xi = self.y, self.a, self.rest, self.s, self.xi
         to_s, to_xi = width / a - s, width / rest - xi

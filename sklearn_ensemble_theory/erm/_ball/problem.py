@@ -6,14 +6,14 @@ guarantees require.
 """
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_ensemble_theory._margin_losses import MarginFunction
 
-from .balls import Ball, row_squares
+from .balls import Ball, Matrix, row_squares
 
 # Above this share of entries a sparse matrix of columns is made dense for its Gram matrix.
 DENSE_SHARE = 0.1
@@ -139,7 +139,7 @@ class BallProblem(BallSet):
 
     def __init__(
         self,
-        X: Any,
+        X: Matrix,
         y: np.ndarray,
         weight: np.ndarray,
         phi: MarginFunction,
@@ -192,15 +192,15 @@ class BallProblem(BallSet):
         return self.rounding_of(float(self.weight @ a))
 
     @cached_property
-    def _columns(self) -> Any:
+    def _columns(self) -> Matrix:
         return self.X.tocsc() if sp.issparse(self.X) else self.X
 
-    def columns(self, chosen: np.ndarray) -> Any:
+    def columns(self, chosen: np.ndarray) -> Matrix:
         """Some of the columns of X."""
         return self._columns if len(chosen) == self.p else self._columns[:, chosen]
 
     @staticmethod
-    def gram(Z: Any, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    def gram(Z: Matrix, d: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Z'DZ, Z'd and the sum of d, for the diagonal D of d >= 0."""
         # Rows of curvature 0, as those beyond the kink of a smoothed hinge, count for nothing.
         rows = np.flatnonzero(d)

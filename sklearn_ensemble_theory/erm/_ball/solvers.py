@@ -14,7 +14,7 @@ subgradient steps are the algorithms of the theorems [Shah, algorithms 1 and 2].
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._blocks import SummedFields
 from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 
-from .balls import Ball
+from .balls import Ball, Matrix
 from .interior_point import interior_descent
 from .problem import BallPoint, BallProblem, BallSet, Slope, without_rounding
 
@@ -521,7 +521,7 @@ class StochasticState(NamedTuple):
 
 
 def stochastic_steps(
-    X: Any,
+    X: Matrix,
     y: np.ndarray,
     phi: MarginFunction,
     ball: Ball,
@@ -550,7 +550,7 @@ def stochastic_steps(
     squares, total, reach = state.sum_squares, state.sum_weight, state.reach
     longest = np.sqrt(2) * float(np.hypot(ball.radius, reach))
     is_sparse, one = sp.issparse(X), np.empty(1)
-    columns: Any = slice(None)
+    columns: slice | np.ndarray = slice(None)
     for i in rows:
         w = 1.0 if weight is None else weight[i]
         if is_sparse:

@@ -23,7 +23,7 @@ from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
-from .rounds import StumpClasses, SummedStumps, best_stump, prepare_stumps, stumps_of_sums
+from .rounds import Side, StumpClasses, SummedStumps, best_stump, prepare_stumps, stumps_of_sums
 from .split_search import Split
 
 MAX_BINS = 2**16 - 1
@@ -88,10 +88,10 @@ class _Stump(BaseEstimator):
         if "_sides" not in vars(self):
             yield "it is a member of an ensemble that does not keep the weights of its two sides."
 
-    def _unfitted_counterpart(self) -> Any:
+    def _unfitted_counterpart(self) -> BaseEstimator:
         return self._sklearn_class(max_depth=1)
 
-    def _counterpart(self) -> Any:
+    def _counterpart(self) -> BaseEstimator:
         values, (rows, weights) = self._leaf_values(), self._sides[:, :2].T
         mean = weights @ values
         n_rows = rows.sum()
@@ -280,7 +280,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         overall = np.bincount(codes, weight, len(classes))
         shares = [s / s.sum() if s.sum() > 0 else overall for s in shares]
         error, left_weight = float(weight[chosen != codes].sum()), float(weight[on_left].sum())
-        sides = left, right
+        sides = int(left), int(right)
         self._set_labels(classes, X.shape[1], split, sides, shares, left_weight, error, on_left)
         return self
 
@@ -444,18 +444,18 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
     """
 
     _sklearn_class = DecisionTreeRegressor
-    left_value_: Any
-    right_value_: Any
+    left_value_: float | np.ndarray
+    right_value_: float | np.ndarray
 
     @classmethod
-    def _of_values(cls, n_features: int, split: Split, left: Any, right: Any) -> Self:
+    def _of_values(cls, n_features: int, split: Split, left: Side, right: Side) -> Self:
         """A fitted stump from a search that is already done."""
         stump = cls.__new__(cls)
         stump.max_bins, stump.n_features_in_ = None, n_features
         stump._set_values(split, left, right)
         return stump
 
-    def _set_values(self, split: Split, left: Any, right: Any) -> None:
+    def _set_values(self, split: Split, left: Side, right: Side) -> None:
         """Become the stump of a split; the values are numbers, or arrays of one for each class."""
         right = left if split.threshold == np.inf else right
         self.feature_, self.threshold_ = split.feature, split.threshold

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._hot_loops.array_loops import ranges
 from sklearn_ensemble_theory._learners import HammingTask, half_log_odds
@@ -352,7 +353,7 @@ class HammingIndex(ColumnIndex):
 # --- the weak learner ----------------------------------------------------------------------------
 
 
-def stump_of_split(criterion: HammingCriterion, split: Split, regressor: Any, p: int) -> Any:
+def stump_of_split(criterion: HammingCriterion, split: Split, regressor: type[Any], p: int) -> Any:
     """The member of the class `regressor` for a split of `HammingIndex.best_split`."""
     total = Masses(*(split.left + split.right))
     left, right = criterion.values(Masses(*split.left), total)
@@ -371,7 +372,7 @@ class HammingRounds:
         weight: np.ndarray | None,
         task: HammingTask,
         max_bins: int | None,
-        regressor: Any,
+        regressor: type[Any],
     ) -> None:
         self.criterion = HAMMING_CRITERIA[task.kind]
         self.signs, self.regressor = task.signs.astype(np.int8), regressor
@@ -379,7 +380,7 @@ class HammingRounds:
 
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
-    ) -> tuple[Any, np.ndarray]:
+    ) -> tuple[BaseEstimator, np.ndarray]:
         """The best stump for weights of shape (n, K), and its margins of the same shape."""
         split = self.index.best_split(self.criterion, weight)
         stump = stump_of_split(self.criterion, split, self.regressor, self.index.p)

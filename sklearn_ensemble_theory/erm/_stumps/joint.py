@@ -33,10 +33,9 @@ that would go further have fallen to 1e-8 of those at 0, as the root search does
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sklearn_ensemble_theory._roots import (
     MAX_EXPANSIONS,
@@ -45,10 +44,12 @@ from sklearn_ensemble_theory._roots import (
     group_sums,
     root_of_increasing,
 )
+from sklearn_ensemble_theory._typing import LossLike
 
 from .split_search import PLAIN_ROWS, SEARCH_BINS, TIE_TOLERANCE, ColumnIndex, Split
 
-Array = NDArray[Any]
+Array = np.ndarray
+Numbers = float | np.ndarray
 
 # With few rows, a cell holds so many of them.
 CELL_ROWS = 16
@@ -76,17 +77,17 @@ def cells_of(n: int) -> int:
 class RowFalls:
     """What the loss of each row falls by as b is added to its score u."""
 
-    def __init__(self, loss: Any, y: Array, u: Array, weight: Array) -> None:
+    def __init__(self, loss: LossLike, y: Array, u: Array, weight: Array) -> None:
         self.loss, self.y, self.u, self.weight = loss, y, u, weight
         self.start = loss.value(y, u)
         self.size = float(weight @ np.abs(self.start))
         self.slopes_at_zero = -weight * loss.gradient(y, u)
 
-    def slopes(self, b: Any) -> Array:
+    def slopes(self, b: Numbers) -> Array:
         """The slopes in b of the falls."""
         return -self.weight * self.loss.gradient(self.y, self.u + b)
 
-    def at(self, b: Any, rows: Any = slice(None)) -> tuple[Array, Array]:
+    def at(self, b: Numbers, rows: slice | Array = slice(None)) -> tuple[Array, Array]:
         """The falls of some rows and their slopes in b."""
         y, u, weight = self.y[rows], self.u[rows] + b, self.weight[rows]
         falls = weight * (self.start[rows] - self.loss.value(y, u))
@@ -123,7 +124,9 @@ class RowFalls:
         return grid, most
 
 
-def meeting(a: Any, value_a: Any, slope_a: Any, b: Any, value_b: Any, slope_b: Any) -> Any:
+def meeting(
+    a: Numbers, value_a: Array, slope_a: Array, b: Numbers, value_b: Array, slope_b: Array
+) -> tuple[Array, Array]:
     """Where two tangents of a concave function meet, and the height there."""
     gap = slope_a - slope_b
     flat = gap == 0
@@ -143,7 +146,7 @@ class Maxima:
         self.low, self.high = low, high
 
     @classmethod
-    def on_grid(cls, grid: Array, values: Array, slopes: Array, tilt: Any = 0.0) -> Maxima:
+    def on_grid(cls, grid: Array, values: Array, slopes: Array, tilt: Numbers = 0.0) -> Maxima:
         """Those of f(b) + tilt b, for values and slopes of f of shape (M, ...)."""
         b = grid.reshape(-1, *[1] * (values.ndim - 1))
         values, slopes = values + tilt * b, slopes + tilt
@@ -187,7 +190,7 @@ class Sums(NamedTuple):
     falls: Array
     slopes: Array
 
-    def maxima(self, grid: Array, tilt: Any = 0.0, at: Any = np.s_[:]) -> Maxima:
+    def maxima(self, grid: Array, tilt: Numbers = 0.0, at: slice = np.s_[:]) -> Maxima:
         return Maxima.on_grid(grid, self.falls[:, :, at], self.slopes[:, :, at], tilt)
 
 

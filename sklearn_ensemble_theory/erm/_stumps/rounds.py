@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
 from sklearn_ensemble_theory._learners import (
@@ -36,11 +37,13 @@ from .joint import JointSearch, RowFalls, cells_of
 from .split_search import (
     PLAIN_ROWS,
     TIE_TOLERANCE,
+    BinnedSideIndex,
     ClassSquares,
     ColumnIndex,
     Criterion,
     LeastSquares,
     PartitionFunction,
+    SideIndex,
     SignedZeroOne,
     Split,
     ZeroOne,
@@ -49,6 +52,9 @@ from .split_search import (
 )
 
 Array = NDArray[np.float64]
+Index = ColumnIndex | SideIndex | BinnedSideIndex
+# What a side returns: the code of a class, a number, or a number for each class.
+Side = int | float | np.ndarray
 # Columns that a single search sorts at a time, and rows that tell which columns come first.
 SEARCH_COLUMNS, SAMPLE_ROWS = 4, 1024
 # Bins of the columns in sums for stumps that know every value in memory.
@@ -80,18 +86,18 @@ class StumpRounds:
 
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
-    ) -> tuple[Any, np.ndarray]:
+    ) -> tuple[BaseEstimator, np.ndarray]:
         """The best stump and its outputs."""
         split, left, right = self.objective.search(self.index, target, weight, scores)
         return self.objective.member(self.index, weight, split, left, right)
 
 
 def prepare_stumps(
-    X: np.ndarray, weight: np.ndarray | None, task: Any, max_bins: int | None, stumps: StumpClasses
+    X: np.ndarray, weight: np.ndarray | None, task: Task, max_bins: int | None, stumps: StumpClasses
 ) -> PreparedRounds | None:
     """Stumps for a task; None where there is neither an objective nor a criterion for it."""
     if task.kind in HAMMING_CRITERIA:
-        return HammingRounds(X, weight, task, max_bins, stumps.regressor)
+        return HammingRounds(X, weight, cast(HammingTask, task), max_bins, stumps.regressor)
     if task.kind not in OBJECTIVES:
         return None
     return StumpRounds(X, weight, max_bins, OBJECTIVES[task.kind](task, stumps))
@@ -107,7 +113,7 @@ def best_stump(
     task: Task,
     max_bins: int | None,
     stumps: StumpClasses,
-) -> tuple[Split, Any, Any]:
+) -> tuple[Split, Side, Side]:
     """The best split and what its two sides return, classes as codes.
 
     A few columns at a time are sorted, so that the memory does not grow with their number; the
@@ -178,23 +184,25 @@ class Objective:
         """The columns, sorted or binned."""
         return ColumnIndex(X, max_bins, weight, self.codes, self.n_classes)
 
-    def compiled_index(self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None) -> Any:
+    def compiled_index(
+        self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None
+    ) -> SideIndex | BinnedSideIndex | None:
         """The columns for compiled searches; None where there are none."""
         return None
 
     def search(
         self,
-        index: Any,
+        index: Index,
         target: np.ndarray | None,
         weight: np.ndarray,
         scores: np.ndarray | None,
-    ) -> tuple[Split, Any, Any]:
+    ) -> tuple[Split, Side, Side]:
         """The best split and what its two sides return."""
         raise NotImplementedError
 
     def member(
-        self, index: Any, weight: np.ndarray, split: Split, left: Any, right: Any
-    ) -> tuple[Any, np.ndarray]:
+        self, index: Index, weight: np.ndarray, split: Split, left: Side, right: Side
+    ) -> tuple[BaseEstimator, np.ndarray]:
         """The fitted stump and its outputs on the rows."""
         raise NotImplementedError
 
@@ -457,7 +465,7 @@ class SummedStump(NamedTuple):
         The shares of the weight, and the numbers of rows, there.
     """
 
-    member: Any
+    member: BaseEstimator
     feature: int
     code: int
     margins: Array
@@ -479,7 +487,9 @@ class SummedStumps:
     slots: NDArray[np.int64]
     n_slots: int
 
-    def __init__(self, task: Any, stumps: StumpClasses, max_bins: int | None) -> None:
+    def __init__(
+        self, task: ClassTask | HammingTask, stumps: StumpClasses, max_bins: int | None
+    ) -> None:
         self.task, self.stumps = task, stumps
         self.is_fine = max_bins is None  # for what counts as equally good
         self.max_bins = DEFAULT_BINS if max_bins is None else max_bins
@@ -505,13 +515,13 @@ class SummedStumps:
         code = split.code if np.isfinite(split.threshold) else self.counts.shape[2]
         return SummedStump(member, split.feature, code, margins, masses, self._in_slots(n_rows))
 
-    def _search(self, masses: Array) -> tuple[Any, ...]:
+    def _search(self, masses: Array) -> tuple[Split, *tuple[Side, ...]]:
         """The split, and more for `_member`."""
         raise NotImplementedError
 
     def _member(
-        self, split: Split, answers: Any, masses: Array, n_rows: NDArray[np.int64]
-    ) -> tuple[Any, Array]:
+        self, split: Split, answers: list[Side], masses: Array, n_rows: NDArray[np.int64]
+    ) -> tuple[BaseEstimator, Array]:
         """The stump and its margins, from the masses of the slots and the rows on both sides."""
         raise NotImplementedError
 
@@ -575,13 +585,13 @@ class HammingStumps(SummedStumps):
         return np.concatenate([n_rows, n_rows.sum(axis=0) - n_rows])
 
 
-def stumps_of_sums(task: Any, max_bins: int | None, stumps: StumpClasses) -> SummedStumps | None:
+def stumps_of_sums(task: Task, max_bins: int | None, stumps: StumpClasses) -> SummedStumps | None:
     """Stumps from sums for a task; None where there are none."""
     if task.kind in HAMMING_CRITERIA:
-        return HammingStumps(task, stumps, max_bins)
+        return HammingStumps(cast(HammingTask, task), stumps, max_bins)
     if not task.kind.startswith("class_"):
         return None
-    return ClassStumps(task, stumps, max_bins)
+    return ClassStumps(cast(ClassTask, task), stumps, max_bins)
 
 
 def _of_sides(tables: NDArray[np.int64], split: Split) -> NDArray[np.int64]:
