@@ -160,7 +160,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         self.named_estimators_ = Bunch(
             **{name: m if is_dropped(m) else next(rest) for name, m in self.estimators}
         )
-        vars(self).pop("feature_names_in_", None)  # of an earlier fit
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         for member in fitted:
             if hasattr(member, "feature_names_in_"):
                 self.feature_names_in_ = member.feature_names_in_

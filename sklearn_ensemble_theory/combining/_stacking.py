@@ -212,7 +212,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         columns = self._columns(predictions)
         self._n_columns = [part.shape[1] for part in columns]
         for name in ("final_estimator_", "estimator_weights_", "cv_risks_", "kkt_violation_"):
-            vars(self).pop(name, None)  # of an earlier fit
+            self.__dict__.pop(name, None)  # of an earlier fit
         if self.weights is None:
             self.final_estimator_ = self._fit_final(final, columns, rows, params, held)
         else:

@@ -137,6 +137,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             self._n_outputs = 1 if target.ndim == 1 else target.shape[1]
 
         if self.prefit:
+            # Their columns are aligned with `classes_` by label, so that none may be unknown.
             for name, member in pairs:
                 check_is_fitted(member)
                 if of_classes and not np.isin(member.classes_, self.classes_).all():
@@ -149,7 +150,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
 
         if rows.weight is not None:
             for name, member in pairs:
-                refuse_unweighted(member, name)
+                refuse_unweighted(member, name)  # before the first of them is fitted
         routed = self._routed(fit_arguments(sample_weight, fit_params, X, rows))
         data = rows.X, target
         # Members that another ensemble has fitted to these rows are taken from it.
@@ -162,6 +163,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 message = ("Voting", told)
                 task = delayed(fit_named)(clone(member), *data, routed[name], name, message=message)
                 tasks.append(task)
+        # Results come in the order of the tasks, which known members have not.
         fits = iter(Parallel(n_jobs=self.n_jobs)(tasks))
         fitted = [next(fits) if model is None else model for model in fitted]
         if known is not None:
