@@ -1,7 +1,7 @@
 """Averages of learners that are fitted independently [Bach, §10.1; Shah, §4.5]."""
 
 from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
-from sklearn_ensemble_theory.averaging._blocks.estimators import (
+from sklearn_ensemble_theory.averaging._divide_and_conquer import (
     DivideAndConquerClassifier,
     DivideAndConquerRegressor,
 )

@@ -60,10 +60,10 @@ from sklearn_ensemble_theory.averaging._averages import (
     staged_mean_proba,
 )
 from sklearn_ensemble_theory.averaging._learner_blocks import (
-    LearnerChunk,
+    LearnerBlock,
     LearnerRows,
     RowsInChunks,
-    facts_of_chunk,
+    facts_of_block,
     naming_chunk,
     of_learner_rows,
     recoded,
@@ -545,7 +545,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         unfitted = clone(self)  # without the members of an earlier fit
         frames = self._takes_frames(rows.meta, estimator)
         read = LearnerRows(unfitted, self._validation, rows.checks.n_features, frames)
-        facts = rows.given.sum(of_learner_rows, read, facts_of_chunk)
+        facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")
         n_members, blocks = self._n_members(sum(facts.lengths.values())), facts.chunks
@@ -866,7 +866,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
 
 def _members_of_block(
-    block: LearnerChunk,
+    block: LearnerBlock,
     model: BaseBagging,
     seeds: dict[int, np.ndarray],
     target: dict,
@@ -875,13 +875,13 @@ def _members_of_block(
     """(members, their features, the learner, what they share) of one block, where it is."""
     y = recoded(block.y, block.target, target)
     estimator = model._get_estimator()
-    with naming_chunk(block.number):
+    with naming_chunk(block.block):
         scheme = model._make_scheme(y, block.weight, target.get("classes_"), None)
         frames = model._takes_frames(block.X, estimator)
         estimator, spec, X, y = model._prepared(
             estimator, scheme, block.X, y, target, frames=frames, largest=largest
         )
-    results = list(fit_members(spec, X, y, seeds[block.number], model.n_jobs))
+    results = list(fit_members(spec, X, y, seeds[block.block], model.n_jobs))
     members, features = [found[0] for found in results], [found[1] for found in results]
     # The scheme has the weights and classes of all rows, which stay here.
     spec = replace(spec.without_data(), scheme=RowsInChunks())

@@ -1,9 +1,9 @@
-"""The rows of one chunk for base learners, checked as `fit` of their ensemble does in memory."""
+"""The rows of one block for base learners, checked as `fit` of their ensemble does in memory."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_consistent_length
 
 from sklearn_ensemble_theory._rows import (
+    Rows,
     check_usual_units,
     checked_target,
     checked_weights,
@@ -19,26 +20,16 @@ from sklearn_ensemble_theory._rows import (
 
 
 @dataclass(frozen=True)
-class LearnerChunk:
-    """All rows of one chunk.
+class LearnerBlock(Rows):
+    """All rows of one block, those of weight 0 too; y are codes of the block's own classes.
 
     Attributes
     ----------
-    X : {array, sparse matrix, data frame} of shape (n, p)
-    y : array of shape (n,) or (n, n_outputs)
-        Codes of the classes of this chunk for a classifier.
-    weight : float64 array of shape (n,) or None
-    number : int
-        That of the chunk.
     target : dict
         What the ensemble's `_encode_y` says of y.
     """
 
-    X: Any
-    y: np.ndarray
-    weight: np.ndarray | None
-    number: int
-    target: dict[str, Any]
+    target: dict[str, Any] = field(default_factory=dict)
 
     @property
     def has_weight(self) -> bool:
@@ -65,7 +56,7 @@ class LearnerRows:
     n_features: int
     as_frame: bool = False
 
-    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> LearnerChunk | None:
+    def __call__(self, number: int, X: Any, y: Any, weight: Any) -> LearnerBlock | None:
         """The rows; None if there are none."""
         with naming_chunk(number):
             check_consistent_length(X, y, weight)
@@ -85,7 +76,7 @@ class LearnerRows:
                 if weight.any():
                     weight = checked_weights(weight, X)
                     check_usual_units(weight)
-            return LearnerChunk(X, y, weight, number, target)
+            return LearnerBlock(X, y, weight, range(len(y)), block=number, target=target)
 
 
 @contextmanager
@@ -100,9 +91,9 @@ def naming_chunk(number: int) -> Iterator[None]:
 def of_learner_rows(
     given: tuple[int, Any, Any, Any], read: LearnerRows, function: Callable[..., Any], *args: Any
 ) -> Any:
-    """`function(chunk, *args)` of a chunk as it was given; None if it has no rows."""
-    chunk = read(*given)
-    return None if chunk is None else function(chunk, *args)
+    """`function(block, *args)` of a chunk as it was given; None if it has no rows."""
+    block = read(*given)
+    return None if block is None else function(block, *args)
 
 
 @dataclass(frozen=True)
@@ -156,16 +147,15 @@ class RowFacts:
         return sorted(self.lengths)
 
 
-def facts_of_chunk(chunk: LearnerChunk) -> RowFacts:
-    """The facts of one chunk."""
-    weight, number, n = chunk.weight, chunk.number, len(chunk.y)
+def facts_of_block(block: LearnerBlock) -> RowFacts:
+    weight, number, n = block.weight, block.block, len(block)
     lengths, weights = {}, {}
-    if chunk.has_weight:
+    if block.has_weight:
         lengths[number] = n
         weights[number] = float(n if weight is None else weight.sum())
     top_weight = 1.0 if weight is None else float(weight.max())
-    top_target = 0.0 if "classes_" in chunk.target else float(np.abs(chunk.y).max())
-    return RowFacts(lengths, weights, weight is not None, top_weight, top_target, chunk.target)
+    top_target = 0.0 if "classes_" in block.target else float(np.abs(block.y).max())
+    return RowFacts(lengths, weights, weight is not None, top_weight, top_target, block.target)
 
 
 def recoded(codes: np.ndarray, own: dict[str, Any], known: dict[str, Any]) -> np.ndarray:

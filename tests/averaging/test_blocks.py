@@ -13,7 +13,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import DivideAndConquerClassifier, DivideAndConquerRegressor
-from sklearn_ensemble_theory.averaging._blocks.block_cuts import block_of_rows, weights_by_risk
+from sklearn_ensemble_theory.averaging._divide_and_conquer import block_of_rows, weights_by_risk
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sklearn_ensemble_theory import DivideAndConquerClassifier, DivideAndConquerRegressor
-from sklearn_ensemble_theory.averaging._blocks import base
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -41,7 +40,7 @@ def in_blocks(monkeypatch, model, chunks, X, y, weight=None):
     block = np.full(len(y), -1)
     block[kept] = number
     with monkeypatch.context() as patch:
-        patch.setattr(base.BaseDivideAndConquer, "_cut", lambda *args: block)
+        patch.setattr(type(model), "_cut", lambda *args: block)
         return model.fit(X, y, weight)
 
 

@@ -25,7 +25,7 @@ from sklearn_ensemble_theory import (
     SmoothingSplineRegressor,
 )
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.averaging._blocks import block_rows as blocks
+from sklearn_ensemble_theory.averaging import _divide_and_conquer as blocks
 from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions

@@ -1,1 +1,0 @@
-"""Divide and conquer: fits to disjoint blocks of the rows, averaged."""

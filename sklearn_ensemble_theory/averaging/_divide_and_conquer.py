@@ -1,0 +1,831 @@
+"""Divide and conquer for any regressor or classifier [Bach, §10.1.1].
+
+The rows are cut into disjoint blocks, a clone of the learner is fitted to each, and the members'
+predictions are averaged, perhaps by the inverse of their risks on the rows of the other blocks. The
+blocks of a Dask collection are its chunks: each member is fitted where its chunk is.
+"""
+
+import heapq
+import inspect
+from numbers import Integral
+from typing import Any, Literal, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import Tags, check_random_state, get_tags
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.parallel import delayed
+from sklearn.utils.validation import column_or_1d
+
+from sklearn_ensemble_theory._compat import (
+    HasMethods,
+    Interval,
+    StrOptions,
+    check_method_params,
+    raise_for_params,
+)
+from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    positive_rows,
+    positive_weights,
+    validate_data,
+)
+from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
+from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
+from sklearn_ensemble_theory.ensembles._members import member_predictions
+from sklearn_ensemble_theory.trees._sklearn_trees import (
+    check_counts,
+    fitted_in_units,
+    single_precision_if_finite,
+)
+
+from ._averages import AveragedClassifier, AveragedRegressor
+from ._learner_blocks import LearnerBlock, LearnerRows, facts_of_block, of_learner_rows, recoded
+from ._members import (
+    MAX_SEED,
+    member_params,
+    member_router,
+    random_state_names,
+    seeded,
+    takes_sample_weight,
+)
+from ._sampling import group_codes
+
+# Whatever the base learner accepts.
+ROW_CHECKS: dict[str, Any] = {
+    "accept_sparse": ["csr", "csc"],
+    "dtype": None,
+    "ensure_all_finite": False,
+}
+# Rows that are predicted together: of so many values, or so many rows.
+MOST_VALUES, LEAST_ROWS = 2**21, 2**10
+# Risks below this share of the largest count as equal, so that no weight is infinite.
+SMALLEST_RISK = 1e-9
+
+
+class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
+    """The fit to disjoint blocks of the rows; not for direct use."""
+
+    estimator: BaseEstimator | None
+    n_blocks: int | Literal["rate"]
+    weighting: Literal["risk", "size", "uniform"]
+    shuffle: bool
+    stratify: bool
+    n_jobs: int | None
+    random_state: RandomStateLike
+
+    _parameter_constraints: dict = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "n_blocks": [Interval(Integral, 1, None, closed="left"), StrOptions({"rate"})],
+        "weighting": [StrOptions({"risk", "size", "uniform"})],
+        "shuffle": ["boolean"],
+        "stratify": ["boolean"],
+        "n_jobs": [None, Integral],
+        "random_state": ["random_state"],
+    }
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Cut the rows into blocks, and fit a clone of the estimator to each.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, or a Dask collection. Sparse, missing and infinite values are accepted
+            where the estimator accepts them.
+
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets, or a Dask collection.
+
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights, passed to the estimator. Rows of weight 0 are left out. May be a
+            Dask collection.
+
+        groups : array-like of shape (n_samples,), default=None
+            Rows of the same group are put into the same block, for rows that are not independent.
+            Blocks then have different sizes, and `stratify` is not used.
+
+        **fit_params : dict
+            Routed to the estimator's `fit` where metadata routing is enabled.
+
+        Returns
+        -------
+        self : object
+            The fitted ensemble.
+
+        Raises
+        ------
+        ValueError
+            If there are more blocks than rows (of positive weight) or groups, or the estimator does
+            not accept sample weights.
+
+        Notes
+        -----
+        Cost: m fits to n/m rows, O(n log n) for the blocks, and for `weighting="risk"` the
+        prediction of n rows by every member.
+
+        The blocks of Dask collections are the chunks that have rows of positive weight, and each
+        member is fitted where its chunk is. `n_blocks` must be "rate" or their number, and
+        `shuffle`, `stratify` and `groups` cannot be used: the rows of a chunk should be a random
+        sample of all rows. The rows are read twice, and once more for `weighting="risk"`. The
+        model is that of the same blocks in memory with ``shuffle=False``; `blocks_` is not set.
+        """
+        raise_for_params(fit_params, self, "fit")
+        estimator: Any = self._get_estimator()
+        self._check_learner(estimator)
+        X, y = validate_data(self, X, y, multi_output=True, **ROW_CHECKS)
+        y, description = self._encode_y(y)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        weight, fitted = None, np.arange(len(y))
+        if sample_weight is not None:
+            numbers, positive = positive_weights(sample_weight, X)
+            _check_takes_weight(estimator)
+            weight, fitted = np.zeros(len(y)), fitted[numbers]
+            weight[fitted] = positive
+        params = member_params(self, fit_params, "fit")
+        rng = check_random_state(self.random_state)
+        block = self._cut(X, y, fitted, groups, rng, weight is not None)
+        n_blocks = int(block.max()) + 1
+        rows_of = [np.flatnonzero(block == b) for b in range(n_blocks)]
+
+        seeds = rng.randint(MAX_SEED, size=n_blocks)
+        n_classes = description.get("n_classes_", 0)
+        # Workers get their rows only; one process takes them when a member is fitted.
+        is_alone = effective_n_jobs(self.n_jobs) == 1
+        tasks = (
+            delayed(fit_block)(
+                estimator,
+                int(seed),
+                X if is_alone else X[rows],
+                y if is_alone else y[rows],
+                weight if is_alone or weight is None else weight[rows],
+                check_method_params(X, params=params, indices=rows),
+                n_classes=n_classes,
+                rows=rows if is_alone else None,
+            )
+            for seed, rows in zip(seeds, rows_of)
+        )
+        members = list(in_order(tasks, n_jobs=self.n_jobs))
+
+        row_weight = np.ones(len(y)) if weight is None else weight / weight.max()
+        self.__dict__.pop("block_risks_", None)  # of an earlier fit
+        if self.weighting == "risk" and n_blocks > 1:
+            method, size = self._prediction_method(members[0]), largest_magnitude(y)
+            tasks = (
+                delayed(_predictions_of_others)(member, method, X, block, b, n_classes=n_classes)
+                for b, member in enumerate(members)
+            )
+            risks = []
+            for b, predicted in enumerate(in_order(tasks, n_jobs=self.n_jobs)):
+                rows = _other_rows(block, b)
+                errors = self._squared_errors(y[rows], predicted, size)
+                risks.append(np.average(errors, weights=row_weight[rows]))
+            self.block_risks_ = np.array(risks)
+            shares = weights_by_risk(self.block_risks_)
+        elif self.weighting == "size":
+            shares = np.array([row_weight[rows].sum() for rows in rows_of])
+        else:
+            shares = np.ones(n_blocks)
+        self.__dict__.update(description)
+        self.estimator_ = estimator
+        self.estimators_ = members
+        self.n_blocks_ = n_blocks
+        self.blocks_ = block
+        self.block_weights_ = shares / shares.sum()
+        return self
+
+    def _cut(
+        self,
+        X: Any,
+        y: np.ndarray,
+        fitted: np.ndarray,
+        groups: ArrayLike | None,
+        rng: np.random.RandomState,
+        is_weighted: bool,
+    ) -> np.ndarray:
+        """The block of every row; -1 for rows that are not fitted."""
+        n, m = len(fitted), self.n_blocks
+        if m == "rate":
+            m = divide_and_conquer_n_blocks(n, X.shape[1])
+        if m > n:
+            what = "rows of positive weight" if is_weighted else "rows"
+            raise ValueError(f"n_blocks={m} is larger than the number of {what}, n_samples = {n}.")
+        strata = None
+        if groups is not None:
+            groups = group_codes(column_or_1d(groups), X)[fitted]
+        elif self.stratify:
+            if y.ndim > 1:
+                raise ValueError("stratify=True requires a single output y.")
+            strata = y[fitted]
+        block = np.full(len(y), -1, dtype=np.intp)
+        block[fitted] = block_of_rows(
+            n, int(m), rng if self.shuffle else None, strata=strata, groups=groups
+        )
+        return block
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of a Dask collection, whose blocks are the chunks that have rows.
+
+        The rows are read twice, and once more for the risks.
+
+        Raises
+        ------
+        ValueError
+            If `n_blocks` is another number than that of the chunks, or `stratify=True` is asked
+            for.
+        """
+        estimator: Any = self._get_estimator()
+        self._check_learner(estimator)
+        default = inspect.signature(type(self)).parameters["stratify"].default
+        if self.stratify and not default:
+            raise ValueError(
+                "stratify=True spreads the values of y over the blocks, which are the chunks of "
+                "the Dask collection here; use stratify=False."
+            )
+        if self.n_blocks != "rate" and self.n_blocks > len(rows.given):
+            raise ValueError(
+                f"n_blocks={self.n_blocks} is larger than the number of chunks, {len(rows.given)}, "
+                "which are the blocks; use n_blocks='rate' or rechunk X."
+            )
+        unfitted = clone(self)  # without the members of an earlier fit
+        read = LearnerRows(unfitted, ROW_CHECKS, rows.checks.n_features)
+        facts = rows.given.sum(of_learner_rows, read, facts_of_block)
+        if facts is None:
+            raise ValueError("X has no rows.")
+        if facts.weighted:
+            _check_takes_weight(estimator)
+        chunks = facts.chunks
+        m = len(chunks)
+        if self.n_blocks not in ("rate", m):
+            raise ValueError(
+                f"n_blocks={self.n_blocks} is not the number of chunks with rows of positive "
+                f"weight, {m}, which are the blocks; use n_blocks='rate' or rechunk X."
+            )
+        # Members and seeds are those of the blocks in memory, in the order of the chunks.
+        seeds = check_random_state(self.random_state).randint(MAX_SEED, size=m)
+        by_chunk = dict(zip(chunks, seeds.tolist()))
+        found = rows.given.each(
+            of_learner_rows, read, _member_of_chunk, estimator, by_chunk, facts.target
+        )
+        members = [found[number] for number in chunks]
+        for name in ("blocks_", "block_risks_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.weighting == "risk" and m > 1:
+            errors, weights = rows.given.sum(
+                of_learner_rows,
+                read,
+                _squared_errors_of_chunk,
+                dict(zip(chunks, members)),
+                unfitted,
+                facts.top_target or 1.0,
+                facts.top_weight,
+                facts.target,
+            )
+            self.block_risks_ = errors / weights
+            shares = weights_by_risk(self.block_risks_)
+        elif self.weighting == "size":
+            shares = np.array([facts.weights[number] / facts.top_weight for number in chunks])
+        else:
+            shares = np.ones(m)
+        self.__dict__.update(facts.target)
+        self.estimator_ = estimator
+        self.estimators_ = members
+        self.n_blocks_ = m
+        self.block_weights_ = shares / shares.sum()
+
+    def _validate_X(self, X: MatrixLike) -> Any:
+        return validate_data(self, X, reset=False, **ROW_CHECKS)
+
+    def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
+        """The weighted mean of the members' predictions, added up one after the other.
+
+        Of log-probabilities the logarithm of the mean.
+        """
+        n_classes = getattr(self, "n_classes_", 0)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        tasks = (
+            delayed(member_predictions)(member, method, X, n_classes=n_classes, params=params)
+            for member in self.estimators_
+        )
+        logs = method == "predict_log_proba"
+        total: Any = None
+        for share, part in zip(
+            self.block_weights_, in_order(tasks, n_jobs=self.n_jobs, prefer="threads")
+        ):
+            part = part + np.log(share) if logs else share * part
+            if total is None:
+                total = part
+            elif logs:
+                total = np.logaddexp(total, part)
+            else:
+                with np.errstate(over="ignore"):  # by rounding, where all are the largest float
+                    np.add(total, part, out=total)
+        return within_range(total) if method == "predict" else total
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Metadata routing: to the base learner's method that serves each of ours.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            Routing information of the ensemble.
+        """
+        return member_router(self, self)
+
+    def __len__(self) -> int:
+        """Number of fitted members."""
+        return len(self.estimators_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimators_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        try:
+            base = get_tags(self._get_estimator()).input_tags
+        except (AttributeError, TypeError):
+            return tags  # not an estimator, which the parameter check of `fit` reports
+        tags.input_tags.sparse = base.sparse
+        tags.input_tags.allow_nan = base.allow_nan
+        return tags
+
+
+class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
+    """The mean of a regressor's fits to disjoint blocks of the rows.
+
+    For learners whose cost grows faster than the number of rows, such as kernel methods: m fits to
+    n/m rows of cost n^b take m^(b-1) times less work than one fit, can run in parallel, and their
+    mean has about the same error if each of them is fitted with less regularisation.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The regressor; `None` is a :class:`~sklearn.tree.DecisionTreeRegressor`. Choose its
+        parameters for the variance to be divided by m, with a smaller penalty or fewer neighbours
+        than for a single fit.
+
+    n_blocks : int or "rate", default="rate"
+        Number m of blocks; at most the number of rows. `"rate"` is
+        :func:`~sklearn_ensemble_theory.bounds.divide_and_conquer_n_blocks`, n^(2/(d+2)): the
+        largest number for which nearest neighbours keep the optimal rate, which then is the best
+        number for any cost n^b with b > 1.
+
+    weighting : {"size", "uniform", "risk"}, default="size"
+        Weights of the members: in proportion to the (weighted) number of rows of their block, equal
+        ones, or in proportion to 1/(mean squared error on the rows of all other blocks).
+
+    shuffle : bool, default=True
+        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows. The
+        chunks of Dask collections are blocks as they are, and their rows should be a random sample.
+
+    stratify : bool, default=False
+        Whether the values of y are spread evenly over the blocks.
+
+    n_jobs : int, default=None
+        Number of blocks fitted in parallel. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the blocks and of the members' own randomness.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The regressor that the members are clones of.
+
+    estimators_ : list of estimators
+        The fitted members, one for each block.
+
+    n_blocks_ : int
+        Number of blocks.
+
+    blocks_ : ndarray of shape (n_samples,)
+        Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask collections.
+
+    block_weights_ : ndarray of shape (n_blocks_,)
+        Weights of the members, of sum 1.
+
+    block_risks_ : ndarray of shape (n_blocks_,)
+        With `weighting="risk"` and several blocks: mean squared error of each member on the rows of
+        the other blocks, in units of the largest squared target.
+
+    n_outputs_ : int
+        Number of targets.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    See Also
+    --------
+    DivideAndConquerClassifier : The same for classification.
+    BaggingRegressor : Members fitted to random rows, to reduce variance and not cost.
+    SketchedLinearRegression : For linear models, random combinations of all rows instead of blocks.
+
+    Notes
+    -----
+    *Cost.* m (n/m)^b for an estimator of cost O(n^b) [Bach, exercise 10.2]. The cost decreases with
+    m, so the best m is the largest one that keeps the error. `predict` calls every member once and
+    adds their results up, in memory for one of them (`n_jobs` of them) at a time.
+
+    *Error.* If blocks were independent data sets, the mean would have the bias of one member and
+    1/m of its variance [Bach, §10.1.1]. Optimised for this trade-off, kernel ridge regression and
+    nearest neighbours keep their rate, up to a largest m: each block must still be large enough
+    for the bias that n rows allow.
+
+    One block is the estimator itself, fitted to all rows. Averaging of blocks was studied for
+    kernel ridge regression by [Zhang, Duchi and Wainwright, 2015].
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Y. Zhang, J. Duchi and M. Wainwright (2015). "Divide and conquer kernel ridge regression: a
+    distributed algorithm with minimax optimal rates". *Journal of Machine Learning Research* 16.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.kernel_ridge import KernelRidge
+    >>> from sklearn_ensemble_theory import DivideAndConquerRegressor
+    >>> from sklearn_ensemble_theory.datasets import make_sine_regression
+    >>> X, y = make_sine_regression(1000, random_state=0)
+    >>> kernel = KernelRidge(kernel="rbf", gamma=20, alpha=0.1)
+    >>> model = DivideAndConquerRegressor(kernel, n_blocks=5, random_state=0).fit(X, y)
+    >>> np.bincount(model.blocks_)
+    array([200, 200, 200, 200, 200])
+    >>> round(model.score(X, y), 2)
+    0.84
+    """
+
+    _parameter_constraints: dict = {**BaseDivideAndConquer._parameter_constraints}
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_blocks: int | Literal["rate"] = "rate",
+        *,
+        weighting: Literal["risk", "size", "uniform"] = "size",
+        shuffle: bool = True,
+        stratify: bool = False,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_blocks = n_blocks
+        self.weighting = weighting
+        self.shuffle = shuffle
+        self.stratify = stratify
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _get_estimator(self) -> BaseEstimator:
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
+
+    def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            squares = (y / size - predictions / size) ** 2
+        return np.minimum(squares.reshape(len(y), -1).mean(axis=1), np.finfo(float).max ** 0.5)
+
+
+class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
+    """The vote of a classifier's fits to disjoint blocks of the rows.
+
+    Parameters
+    ----------
+    estimator : object, default=None
+        The classifier; `None` is a :class:`~sklearn.tree.DecisionTreeClassifier`. Choose its
+        parameters for the variance to be divided by m; of nearest neighbours, a single one.
+
+    n_blocks : int or "rate", default="rate"
+        Number m of blocks; at most the number of rows. `"rate"` is
+        :func:`~sklearn_ensemble_theory.bounds.divide_and_conquer_n_blocks`, n^(2/(d+2)).
+
+    voting : {"soft", "hard"}, default="soft"
+        Whether the members' probabilities are averaged, where they have them, or their votes.
+
+    weighting : {"size", "uniform", "risk"}, default="size"
+        Weights of the members: in proportion to the (weighted) number of rows of their block, equal
+        ones, or in proportion to 1/(Brier score on the rows of all other blocks), for votes
+        1/(error rate).
+
+    shuffle : bool, default=True
+        Whether rows are assigned to blocks at random; otherwise blocks are consecutive rows. The
+        chunks of Dask collections are blocks as they are, and their rows should be a random sample.
+
+    stratify : bool, default=True
+        Whether the rows of each class are spread evenly over the blocks.
+
+    n_jobs : int, default=None
+        Number of blocks fitted in parallel. The model does not depend on it.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the blocks and of the members' own randomness.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes_,)
+        The class labels, sorted.
+
+    n_classes_ : int
+        Number of classes.
+
+    estimator_ : estimator
+        The classifier that the members are clones of.
+
+    estimators_ : list of estimators
+        The fitted members, one for each block, fitted to the indices of the classes.
+
+    n_blocks_ : int
+        Number of blocks.
+
+    blocks_ : ndarray of shape (n_samples,)
+        Block of every training row; -1 for rows of weight 0. Not set by a fit of Dask collections.
+
+    block_weights_ : ndarray of shape (n_blocks_,)
+        Weights of the members, of sum 1.
+
+    block_risks_ : ndarray of shape (n_blocks_,)
+        With `weighting="risk"` and several blocks: half of the Brier score of each member on the
+        rows of the other blocks; for votes, their error rate.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X has feature names that are all strings.
+
+    See Also
+    --------
+    DivideAndConquerRegressor : The same for regression; cost and error are described there.
+    sklearn_ensemble_theory.bounds.neighbors_vote_n_blocks : The best m for nearest neighbours.
+
+    Notes
+    -----
+    Cost: m (n/m)^b for a classifier of cost O(n^b). For nearest neighbours, m blocks with one
+    neighbour each are as good as m neighbours in all rows; a vote of votes of several neighbours is
+    worse [Bach, exercise 10.1]. A block of one class only predicts that class.
+
+    References
+    ----------
+    F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.svm import SVC
+    >>> from sklearn_ensemble_theory import DivideAndConquerClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = DivideAndConquerClassifier(SVC(), n_blocks=4, random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.9
+    """
+
+    _parameter_constraints: dict = {
+        **BaseDivideAndConquer._parameter_constraints,
+        "voting": [StrOptions({"soft", "hard"})],
+    }
+
+    def __init__(
+        self,
+        estimator: BaseEstimator | None = None,
+        n_blocks: int | Literal["rate"] = "rate",
+        *,
+        voting: Literal["soft", "hard"] = "soft",
+        weighting: Literal["risk", "size", "uniform"] = "size",
+        shuffle: bool = True,
+        stratify: bool = True,
+        n_jobs: int | None = None,
+        random_state: RandomStateLike = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_blocks = n_blocks
+        self.voting = voting
+        self.weighting = weighting
+        self.shuffle = shuffle
+        self.stratify = stratify
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _get_estimator(self) -> BaseEstimator:
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
+        targets = y[:, None] == np.arange(predictions.shape[1])
+        return ((predictions - targets) ** 2).sum(axis=1) / 2
+
+
+# --- blocks and their weights ---------------------------------------------------------------------
+
+
+def block_of_rows(
+    n: int,
+    n_blocks: int,
+    rng: np.random.RandomState | None,
+    *,
+    strata: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+) -> np.ndarray:
+    """The block of every row, from 0 to n_blocks - 1.
+
+    Parameters
+    ----------
+    n : int
+    n_blocks : int
+    rng : RandomState or None
+        None keeps the order of the rows: blocks are consecutive rows.
+    strata : array of shape (n,), default=None
+        Values that are spread over the blocks: of every n_blocks successive ones in their order,
+        each block gets one.
+    groups : array of shape (n,), default=None
+        Rows of equal values go to the same block: the largest group first, each to the block that
+        has the fewest rows.
+
+    Returns
+    -------
+    int ndarray of shape (n,)
+
+    Raises
+    ------
+    ValueError
+        If there are fewer groups than blocks.
+    """
+    if groups is not None:
+        return _blocks_of_groups(groups, n_blocks, rng)
+    order = np.arange(n) if rng is None else rng.permutation(n)
+    block = np.empty(n, dtype=np.intp)
+    if strata is None:
+        block[order] = np.arange(n) * n_blocks // n
+        return block
+    order = order[np.argsort(strata[order], kind="stable")]
+    dealt = np.arange(n) % n_blocks
+    if rng is not None:  # anew for every n_blocks rows, or block 0 would have the smallest
+        keys = np.arange(n) // n_blocks + rng.random_sample(n)
+        dealt = dealt[np.argsort(keys, kind="stable")]
+    block[order] = dealt
+    return block
+
+
+def _blocks_of_groups(
+    groups: np.ndarray, n_blocks: int, rng: np.random.RandomState | None
+) -> np.ndarray:
+    _, codes, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if len(sizes) < n_blocks:
+        raise ValueError(
+            f"n_blocks={n_blocks} is larger than the number of groups, {len(sizes)}, and a group "
+            "is never divided."
+        )
+    order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    loads = [(0, b) for b in range(n_blocks)]
+    block_of_group = np.empty(len(sizes), dtype=np.intp)
+    for group in order:
+        load, block = heapq.heappop(loads)
+        block_of_group[group] = block
+        heapq.heappush(loads, (load + int(sizes[group]), block))
+    return block_of_group[codes.ravel()]
+
+
+def weights_by_risk(risks: np.ndarray) -> np.ndarray:
+    """Weights in proportion to 1/risk: those of the smallest variance for independent errors."""
+    top = risks.max()
+    if not top > 0:
+        return np.ones(len(risks))
+    return 1 / np.maximum(risks / top, SMALLEST_RISK)
+
+
+# --- one block ------------------------------------------------------------------------------------
+
+
+def _check_takes_weight(estimator: BaseEstimator) -> None:
+    if not takes_sample_weight(estimator):
+        raise ValueError(
+            f"sample_weight is given, and {type(estimator).__name__}.fit does not accept it."
+        )
+
+
+def fit_block(
+    estimator: Any,
+    seed: int,
+    X: Any,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    params: dict[str, Any],
+    *,
+    n_classes: int,
+    rows: np.ndarray | None = None,
+) -> Any:
+    """A clone of the estimator, fitted to the rows of a block; all rows of X and y by default."""
+    member = clone(estimator)
+    if rows is not None:
+        y, weight = y[rows], None if weight is None else weight[rows]
+        single = single_precision_rows(X, rows) if is_tree(member) and not params else None
+        X = X[rows] if single is None else single
+        if single is not None:
+            check_counts(member, y)
+            params = {"check_input": False}
+    names = random_state_names(member)
+    if names:
+        rng = seeded(seed)
+        member.set_params(**{name: rng.randint(MAX_SEED) for name in names})
+    if weight is not None:
+        params = {**params, "sample_weight": weight}
+    try:
+        with np.errstate(all="ignore"):  # no warnings from the arithmetic of the estimator
+            return fitted_in_units(member, X, y, **params)
+    except ValueError:
+        # Many classifiers reject rows of one class; the member then predicts that class.
+        if n_classes <= 1 or (y != y[0]).any():
+            raise
+        return DummyClassifier(strategy="prior").fit(X, y)
+
+
+def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
+    """Rows of X as trees store them, without an array of them in another precision.
+
+    None leaves the check to the tree: sparse, non-numeric, missing or very large values.
+    """
+    if sp.issparse(X) or X.dtype.kind not in "fiub":
+        return None
+    found = np.empty((len(rows), X.shape[1]), dtype=np.float32)
+    step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    for i in range(0, len(rows), step):
+        part = single_precision_if_finite(X[rows[i : i + step]])
+        if part is None:
+            return None
+        found[i : i + step] = part
+    return found
+
+
+def _other_rows(block: np.ndarray, b: int) -> np.ndarray:
+    """The rows of all blocks but one."""
+    return np.flatnonzero((block != b) & (block >= 0))
+
+
+def _predictions_of_others(
+    member: Any, method: str, X: Any, block: np.ndarray, b: int, *, n_classes: int
+) -> np.ndarray:
+    """A member's predictions for the rows of the other blocks, without a copy of all of them."""
+    rows = _other_rows(block, b)
+    step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    parts = [
+        member_predictions(member, method, X[rows[i : i + step]], n_classes=n_classes)
+        for i in range(0, len(rows), step)
+    ]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _member_of_chunk(
+    block: LearnerBlock, estimator: Any, seeds: dict[int, int], target: dict[str, Any]
+) -> Any:
+    if not block.has_weight:
+        return None
+    X, y, weight = block.X, recoded(block.y, block.target, target), block.weight
+    if weight is not None:
+        kept = positive_rows(weight)
+        X, y, weight = X[kept], y[kept], weight[kept]
+    n_classes = target.get("n_classes_", 0)
+    return fit_block(estimator, seeds[block.block], X, y, weight, {}, n_classes=n_classes)
+
+
+def _squared_errors_of_chunk(
+    block: LearnerBlock,
+    members: dict[int, Any],
+    model: Any,
+    size: float,
+    top_weight: float,
+    target: dict[str, Any],
+) -> np.ndarray | None:
+    """Sums over the rows of the weighted squared errors and of the weights, of shape (2, m).
+
+    0 for the member that is fitted to these rows.
+    """
+    if not block.has_weight:
+        return None
+    y = recoded(block.y, block.target, target)
+    weight = np.ones(len(y)) if block.weight is None else block.weight / top_weight
+    method = model._prediction_method(next(iter(members.values())))
+    sums = np.zeros((2, len(members)))
+    for b, (number, member) in enumerate(members.items()):
+        if number != block.block:
+            predicted = member_predictions(
+                member, method, block.X, n_classes=target.get("n_classes_", 0)
+            )
+            sums[:, b] = weight @ model._squared_errors(y, predicted, size), weight.sum()
+    return sums
