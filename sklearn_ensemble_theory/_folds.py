@@ -3,10 +3,13 @@
 A splitter or a list of splits refers to the rows that the user passed to `fit`; rows of weight 0
 are left out of the fit afterwards. An integer is scikit-learn's default, consecutive folds
 (stratified for a classifier), of the rows that are fitted: a row of weight 0 then changes nothing.
+
+Rows in blocks have no order that all of them know at once: their folds are given by a hash of the
+row's number, so that they are the same however the rows are cut into chunks.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -26,25 +29,21 @@ def splits_of_rows(
     classifier: bool = False,
     params: Mapping[str, Any] | None = None,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The splits of `cv` as positions among the rows that are fitted.
+    """The splits (train, test) of `cv`, as positions among the rows that are fitted.
 
     Parameters
     ----------
     cv : int, cross-validation generator, iterable or None
         As in :func:`sklearn.model_selection.check_cv`; None is 5.
     X : {array, sparse matrix, data frame, list} of n rows
-        All rows, those that are not fitted included.
+        All rows, those that are not fitted included; so are y and the arguments of the splitter.
     y : array of shape (n,) or (n, n_targets)
     kept : slice(None), range or increasing int array, default=slice(None)
         The rows that are fitted, as `Rows.numbers` has them; a range for all of them.
     classifier : bool, default=False
         Whether an integer stratifies by class.
     params : mapping, default=None
-        Further arguments of the splitter, such as `groups`, for all rows.
-
-    Returns
-    -------
-    list of (train, test), int arrays of positions among the kept rows
+        Further arguments of the splitter, such as `groups`.
 
     Raises
     ------
@@ -62,6 +61,7 @@ def splits_of_rows(
     position = np.full(n, -1, dtype=np.int32 if n < 2**31 else np.int64)
     position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
     splitter = check_cv(cv, y, classifier=classifier)
+    # Sets are translated one split at a time; a row of weight 0 has no position and drops out.
     splits = []
     for number, split in enumerate(_pairs(splitter.split(X, y, **(params or {})))):
         train, test = (_positions(rows, position, number) for rows in split)
@@ -99,21 +99,13 @@ def fold_numbers(
     cv: Any,
     X: Any,
     y: np.ndarray,
-    kept: slice | np.ndarray = slice(None),
+    kept: slice | range | np.ndarray = slice(None),
     classifier: bool = False,
 ) -> tuple[np.ndarray, int]:
-    """The number of the split that tests on each fitted row, where `cv` tests on no row twice.
+    """The number of the split that tests on each fitted row, and the number of splits.
 
-    Parameters
-    ----------
-    cv, X, y, kept, classifier
-        As for `splits_of_rows`.
-
-    Returns
-    -------
-    folds : unsigned integer ndarray of shape (n_kept,)
-        Rows that no split tests on have the number `n_splits`.
-    n_splits : int
+    For a `cv` that tests on no row twice; the arguments are those of `splits_of_rows`. Rows that no
+    split tests on have the number `n_splits`.
 
     Raises
     ------
@@ -156,30 +148,20 @@ def split_off(
     return train, held_out
 
 
-# --- merged from _chunks.row_folds
-# Folds of cross-validation by a hash of the row's number, whatever the chunks are.
+# --- rows in blocks -------------------------------------------------------------------------------
 
-
-# So few that they stay in the processor's cache.
-_BLOCK_ROWS = 2**12
+# So few rows are hashed at a time that they stay in the processor's cache.
+_HASHED_ROWS = 2**12
 
 
 def folds_by_hash(rows: range | np.ndarray, n_splits: int) -> np.ndarray:
     """The fold that tests on each row, from 0 to `n_splits` - 1; about equally many in each.
 
-    Parameters
-    ----------
-    rows : range or integer array of shape (n,)
-        Numbers of the rows, counted over all chunks from 0.
-    n_splits : int
-
-    Returns
-    -------
-    folds : unsigned integer array of shape (n,)
+    `rows` are the numbers of the rows, counted over all chunks from 0.
     """
     folds = np.empty(len(rows), np.min_scalar_type(n_splits))
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        part = slice(start, start + _BLOCK_ROWS)
+    for start in range(0, len(rows), _HASHED_ROWS):
+        part = slice(start, start + _HASHED_ROWS)
         folds[part] = _hashes(row_numbers(rows[part]).astype(np.uint64)) % np.uint64(n_splits)
     return folds
 
@@ -190,20 +172,7 @@ def row_numbers(rows: range | np.ndarray) -> np.ndarray:
 
 
 def held_out_by_hash(rows: range | np.ndarray, share: float, seed: int) -> np.ndarray:
-    """Which rows are held out: each with probability `share`.
-
-    Parameters
-    ----------
-    rows : integer array of shape (n,)
-        As of `folds_by_hash`.
-    share : float in (0, 1)
-    seed : int
-        Non-negative.
-
-    Returns
-    -------
-    held : bool array of shape (n,)
-    """
+    """Which rows of these numbers are held out: each with probability `share`, by a seed >= 0."""
     hashes = _hashes(_hashes(row_numbers(rows).astype(np.uint64)) ^ np.uint64(seed))
     return hashes < np.uint64(share * 2.0**64)
 
@@ -248,21 +217,6 @@ def first_rows_of(lengths: Mapping[int, int]) -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class RowCounts:
-    """The numbers of rows of positive weight of chunks, by the numbers of the chunks."""
-
-    lengths: dict[int, int]
-
-    def __add__(self, other: "RowCounts") -> "RowCounts":
-        return RowCounts(self.lengths | other.lengths)
-
-
-def row_counts(chunk: Rows) -> RowCounts:
-    """That of one chunk."""
-    return RowCounts({chunk.block: len(chunk.X)})
-
-
-@dataclass(frozen=True)
 class FoldSums:
     """Sums over the rows of each fold; None for a fold without rows."""
 
@@ -273,29 +227,20 @@ class FoldSums:
 
 
 def sums_by_fold(
-    chunk: Rows,
+    block: Rows,
     n_folds: int,
     fold_of: Callable[[Any], np.ndarray],
     function: Callable[..., Any],
     *args: Any,
 ) -> FoldSums:
-    """`function(part, *args)` of the rows of each fold of a chunk.
+    """`function(part, *args)` of the rows of each fold of a block.
 
-    Parameters
-    ----------
-    chunk : Rows
-    n_folds : int
-    fold_of : callable
-        The folds of rows of these numbers, from 0 to `n_folds` - 1.
-    function : callable
+    `fold_of` gives the folds of rows by their numbers, from 0 to `n_folds` - 1.
     """
     if n_folds == 1:
-        return FoldSums([function(chunk, *args)])
-    fold, found, weight = fold_of(chunk.numbers), [], chunk.weight
-    rows = row_numbers(chunk.numbers)
+        return FoldSums([function(block, *args)])
+    fold, found = fold_of(block.numbers), []
     for number in range(n_folds):
         own = np.flatnonzero(fold == number)
-        some = None if weight is None else weight[own]
-        part = replace(chunk, X=chunk.X[own], y=chunk.y[own], weight=some, numbers=rows[own])
-        found.append(function(part, *args) if len(own) else None)
+        found.append(function(block.take(own), *args) if len(own) else None)
     return FoldSums(found)

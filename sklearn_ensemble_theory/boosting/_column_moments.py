@@ -19,7 +19,6 @@ from sklearn_ensemble_theory._folds import (
     first_rows_of,
     folds_by_hash,
     held_out_by_hash,
-    row_counts,
     sums_by_fold,
 )
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
@@ -220,7 +219,8 @@ def moments_of_splits(
     else:
         seed = check_random_state(random_state).randint(2**31 - 1)
         fold_of = partial(held_out_by_hash, share=held_out, seed=seed)
-    rows = rows.knowing(first_rows=first_rows_of(rows.sum(row_counts).lengths))
+    lengths = {number: n for number, n in enumerate(rows.each(len)) if n is not None}
+    rows = rows.knowing(first_rows=first_rows_of(lengths))
     folds = rows.sum(sums_by_fold, n_folds, fold_of, ColumnMoments.of, centre).folds
     folds = [moments for moments in folds if moments is not None]
     if len(folds) < 2:

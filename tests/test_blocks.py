@@ -4,7 +4,7 @@ import pytest
 
 from sklearn_ensemble_theory._blocks import DaskBlocks, GroupedBlocks, in_tree_order
 
-from ..local_blocks import LocalBlocks
+from .local_blocks import LocalBlocks
 
 
 def test_functions_get_blocks_first_and_other_arguments_after_them():
