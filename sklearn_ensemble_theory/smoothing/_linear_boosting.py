@@ -575,8 +575,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 rounds if initial is None else InitialFitPredictor(rounds, fitted, scale)
             )
         path.keep_rows()
-        self.init_ = fitted if initial is not None else self._constant_of(path)
-        self._row_of = row_numbers(distinct.numbers)
+        if initial is not None:
+            self.init_ = fitted
+        self._rows_of_path = distinct.numbers
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
@@ -598,9 +599,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         self._within_ties = max(sums.sums.squares - squares, 0.0)
         self._set_time(path, times, sums.scale)
         path.keep_rows()
-        self.is_stable_, self.init_ = path.stability()[0], self._constant_of(path)
+        self.is_stable_ = path.stability()[0]
         self._is_stochastic = False
-        self._row_of, self._n_samples = np.empty(0, dtype=np.intp), 0
+        self._rows_of_path, self._n_samples = np.empty(0, dtype=np.intp), 0
 
     def _set_time(
         self,
@@ -626,12 +627,10 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         self.eigenvalues_, self.estimator_ = path.eigenvalues, clone(self._learner())
         self._path, self._scale = path, scale
         self._predictor = path.predictor(np.array([self.time_]))
+        self.init_ = path.mean * scale if path.at_mean else 0.0
 
     def _start(self) -> Start:
         return Start(self.init is None or self.init == "mean", self.learning_rate)
-
-    def _constant_of(self, path: BoostingPath) -> float:
-        return path.mean * self._scale if path.at_mean else 0.0
 
     def _check_parameters(self) -> np.ndarray | None:
         """The times to choose among; None for the default ones."""
@@ -953,7 +952,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 raise ValueError(
                     "f must be a callable or an array with one value for each row passed to fit."
                 )
-            values = values[self._row_of]
+            values = values[row_numbers(self._rows_of_path)]
         out = self._path.bias_variance(values, sigma, times)
         if X_new is not None:
             if not callable(f):

@@ -247,17 +247,18 @@ class SpectralPath(BoostingPath):
         return stability(None, self.eigenvalues, True, self.learning_rate)
 
     def _filters(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """R_t and w_t for each function, and the share of the mean that is not fitted."""
         e = residual_filter(self.mu, times, self.learning_rate)
         h = weight_filter(self.mu, times, self.learning_rate)
+        if self.at_mean:
+            return e, h, np.zeros(len(times))
         return e, h, residual_filter(np.ones(1), times, self.learning_rate)[0]
 
     def summary(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        e, h, e1 = self._filters(times)
+        e, h, left = self._filters(times)
         rss = self._rss(self.z, self.centred_total, e, h)
-        df = (1.0 - e).sum(axis=0) + 1.0
-        if not self.at_mean:
-            rss, df = rss + self.total_weight * (self.mean * e1) ** 2, df - e1
-        return rss, df
+        rss = rss + self.total_weight * (self.mean * left) ** 2
+        return rss, (1.0 - e).sum(axis=0) + 1.0 - left
 
     def squared_residuals(self, times: np.ndarray) -> np.ndarray:
         return self.summary(times)[0]
@@ -270,15 +271,11 @@ class SpectralPath(BoostingPath):
         # |y - U h z|^2 = |y|^2 - sum h (1 + e) z^2, since mu h = 1 - e.
         return np.maximum(total - (z**2) @ (h * (1.0 + e)), 0.0)
 
-    def _constant(self, e1: np.ndarray) -> np.ndarray:
-        """The share of the mean that is fitted at each time."""
-        return np.ones(len(e1)) if self.at_mean else 1.0 - e1
-
     def loo_error(self, times: np.ndarray) -> np.ndarray:
         known = self.rows()
         X, y, w = known.X, known.y, known.weights()
-        _, h, e1 = self._filters(times)
-        constant = self._constant(e1)
+        _, h, left = self._filters(times)
+        constant = 1.0 - left
         error = np.zeros(len(times))
         for rows in row_blocks(*X.shape):
             U = self.design.matrix(X[rows]) @ self.T
@@ -288,9 +285,9 @@ class SpectralPath(BoostingPath):
         return error / self.total_weight
 
     def predictor(self, times: np.ndarray) -> AdditivePredictor:
-        _, h, e1 = self._filters(times)
+        _, h, left = self._filters(times)
         coefficients = self.T @ (h * self.z[:, None])
-        return AdditivePredictor(self.design, coefficients, self.mean * self._constant(e1))
+        return AdditivePredictor(self.design, coefficients, self.mean * (1.0 - left))
 
     def coefficients(self, times: np.ndarray) -> np.ndarray:
         fitted = 1.0 - residual_filter(self.eigenvalues, times, self.learning_rate)
@@ -309,7 +306,7 @@ class SpectralPath(BoostingPath):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         known = self.rows()
         X, w = known.X, known.weights()
-        e, h, e1 = self._filters(times)
+        e, h, left = self._filters(times)
         f_mean = float(w @ f / self.total_weight)
         centred = f - f_mean
         z = self._coordinates(self.design.moments(X, w, centred[:, None])[:, 0])
@@ -318,12 +315,9 @@ class SpectralPath(BoostingPath):
         rank = np.count_nonzero(live)
         train = self.n_rows - 1 - rank + (e[live] ** 2).sum(axis=0)
         test = ((1.0 - e[live]) ** 2).sum(axis=0)
-        if not self.at_mean:
-            bias, train, test = (
-                bias + self.total_weight * (f_mean * e1) ** 2,
-                train + e1**2,
-                test + (1 - e1) ** 2,
-            )
+        bias = bias + self.total_weight * (f_mean * left) ** 2
+        if not self.at_mean:  # the mean is one more function
+            train, test = train + left**2, test + (1.0 - left) ** 2
         return bias, train, test
 
     def new_point_errors(
@@ -331,8 +325,8 @@ class SpectralPath(BoostingPath):
     ) -> tuple[np.ndarray, np.ndarray]:
         known = self.rows()
         X, w = known.X, known.weights()
-        _, h, e1 = self._filters(times)
-        constant = self._constant(e1)
+        _, h, left = self._filters(times)
+        constant = 1.0 - left
         f_mean = float(w @ f / self.total_weight)
         z = self._coordinates(self.design.moments(X, w, (f - f_mean)[:, None])[:, 0])
         spread = h**2 * self.mu[:, None]

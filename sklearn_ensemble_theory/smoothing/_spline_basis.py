@@ -39,13 +39,16 @@ matrices of basis functions are of bounded size."""
 class SplineBasis:
     """B-splines of degree 2r - 1 on [low, low + width], continued linearly outside.
 
-    With one distinct value, `knots` is None and the basis is the constant.
+    With one distinct value, `knots` is None and the basis is the constant. `padded` are the knots
+    with the multiplicities that a B-spline basis has at the ends; `size` is the number of splines.
     """
 
     low: float
     width: float
     order: int
     knots: np.ndarray | None
+    padded: np.ndarray
+    size: int
 
     @classmethod
     def from_values(cls, values: np.ndarray, order: int, max_knots: int) -> "SplineBasis":
@@ -55,7 +58,7 @@ class SplineBasis:
         """
         low, width = float(values[0]), float(values[-1] - values[0])
         if len(values) == 1:
-            return cls(low, 0.0, 1, None)
+            return cls(low, 0.0, 1, None, np.empty(0), 1)
         values = (values - low) / width
         if len(values) > max_knots:
             positions = np.linspace(0, len(values) - 1, max_knots).round().astype(np.intp)
@@ -66,20 +69,10 @@ class SplineBasis:
             if values[i] - values[keep[-1]] >= _MIN_GAP and values[-1] - values[i] >= _MIN_GAP:
                 keep.append(i)
         knots = np.r_[values[keep], values[-1]]
-        return cls(low, width, min(order, len(knots)), knots)
-
-    @property
-    def degree(self) -> int:
-        return 2 * self.order - 1
-
-    @property
-    def size(self) -> int:
-        return 1 if self.knots is None else len(self.knots) + self.degree - 1
-
-    @property
-    def padded(self) -> np.ndarray:
-        """Knots with the multiplicities that a B-spline basis has at the ends."""
-        return np.r_[np.zeros(self.degree), self.knots, np.ones(self.degree)]
+        order = min(order, len(knots))
+        degree = 2 * order - 1
+        padded = np.r_[np.zeros(degree), knots, np.ones(degree)]
+        return cls(low, width, order, knots, padded, len(knots) + degree - 1)
 
     def design(self, x: np.ndarray) -> sp.csr_matrix:
         """Values of the basis at x (in the feature's own units): sparse, (len(x), size)."""
@@ -87,7 +80,7 @@ class SplineBasis:
             return sp.csr_matrix(np.ones((len(x), 1)))
         z = (x - self.low) / self.width
         inside = np.clip(z, 0.0, 1.0)
-        values = sp.csr_matrix(BSpline.design_matrix(inside, self.padded, self.degree))
+        values = sp.csr_matrix(BSpline.design_matrix(inside, self.padded, 2 * self.order - 1))
         outside = np.flatnonzero(inside != z)
         if self.order > 1 and len(outside):
             # Each end has its own tangent; a natural spline of order 1 is constant outside.
@@ -101,7 +94,7 @@ class SplineBasis:
 
     def derivative(self, z: np.ndarray, k: int) -> np.ndarray:
         """k-th derivatives of the basis at z in [0, 1], dense (len(z), size)."""
-        coefficients = BSpline(self.padded, np.eye(self.size), self.degree)
+        coefficients = BSpline(self.padded, np.eye(self.size), 2 * self.order - 1)
         return coefficients.derivative(k)(z)
 
     def penalty_root(self) -> np.ndarray:
@@ -175,7 +168,7 @@ def demmler_reinsch(
         # Not an infinite penalty, at which the polynomials would be inaccurate.
         reached = min(max(target_df, basis.order + 0.1), len(basis.knots) - 0.5)
         for _ in range(3):
-            theta = penalty_for_df(factors, reached)
+            theta = factor_for_df(factors.gamma, factors.roughness, reached) * factors.theta
             if not 0 < theta < math.inf:
                 break
             done = abs(math.log(theta / factors.theta)) < 2.0
@@ -211,19 +204,11 @@ def _stacked(
     return Factors(basis, T, gamma, roughness, float(theta))
 
 
-def penalty_for_df(factors: Factors, df: float) -> float:
-    """The penalty (on [0, 1]) at which the smoother has `df` degrees of freedom.
-
-    At least the order r (a polynomial, infinite penalty), at most the number of distinct values
-    (an interpolation, no penalty).
-    """
-    return factor_for_df(factors.gamma, factors.roughness, df) * factors.theta
-
-
 def factor_for_df(gamma: np.ndarray, roughness: np.ndarray, df: float) -> float:
     """The factor kappa at which gamma / (gamma + kappa * roughness) sums to `df`.
 
-    Infinity for less than the functions without roughness, 0 for all functions.
+    Infinity for no more than the functions without roughness (a polynomial), 0 for all functions
+    (an interpolation).
     """
     free, most = np.count_nonzero((roughness == 0) & (gamma > 0)), np.count_nonzero(gamma)
     if df <= free + 1e-9:
@@ -277,7 +262,7 @@ class AdditiveDesign:
 
     def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """D'W Y for a matrix Y."""
-        total = np.zeros((self.slices[-1].stop, Y.shape[1]))
+        total = np.zeros((sum(basis.size for basis in self.bases), Y.shape[1]))
         for rows in row_blocks(*X.shape):
             total += self.matrix(X[rows]).T @ (w[rows, None] * Y[rows])
         return total

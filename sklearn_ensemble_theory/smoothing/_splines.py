@@ -47,7 +47,7 @@ from ._spline_basis import (
     Factors,
     SplineBasis,
     demmler_reinsch,
-    penalty_for_df,
+    factor_for_df,
 )
 
 PILOT_DF = 5.0
@@ -65,19 +65,9 @@ class PenaltySpec:
     max_knots: int | Literal["auto"]
 
     @property
-    def is_chosen(self) -> bool:
-        """Whether the penalty depends on y."""
-        return self.df is None and self.penalty == "gcv"
-
-    @property
     def of_one_feature(self) -> "PenaltySpec":
         """The same, with as many knots for a feature as where it is the only one."""
         return replace(self, max_knots=self.knots(1))
-
-    @property
-    def target_df(self) -> float:
-        """The degrees of freedom of each feature's own spline, at first where GCV chooses."""
-        return self.df if self.df is not None else PILOT_DF
 
     def knots(self, n_features: int) -> int:
         """The largest number of knots for a feature."""
@@ -89,8 +79,9 @@ class PenaltySpec:
         """The penalty of a feature that is mapped to [0, 1]."""
         if self.df is None and self.penalty != "gcv":
             return rescaled(self.penalty, factors.basis, -1)
-        penalty = penalty_for_df(factors, self.target_df)
-        if self.is_chosen and not 0 < penalty < math.inf:
+        df = self.df or PILOT_DF
+        penalty = factor_for_df(factors.gamma, factors.roughness, df) * factors.theta
+        if self.df is None and not 0 < penalty < math.inf:
             return factors.theta  # zero and infinity have no multiples to choose among
         return penalty
 
@@ -122,7 +113,7 @@ class MemorySums:
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
         """The basis of Demmler and Reinsch of each feature."""
-        found, max_knots, df = [], spec.knots(self.X.shape[1]), spec.target_df
+        found, max_knots, df = [], spec.knots(self.X.shape[1]), spec.df or PILOT_DF
         for x in self.X.T:
             values = np.unique(x)
             basis = SplineBasis.from_values(values, spec.order, max_knots)
@@ -292,7 +283,7 @@ class BlockSums:
         self.spec = spec
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
-        found, df = [], spec.target_df
+        found, df = [], spec.df or PILOT_DF
         parts = zip(self.design.bases, self.design.slices, self.distinct, self.sums.value_weights)
         for basis, own, values, weights in parts:
             gram = self.sums.gram[own, own] if values is None else None
@@ -366,7 +357,7 @@ def penalised_form(
     penalties = [spec.on_unit_interval(f) for f in factors]
     form = joint_form(factors, penalties, sums)
     moments = form.T.T @ sums.moments(form.design)
-    if spec.is_chosen:
+    if spec.df is None and spec.penalty == "gcv":
         kappa = gcv_factor(form, moments, *sums.observations())
         penalties = [nu * kappa for nu in penalties]
         # once more, because the numbers are most accurate at a factor near 1
@@ -659,7 +650,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self : SmoothingSplineRegressor
             The fitted estimator.
         """
-        self._check_df()
+        spec = self._checked_spec()
         rows = checked_rows(
             self, X, y, sample_weight, dtype=np.float64, multi_output=True, y_numeric=True
         )
@@ -670,24 +661,29 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         Y = Y / scale
         mean = w @ Y / w.sum()
         Y -= mean
-        self._fit_sums(MemorySums(X, w, Y), mean, scale, rows.y.ndim == 1)
+        self._fit_sums(MemorySums(X, w, Y), spec, mean, scale, rows.y.ndim == 1)
         # Enough for the smoother matrix; the functions that it is made of are 1,000 times as large.
         few = len(rows) <= DENSE_ROWS
-        self._training = (X.copy(), w, self._penalty_spec()) if few else None
+        self._training = (X.copy(), w, spec) if few else None
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """Fit a Dask collection, of which the rows are read twice."""
-        self._check_df()
-        sums = sums_of_blocks(rows.knowing(multi_output=True), self._penalty_spec())
-        self._fit_sums(sums, sums.mean, sums.scale, sums.single)
+        spec = self._checked_spec()
+        sums = sums_of_blocks(rows.knowing(multi_output=True), spec)
+        self._fit_sums(sums, spec, sums.mean, sums.scale, sums.single)
         self._training = None
 
     def _fit_sums(
-        self, sums: MemorySums | BlockSums, mean: np.ndarray, scale: float, is_1d: bool
+        self,
+        sums: MemorySums | BlockSums,
+        spec: PenaltySpec,
+        mean: np.ndarray,
+        scale: float,
+        is_1d: bool,
     ) -> None:
         """Fit from sums over rows with the targets y / scale - mean."""
-        form, self.penalties_, moments = penalised_form(sums, self._penalty_spec())
+        form, self.penalties_, moments = penalised_form(sums, spec)
         s = form.shrinkage(1.0)
         with np.errstate(over="ignore"):
             coefficients = form.T @ (s[:, None] * moments) * scale
@@ -776,10 +772,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         S = form.design.evaluate(X, form.T) @ (w[:, None] * right).T
         return S + w / w.sum()
 
-    def _penalty_spec(self) -> PenaltySpec:
-        return PenaltySpec(self.df, self.penalty, self.order, self.max_knots)
-
-    def _check_df(self) -> None:
+    def _checked_spec(self) -> PenaltySpec:
+        """The parameters; an error where `df` is too small for `order`."""
         if isinstance(self.order, bool):
             raise TypeError(f"order must be an integer from 1 to 5, got {self.order}.")
         if self.df is not None and self.df < self.order:
@@ -787,32 +781,33 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
                 f"df={self.df} is below order={self.order}, the degrees of freedom of a "
                 "polynomial of degree order - 1, which has no penalty."
             )
+        return PenaltySpec(self.df, self.penalty, self.order, self.max_knots)
 
     def _check_linear(self) -> None:
         """Raise where the outputs are not linear in y; see `smoothing._smoothers`."""
         self._validate_params()
-        if self._penalty_spec().is_chosen:
+        if self.df is None and self.penalty == "gcv":
             raise ValueError(
                 "SmoothingSplineRegressor with penalty='gcv' is not linear in y, because the "
                 "penalty depends on y. Set df or penalty to a number."
             )
-        self._check_df()
+        self._checked_spec()
 
     def _linear_form(
         self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
     ) -> SpectralForm:
         """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
-        return spectral_form(MemorySums(X, weight), self._penalty_spec(), one_feature_each)
+        return spectral_form(MemorySums(X, weight), self._checked_spec(), one_feature_each)
 
     def _feature_forms(
         self, X: np.ndarray, weight: np.ndarray
     ) -> tuple[list[CentredForm], float | None]:
         """Each feature's own spline, and its degrees of freedom if they are given."""
-        return one_feature_forms(MemorySums(X, weight), self._penalty_spec()), self.df
+        return one_feature_forms(MemorySums(X, weight), self._checked_spec()), self.df
 
     def _sums_of_blocks(self, rows: ChunkedRows, coordinates: str, n_splits: int) -> BlockSums:
         """Sums over rows in blocks, from which both of these follow."""
-        spec = self._penalty_spec()
+        spec = self._checked_spec()
         if coordinates == "random":
             spec = spec.of_one_feature
         return sums_of_blocks(rows, spec, with_gram=coordinates != "all", n_splits=n_splits)

@@ -1,6 +1,7 @@
-"""One linear learner of every kind, and the boosting loop written out."""
+"""One linear learner of every kind, data for them, and the boosting loop written out."""
 
 import numpy as np
+import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
@@ -47,3 +48,13 @@ def loop(learner, X, y, learning_rate, n_rounds, points, init="mean", w=None):
 def hat(learner, X, points):
     """g_j(x) at the points, one fit to one unit vector at a time."""
     return np.column_stack([clone(learner).fit(X, e).predict(points) for e in np.eye(len(X))])
+
+
+every_learner = pytest.mark.parametrize("name", LEARNERS)
+
+
+def make_data(n=30, p=2, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, p))
+    y = np.sin(3 * X[:, 0]) + 0.5 * X[:, -1] + 0.3 * rng.standard_normal(n)
+    return X, y, rng.uniform(-1.3, 1.3, size=(15, p))

@@ -12,8 +12,6 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing import _best_feature
-from sklearn_ensemble_theory.smoothing._spline_basis import SplineBasis
 
 
 def make_data(n=40, seed=0):
@@ -145,7 +143,8 @@ def test_cross_validation_by_subtraction_equals_refits_to_the_folds(init, max_kn
     w = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
     rate, m, df = 0.2, 25, 4
     errors = np.zeros(m + 1)
-    bases = [SplineBasis.from_values(np.unique(x), 2, max_knots) for x in X.T]
+    learner = SmoothingSplineRegressor(df=df, max_knots=max_knots)
+    bases = clone(learner).fit(X, y)._design.bases  # the knots are those of all rows
     for train, test in KFold(3).split(X):
         matrices = [
             refitted(x[train], w[train], x[test], basis, df) for x, basis in zip(X.T, bases)
@@ -155,7 +154,7 @@ def test_cross_validation_by_subtraction_equals_refits_to_the_folds(init, max_kn
         errors += w[test] @ (y[test, None] - held) ** 2
     times = rate * np.arange(m + 1)
     model = best(
-        SmoothingSplineRegressor(df=df, max_knots=max_knots),
+        learner,
         init=init,
         learning_rate=rate,
         time="cv",
@@ -164,33 +163,6 @@ def test_cross_validation_by_subtraction_equals_refits_to_the_folds(init, max_kn
     ).fit(X, y, w)
     np.testing.assert_allclose(model.criterion_path_, errors / w.sum(), rtol=1e-7)
     assert model.time_ == times[np.argmin(errors)]
-
-
-def test_sums_by_either_route():
-    """Sums over rows in one pass, a pass for each feature, or from the functions at the rows."""
-    X, y, new = make_data(n=100)
-    fits = []
-    for together, dense in ((1200, 0), (0, 0), (0, 10**9)):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_best_feature, "_TOGETHER", together)
-            patch.setattr(_best_feature, "_DENSE_VALUES", dense)
-            fits.append(best(LEARNERS["few knots"], time="cv", times=[0, 1, 2, 4]).fit(X, y))
-    for other in fits[1:]:
-        np.testing.assert_allclose(other.criterion_path_, fits[0].criterion_path_, rtol=1e-11)
-        np.testing.assert_allclose(other.predict(new), fits[0].predict(new), rtol=1e-11)
-
-
-def test_held_out_errors_from_rows_and_from_sums():
-    X, y, _ = make_data(n=200)
-    parts = _best_feature.FeatureSmoothers(*LEARNERS["few knots"]._feature_forms(X, np.ones(200)))
-    coefficients = np.random.default_rng(0).standard_normal((parts.n_functions, 3))
-    constants = np.array([0.0, 1.0, -2.0])
-    fitted = parts.design.evaluate(X, parts.in_splines(coefficients)) + constants
-    for n in (20, 200):  # fewer and more rows than functions
-        sums = _best_feature.RowSums(parts, X[:n], y[:n], np.full(n, 2.0))
-        expected = 2.0 * ((y[:n, None] - fitted[:n]) ** 2).sum(axis=0)
-        found = _best_feature.squared_errors(sums, coefficients, constants)
-        np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("time", [4.0, "gcv", "cv"])

@@ -5,7 +5,6 @@ Each test also shows that the formula as printed fails it (see the errata).
 
 import numpy as np
 import pytest
-from scipy.linalg import expm
 from sklearn.linear_model import Ridge
 
 from sklearn_ensemble_theory import (
@@ -13,7 +12,6 @@ from sklearn_ensemble_theory import (
     NadarayaWatsonRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory.smoothing._operators import stability
 
 from .learners import LEARNERS, hat
 
@@ -163,50 +161,6 @@ def test_messages():
 
 
 # Stability, proposition 2.11
-
-
-def with_blocks(*blocks, seed=0):
-    """A matrix with these Jordan blocks (eigenvalue, size), complex ones as rotations."""
-    n = sum(size * (2 if isinstance(mu, complex) else 1) for mu, size in blocks)
-    J, at = np.zeros((n, n)), 0
-    for mu, size in blocks:
-        if isinstance(mu, complex):
-            cell = np.array([[mu.real, -mu.imag], [mu.imag, mu.real]])
-            for k in range(size):
-                J[at + 2 * k : at + 2 * k + 2, at + 2 * k : at + 2 * k + 2] = cell
-                if k:
-                    J[at + 2 * k - 2 : at + 2 * k, at + 2 * k : at + 2 * k + 2] = np.eye(2)
-            at += 2 * size
-        else:
-            J[at : at + size, at : at + size] = mu * np.eye(size) + np.diag(np.ones(size - 1), 1)
-            at += size
-    Q = np.random.default_rng(seed).standard_normal((n, n))
-    return Q @ J @ np.linalg.inv(Q)
-
-
-@pytest.mark.parametrize(
-    ("blocks", "stable", "says"),
-    [
-        ([(1.0, 1), (0.5, 1), (0.2, 2)], True, ""),
-        ([(1.0, 1), (0.5, 3)], True, ""),
-        ([(1.0, 1), (0.0, 1), (0.3, 1)], True, ""),
-        ([(1.0, 1), (0.0, 1), (0.0, 1)], True, ""),
-        ([(1.0, 1), (0.0, 2)], False, "Jordan"),
-        ([(1.0, 1), (-0.2, 1)], False, "-0.2 has a negative real part"),
-        ([(1.0, 1), (0.7j, 1)], True, ""),
-        ([(1.0, 1), (0.7j, 2)], False, "Jordan"),
-        ([(1.0, 1), (0.2 + 0.7j, 2)], True, ""),
-        ([(1.0, 1), (-0.1 + 0.7j, 1)], False, "negative real part"),
-    ],
-)
-def test_stability_of_hand_made_matrices(blocks, stable, says):
-    S = with_blocks(*blocks)
-    found, reason = stability(S, np.linalg.eigvals(S), symmetric=False)
-    assert found == stable
-    assert says in reason
-    # What the word means: e^{-tS} stays bounded. Far out it does or it does not.
-    sizes = [np.abs(expm(-t * S)).max() for t in (20.0, 200.0)]
-    assert (sizes[1] < 3 * sizes[0]) == stable
 
 
 def test_an_unstable_learner_warns():

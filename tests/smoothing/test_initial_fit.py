@@ -23,8 +23,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.inspection import SmootherSpectrumDisplay
 
-from .learners import LEARNERS, hat, loop
-from .linear_l2_boosting_data import make_data
+from .learners import LEARNERS, hat, loop, make_data
 
 TREE = DecisionTreeRegressor(max_depth=2, random_state=0)
 LINEAR = {

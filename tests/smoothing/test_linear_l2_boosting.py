@@ -16,8 +16,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.datasets import make_tent
 
-from .learners import LEARNERS, hat, loop
-from .linear_l2_boosting_data import every_learner, make_data
+from .learners import LEARNERS, every_learner, hat, loop, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:Boosting .* is unstable:UserWarning")
 

@@ -17,8 +17,7 @@ from sklearn_ensemble_theory import (
     SmoothingSplineRegressor,
 )
 
-from .learners import LEARNERS, loop
-from .linear_l2_boosting_data import every_learner, make_data
+from .learners import LEARNERS, every_learner, loop, make_data
 
 pytestmark = pytest.mark.filterwarnings("ignore:Boosting .* is unstable:UserWarning")
 

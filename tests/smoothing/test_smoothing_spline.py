@@ -7,11 +7,6 @@ import pytest
 from scipy.interpolate import make_smoothing_spline
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
-from sklearn_ensemble_theory.smoothing._spline_basis import (
-    AdditiveDesign,
-    SplineBasis,
-    demmler_reinsch,
-)
 
 
 def sobolev_kernel(x, z, r):
@@ -254,19 +249,6 @@ def test_quantile_knots_change_little():
     gaps = np.abs(few.predict(X) - more.predict(X)) / spread
     assert np.median(gaps) < 0.01
     assert np.sqrt(np.mean(gaps**2)) < 0.02
-
-
-def test_gram_route_equals_stacked_route():
-    """Beyond 4,000 distinct values the decomposition starts from the Gram matrix."""
-    rng = np.random.default_rng(14)
-    X = rng.uniform(size=(4001, 1))
-    values = np.sort(X[:, 0])
-    basis = SplineBasis.from_values(values, 2, 100)
-    direct = demmler_reinsch(basis, values, np.ones(4001), theta=1.0)
-    product = demmler_reinsch(
-        basis, None, None, gram=AdditiveDesign((basis,)).gram(X, np.ones(4001)), theta=1.0
-    )
-    np.testing.assert_allclose(product.gamma, direct.gamma, rtol=1e-7)
 
 
 def test_messages():

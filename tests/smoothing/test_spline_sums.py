@@ -1,16 +1,22 @@
-"""The sums that boosting by the best feature reads, by chunks of rows and by folds."""
+"""The sums over rows that splines and boosting by the best feature read, by different ways."""
 
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import SmoothingSplineRegressor
+from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
 from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks
+from sklearn_ensemble_theory.smoothing import _best_feature
 from sklearn_ensemble_theory.smoothing._best_feature import (
     FeatureSmoothers,
     GramSums,
     RowSums,
     squared_errors,
+)
+from sklearn_ensemble_theory.smoothing._spline_basis import (
+    AdditiveDesign,
+    SplineBasis,
+    demmler_reinsch,
 )
 from sklearn_ensemble_theory.smoothing._splines import one_feature_forms
 
@@ -78,3 +84,47 @@ def test_folds_without_rows_in_a_chunk_or_in_all():
     np.testing.assert_allclose(sum(fold.weight for fold in held), rows()[2].sum())
     for first, second in zip(held, one.held_out([])):
         np.testing.assert_allclose(first.moments, second.moments, atol=1e-11)
+
+
+def test_sums_by_either_way():
+    """Sums over rows in one pass, a pass for each feature, or from the functions at the rows."""
+    X, y, _ = rows()
+    learner, fits = SmoothingSplineRegressor(df=4, max_knots=8), []
+    for together, dense in ((1200, 0), (0, 0), (0, 10**9)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_best_feature, "_TOGETHER", together)
+            patch.setattr(_best_feature, "_DENSE_VALUES", dense)
+            model = LinearL2BoostingRegressor(
+                learner, coordinates="best", learning_rate=0.1, time="cv", times=[0, 1, 2, 4]
+            )
+            fits.append(model.fit(X, y))
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.criterion_path_, fits[0].criterion_path_, rtol=1e-11)
+        np.testing.assert_allclose(other.predict(X), fits[0].predict(X), rtol=1e-11)
+
+
+def test_held_out_errors_from_rows_and_from_sums():
+    X, y, _ = rows()
+    learner = SmoothingSplineRegressor(df=4, max_knots=8)
+    parts = FeatureSmoothers(*learner._feature_forms(X, np.ones(N)))
+    coefficients = np.random.default_rng(0).standard_normal((parts.n_functions, 3))
+    constants = np.array([0.0, 1.0, -2.0])
+    fitted = parts.design.evaluate(X, parts.in_splines(coefficients)) + constants
+    for n in (parts.n_functions - 2, N):  # fewer and more rows than functions
+        sums = RowSums(parts, X[:n], y[:n], np.full(n, 2.0))
+        expected = 2.0 * ((y[:n, None] - fitted[:n]) ** 2).sum(axis=0)
+        found = squared_errors(sums, coefficients, constants)
+        np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_gram_route_equals_stacked_route():
+    """Beyond 4,000 distinct values the decomposition starts from the Gram matrix."""
+    rng = np.random.default_rng(14)
+    X = rng.uniform(size=(4001, 1))
+    values = np.sort(X[:, 0])
+    basis = SplineBasis.from_values(values, 2, 100)
+    direct = demmler_reinsch(basis, values, np.ones(4001), theta=1.0)
+    product = demmler_reinsch(
+        basis, None, None, gram=AdditiveDesign((basis,)).gram(X, np.ones(4001)), theta=1.0
+    )
+    np.testing.assert_allclose(product.gamma, direct.gamma, rtol=1e-7)
