@@ -1,7 +1,8 @@
-"""Every function of `bounds`: it is on a page of the theory, and its arguments are checked.
+"""Every function of `bounds`: its arguments are checked, its value is known, it is on a page.
 
 The table has a valid call of each function. Each of its numbers, or the first entry of each of its
-arrays, is replaced here by something else.
+arrays, is replaced here by something else. And would the tests notice a constant that is wrong by
+5 %?
 """
 
 import importlib
@@ -113,3 +114,36 @@ def test_arrays_are_refused_where_one_entry_is(name):
         for other in NOT_A_NUMBER:
             with pytest.raises(ValueError):
                 function(**{**valid, key: [valid[key], other]})
+
+
+NOTICED = [(name, test) for name, row in TABLE.items() for test in row.noticed_by]
+BY_HAND = [name for name, row in TABLE.items() if row.value is not None]
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_the_value_of_the_call_is_the_one_worked_out_by_hand(name):
+    value = getattr(bounds, name)(**TABLE[name].valid)
+    np.testing.assert_allclose(value, TABLE[name].value, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "test"), NOTICED, ids=[f"{n}-{test}" for n, test in NOTICED])
+def test_a_constant_wrong_by_five_percent_is_noticed(name, test, monkeypatch):
+    """A test that passes without the change calls the function as `bounds.name`, and fails."""
+    function = getattr(bounds, name)
+    calls = []
+
+    def mutated(*args, **kwargs):
+        calls.append(args)
+        return 1.05 * np.asarray(function(*args, **kwargs))
+
+    monkeypatch.setattr(bounds, name, mutated)
+    file, _, test_name = test.partition("::")
+    with pytest.raises(AssertionError):
+        getattr(importlib.import_module(f".{file}", __package__), test_name)()
+    assert calls
+
+
+def test_the_value_of_every_function_that_returns_numbers_is_known():
+    others = {"gauge", "is_classification_calibrated"}  # a Bunch and a bool
+    unknown = {name for name, row in TABLE.items() if not row.noticed_by and row.value is None}
+    assert unknown == others

@@ -67,10 +67,6 @@ def test_rounds_of_boosting_with_noisy_labels_by_hand():
     assert found == pytest.approx(2 / (0.8 * math.log(9) / 8), abs=1e-9)
 
 
-def test_jackknife_plus_by_hand():
-    assert bounds.jackknife_plus_coverage_bound(0.1) == pytest.approx(0.8, abs=1e-12)
-
-
 def test_behaviours_of_intervals_and_orthants_by_hand():
     found = bounds.interval_behaviours([0.0, 1.0])
     np.testing.assert_array_equal(np.unique(found, axis=0), [[-1, -1], [-1, 1], [1, -1], [1, 1]])
