@@ -183,7 +183,7 @@ def test_a_spline_of_many_features(monkeypatch):
     X, y = rows_of(10_000, p=6)
     model = SmoothingSplineRegressor(df=3, max_knots=6).fit(X[:500], y[:500])
     whole = model.predict(X)
-    monkeypatch.setattr(splines, "CHUNK", 3000)
+    monkeypatch.setattr(splines, "BLOCK", 3000)
     assert [part.stop - part.start for part in splines.row_blocks(*X.shape)] == [500] * 20
     in_parts, _, peak = traced(lambda: model.predict(X))
     np.testing.assert_allclose(in_parts, whole, rtol=1e-12, atol=1e-12)
@@ -201,7 +201,7 @@ def test_a_spline_of_many_features(monkeypatch):
 )
 def test_smoothers_of_one_feature_take_100_bytes_a_row(model, monkeypatch):
     n = 20_000
-    monkeypatch.setattr(splines, "CHUNK", 2000)
+    monkeypatch.setattr(splines, "BLOCK", 2000)
     monkeypatch.setattr(compact, "POINTS_AT_A_TIME", 2**9)
     X, y = rows_of(n, p=1)
     model, _, peak = fitted(model, X, y)
