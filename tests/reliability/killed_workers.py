@@ -30,27 +30,24 @@ from joblib.parallel import BatchedCalls
 
 from sklearn_ensemble_theory.averaging import _neighbor_search as search
 
-from ..estimators import estimator_classes, make
+from ..estimators import boosted_votes, estimator_classes, make
 from .equivariances import data_for, outputs
 
 # They fit by one process, and predict by several.
 PREDICT_ONLY = ("BaggedNearestNeighborsClassifier", "BaggedNearestNeighborsRegressor")
-IN_PROCESSES = (
-    "BaggingClassifier",
-    "BaggingRegressor",
-    "DivideAndConquerClassifier",
-    "DivideAndConquerRegressor",
-    "ExtraTreesClassifier",
-    "ExtraTreesRegressor",
-    "RandomForestClassifier",
-    "RandomForestRegressor",
-    "RandomProjectionRegressor",
-    "StackingClassifier",
-    "StackingRegressor",
-    "VotingClassifier",
-    "VotingRegressor",
-    *PREDICT_ONLY,
-)
+# Their `n_jobs` are threads.
+IN_THREADS = {
+    "GradientBoostingClassifier",
+    "GradientBoostingRegressor",
+    "LinearL2BoostingRegressor",
+    "SketchedLinearRegression",
+    *(cls.__name__ for cls in boosted_votes()),
+}
+IN_PROCESSES = [
+    cls.__name__
+    for cls in estimator_classes()
+    if "n_jobs" in make(cls).get_params(deep=False) and cls.__name__ not in IN_THREADS
+]
 MAIN = os.getpid()
 SENTENCE = Path(tempfile.gettempdir()) / f"killed-workers-{MAIN}"  # the first to delete it dies
 run_batch = BatchedCalls.__call__

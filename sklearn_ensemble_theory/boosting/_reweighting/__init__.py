@@ -1,1 +1,1 @@
-"""Boosting by re-weighting: AdaBoost, SmoothBoost, agnostic and Massart boosting."""
+"""Boosting by re-weighting: AdaBoost, and boosters of two classes under bounded weights."""

@@ -396,8 +396,19 @@ def _refuse_probabilities(model: Any) -> NoReturn:
 class BinaryBooster(WeightedVotes):
     """A booster of two classes, by one method `_start`; more classes are told from the rest.
 
-    A subclass may also choose a setting by the data (`_splits`, `_setting`), refuse parameters
-    (`_check_parameters`) and add attributes (`_attributes`).
+    A new one is a subclass in a file of its own with `_parameter_constraints`, `__init__` and
+
+        def _start(self, problem, setting):
+            risk = CappedExponentialRisk(problem.weight)     # .at(margins): value, target, weight
+            learner = VotesWithEdge(problem.weak_learner())  # .best(...): the move of a round
+            step = CorrelationStep(self.learning_rate)       # its coefficient
+            rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
+            return rounds, BinaryVotes(problem.labels)
+
+    Each part may be one of its own; `lp.py` has all three. A subclass may also choose a setting by
+    the data (`_splits`, `_setting`), refuse parameters (`_check_parameters`) and add attributes
+    (`_attributes`). The class is then exported by `boosting` and by the package, and has a row in
+    tests/reliability/equivariances.py.
     """
 
     n_estimators: int

@@ -101,10 +101,8 @@ class LPBoostClassifier(BinaryBooster):
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        The class labels.
-    n_classes_ : int
-        The number of classes.
+    classes_, n_classes_ : ndarray of shape (n_classes,), int
+        The class labels, and their number.
     estimator_ : estimator
         The weak learner that was cloned in each round.
     estimators_ : list of estimators
@@ -127,10 +125,8 @@ class LPBoostClassifier(BinaryBooster):
         Why there were no more rounds.
     feature_importances_ : ndarray of shape (n_features,)
         Mean of the weak learners' importances, weighted by their coefficients.
-    n_features_in_ : int
-        Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Names of features seen during `fit`, where they are all strings.
+    n_features_in_, feature_names_in_ : int, ndarray of shape (n_features,)
+        Of the features seen during `fit`: their number, and their names where these are strings.
 
     See Also
     --------
