@@ -1,5 +1,11 @@
-"""Trees over binned columns by the compiled loops: the integers that the loops add up."""
+"""Growth of trees over binned columns by the compiled loops of `_hot_loops._growth`.
 
+What the loops add up are integers, so that sums do not depend on the order of the rows: `grow`
+makes them for one tree of any criterion, row by row; `CompiledHistogramGrower` for the regression
+trees of boosting, by histograms, alone or with a team of threads.
+"""
+
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +35,7 @@ def grow(
     rows: np.ndarray | None,
     options: GrowthOptions,
 ) -> TreeArrays:
-    """Grow a tree (see `growth.grow_tree`). O(m p depth), at most; O(n p) memory for the codes."""
+    """Grow a tree (see `_growth.grow_tree`). O(m p depth), at most; O(n p) memory for the codes."""
     from sklearn_ensemble_theory._hot_loops._growth import tree_loops
 
     columns = columns.in_two_bytes()
@@ -266,9 +272,7 @@ def _arrays(columns, parts, depth):
     )
 
 
-# ---
-# Growth of regression trees by compiled histograms: the route of boosting with numba.
-
+# --- the trees of boosting, by histograms ---------------------------------------------------------
 
 # Deeper trees, and those with more leaves, are grown like those of a forest: they would need a
 # histogram for each leaf.
@@ -277,7 +281,7 @@ _NOTHING = np.zeros(1, np.int64)
 
 
 class CompiledHistogramGrower:
-    """Grows trees on the same columns again and again (see `growth.HistogramGrower`).
+    """Grows trees on the same columns again and again (see `_growth.HistogramGrower`).
 
     Parameters
     ----------
@@ -364,8 +368,6 @@ class CompiledHistogramGrower:
         return self._result(int(n_nodes), gradient, weights, scale, square, rows)
 
     def _grow_deep(self, gradient, weight, rows, seed):
-        from dataclasses import replace
-
         options = self.options if seed is None else replace(self.options, seed=seed)
         if rows is not None:
             gradient, weight = gradient[rows], None if weight is None else weight[rows]
@@ -545,13 +547,11 @@ class _Weights:
         self.r = (np.maximum(np.rint(given * scale), 1.0).astype(np.int64) << self.bits) + 1
 
 
-# ---
-# The growth of a tree by histograms, shared out among threads.
+# --- the same, shared out among threads -----------------------------------------------------------
 #
 # The same steps in the same order as `boosted_tree_loops.grow_by_histograms`, with the same result
 # to the last bit: rows are parted in chunks, features are counted and searched in blocks. Leaves of
 # one level are cut together, so that threads meet a few times for each level, not for each leaf.
-
 
 # Fewer values are counted by one thread: threads would wait for each other.
 LEAST_SHARED_VALUES = 2**21

@@ -272,38 +272,36 @@ class HistogramGrowth:
         Nodes are split depth first in groups of this size, None for all of a level at once, or,
         with `max_leaf_nodes`, one after the other by their gain.
         """
-        sums = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
+        (root,) = (yield self.request(counted=[0])).sums.astype(np.float64, copy=False)
         # Every feature has all rows in its bins.
-        self.add(sums[0, :, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
+        self.add(root[:, 0].sum(axis=-1).tolist(), LEAF, (-np.inf, np.inf))
         if self.may_split(0):
             best_first = self.options.max_leaf_nodes
-            yield from self.by_gain(sums) if best_first else self.by_depth(sums, group)
+            yield from self.by_gain(root) if best_first else self.by_depth(root, group)
 
     def request(self, counted: Sequence[int] = (), ranged: Sequence[int] = ()) -> TreeRequest:
         """The request, with the splits since the last one."""
         splits, self.splits = self.splits, []
         return TreeRequest(splits, list(counted), list(ranged))
 
-    def by_depth(self, sums: np.ndarray, group: int | None) -> Requests:
-        stack = [([0], sums)]
+    def by_depth(self, root: np.ndarray, group: int | None) -> Requests:
+        stack = [([0], [root])]
         while stack:
-            ids, sums = stack.pop()
-            found = yield from self.found_splits(ids, sums)
+            ids, tables = stack.pop()
+            found = yield from self.found_splits(ids, tables)
             pairs = [self.split(i, split) for i, split in zip(ids, found) if split is not None]
-            parents = [table for table, split in zip(sums, found) if split is not None]
-            ids, sums = yield from self.opened(pairs, parents)
+            parents = [table for table, split in zip(tables, found) if split is not None]
+            ids, tables = yield from self.opened(pairs, parents)
             size = group or max(len(ids), 1)
             for first in reversed(range(0, len(ids), size)):
-                part = slice(first, first + size)
-                # A part of an array would keep all of it.
-                stack.append((ids[part], sums if len(ids) <= size else sums[part].copy()))
+                stack.append((ids[first : first + size], tables[first : first + size]))
 
-    def by_gain(self, sums: np.ndarray) -> Requests:
+    def by_gain(self, root: np.ndarray) -> Requests:
         heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
-        ids, n_leaves = [0], 1
+        ids, tables, n_leaves = [0], [root], 1
         while True:
-            found = yield from self.found_splits(ids, sums)
-            for i, split, table in zip(ids, found, sums):
+            found = yield from self.found_splits(ids, tables)
+            for i, split, table in zip(ids, found, tables):
                 if split is not None:
                     heappush(heap, (-split.gain, i, split, table))
             if not heap:
@@ -313,14 +311,15 @@ class HistogramGrowth:
             n_leaves += 1
             if n_leaves == self.options.max_leaf_nodes:
                 return
-            ids, sums = yield from self.opened([pair], [table])
+            ids, tables = yield from self.opened([pair], [table])
 
     def opened(
         self, pairs: list[tuple[int, int]], parents: list[np.ndarray]
-    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], np.ndarray]]:
-        """The children that may be split, and their sums in all bins, (nodes, 2 or 3, p, bins).
+    ) -> Generator[TreeRequest, TreeReply, tuple[list[int], list[np.ndarray]]]:
+        """The children that may be split, and the sums in all bins, (2 or 3, p, bins), of each.
 
-        Of two siblings the smaller is counted, the other is what remains of their parent.
+        Of two siblings the smaller is counted, the other is what remains of their parent, whose
+        table becomes its.
         """
         families = []
         for (left, right), parent in zip(pairs, parents):
@@ -329,29 +328,24 @@ class HistogramGrowth:
                 small = left if self.totals[left][1] <= self.totals[right][1] else right
                 families.append((small, ids, parent))
         if not families:
-            return [], np.empty(0)
+            return [], []
         reply = yield self.request(counted=[small for small, _, _ in families])
-        open_ids = [i for _, ids, _ in families for i in ids]
-        sums = np.empty((len(open_ids), *reply.sums.shape[1:]))
-        tables = iter(sums)
-        for (small, ids, parent), counted in zip(families, reply.sums):
+        open_ids, tables = [], []
+        for (small, ids, parent), counted in zip(families, reply.sums.astype(float, copy=False)):
             for i in ids:
-                table = next(tables)
-                if i == small:
-                    table[:] = counted
-                else:
-                    np.subtract(parent, counted, out=table)
-        return open_ids, sums
+                open_ids.append(i)
+                tables.append(counted if i == small else np.subtract(parent, counted, out=parent))
+        return open_ids, tables
 
     def found_splits(
-        self, ids: list[int], sums: np.ndarray
+        self, ids: list[int], tables: list[np.ndarray]
     ) -> Generator[TreeRequest, TreeReply, list[NodeSplit | None]]:
         """The best split of each node, None where there is none."""
         self.doubtful = []
         found: list[NodeSplit | None] = []
         size = _GROUP if self.draws is None else 1
         for first in range(0, len(ids), size):
-            part, tables = ids[first : first + size], sums[first : first + size]
+            part = ids[first : first + size]
             allowed = None
             if self.draws is not None:
                 # As in scikit-learn, no features are drawn for a pure node.
@@ -361,12 +355,12 @@ class HistogramGrowth:
                     continue
                 # scikit-learn forgets what is constant above where it grows best first.
                 parent = LEAF if self.options.max_leaf_nodes else self.parents[part[0]]
-                counts = tables[0, 1]
+                counts = tables[first][1]
                 n_values = np.count_nonzero(counts[:, : self.n_bins], axis=1)
                 has_missing = counts[:, self.n_bins :].any(axis=1)
                 allowed = self.draws.features(part[0], parent, n_values, has_missing)
             with np.errstate(divide="ignore", invalid="ignore"):
-                found += self.search(part, tables, allowed)
+                found += self.search(part, tables[first : first + size], allowed)
         if self.doubtful and self.draws is None:
             reply = yield self.request(ranged=self.doubtful)
             for i, spread in zip(self.doubtful, reply.ranges.sum(axis=1)):
@@ -418,14 +412,17 @@ class HistogramGrowth:
     # --- search ---------------------------------------------------------------------------
 
     def search(
-        self, ids: list[int], sums: np.ndarray, allowed: np.ndarray | None
+        self, ids: list[int], tables: list[np.ndarray], allowed: np.ndarray | None
     ) -> list[NodeSplit | None]:
         """The best split of each node among the allowed features, None where there is none."""
         n_bins = self.n_bins
         # Axes: node, kind of sum, feature, direction of the missing values, bin.
-        left = np.cumsum(sums[..., :n_bins], axis=-1)[:, :, :, None]
-        if self.has_missing:
-            left = np.concatenate([left, left + sums[..., None, n_bins:]], axis=3)
+        n_kinds, p, _ = tables[0].shape
+        left = np.empty((len(ids), n_kinds, p, 1 + self.has_missing, n_bins))
+        for below, table in zip(left, tables):
+            np.cumsum(table[..., :n_bins], axis=-1, out=below[:, :, 0])
+            if self.has_missing:
+                np.add(below[:, :, 0], table[..., n_bins:], out=below[:, :, 1])
         total = np.array([self.totals[i] for i in ids])
         right = total[:, :, None, None, None] - left
         gain = self.gains(ids, left, right)
@@ -447,7 +444,7 @@ class HistogramGrowth:
                 found.append(None)
                 continue
             split_gain = size - float(parent[at])
-            counts = sums[at, 1, place[0]]
+            counts = tables[at][1, place[0]]
             found.append(self.described(split_gain, place, counts, left[at].tolist()))
         return found
 
@@ -507,17 +504,18 @@ class HistogramGrowth:
         left, and then what is on its right.
         """
         m = len(self.left)
-        order = list(range(m))
+        order = np.arange(m)
+        number = np.arange(m + 1, dtype=np.int32)
         if not self.options.max_leaf_nodes:
-            order, stack = [], [0]
+            visited, stack = [], [0]
             while stack:
                 i = stack.pop()
-                order.append(i)
+                visited.append(i)
                 if self.left[i] != LEAF:
                     stack += (self.right[i], self.left[i])
-        number = np.empty(m + 1, dtype=np.int32)
-        number[order], number[LEAF] = np.arange(m), LEAF
-        return np.array(order), number
+            number[visited], order = order, np.array(visited)
+        number[LEAF] = LEAF
+        return order, number
 
     def arrays(
         self,
@@ -708,12 +706,13 @@ class NodeRows:
 
     def __init__(self, columns: BinnedColumns, sums: BinSums, target: np.ndarray) -> None:
         self.columns, self.sums, self.target = columns, sums, target
+        self.shape = len(sums.total()), columns.n_features, sums.width
         self.rows: dict[int, np.ndarray | None] = {0: None}
 
     def answer(self, request: TreeRequest) -> TreeReply:
+        """The sums in bins, and the ranges of the targets, after the splits of the request."""
         self.divide(request.splits)
-        n_kinds, width = len(self.sums.total()), self.sums.width
-        sums = np.empty((len(request.counted), n_kinds, self.columns.n_features, width))
+        sums = np.empty((len(request.counted), *self.shape))
         for i, out in zip(request.counted, sums):
             self.sums.of(self.numbers(i), out)
         ranges = np.empty((len(request.ranged), 2))

@@ -1,4 +1,8 @@
-"""Exact sums of targets and weights in the bins of all columns: the route without numba."""
+"""Exact sums of targets and weights in the bins of all columns, in memory and in blocks of rows.
+
+Both are rounded to multiples of a power of two, whose sums are exact: as doubles in memory without
+numba (`BinSums`), as integers in blocks (`answered`).
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -254,12 +258,10 @@ def comparable_scores(scores: np.ndarray) -> np.ndarray:
     return rounded
 
 
-# ---
-# What a chunk of rows computes while a tree grows: nodes of rows, and sums in bins.
+# --- what a block of rows answers while a tree grows ----------------------------------------------
 #
-# Targets and weights enter as integers, in units that are the same for all chunks, so that sums
-# over rows do not depend on how the rows are cut into chunks.
-
+# Targets and weights enter as integers, in units that are the same for all blocks, so that sums
+# over rows do not depend on how the rows are cut into blocks.
 
 # Two integers in one have so many bits together, with their sums.
 _PACKED_BITS = 62

@@ -1,4 +1,10 @@
-"""Trees of any depth, laid out for the compiled walk: eight bytes a node, siblings together."""
+"""Sums of the trees of an ensemble, laid out once for all predictions (`packed_trees`).
+
+For each row the outputs of the trees are added in the order of the trees, by every route: all
+routes, and any split of the rows over threads, give the same sums to the last bit. There are three:
+trees of any depth for the compiled walk, eight bytes a node, siblings together; trees of depth at
+most 3, whose path is an index into a table; and scikit-learn's own predictions.
+"""
 
 import itertools
 import operator
@@ -194,9 +200,7 @@ class VectorTable:
         return np.concatenate(self.parts)
 
 
-# ---
-# When predictions load numba.
-
+# --- when predictions load numba ------------------------------------------------------------------
 
 # Rows times trees that the other routes predict in the time in which numba is loaded.
 WORTH_LOADING = 2**20
@@ -212,9 +216,9 @@ def uses_compiled_loops(work: int | None) -> bool:
     return uses_numba()
 
 
-# ---
-# Trees of depth at most 3: the outcomes of all nodes are the bits of an index into a table.
-
+# --- depth at most 3 ------------------------------------------------------------------------------
+#
+# The outcomes of all nodes are the bits of an index into a table.
 
 MAX_DEPTH = 3
 N_NODES = 2**MAX_DEPTH - 1
@@ -383,12 +387,7 @@ class ShallowTrees:
             out[:] = np.add.accumulate(terms, axis=1)[:, -1]
 
 
-# ---
-# The trees of an ensemble, laid out once for all predictions.
-#
-# For each row the outputs of the trees are added in the order of the trees, by every route: all
-# routes, and any split of the rows over threads, give the same sums to the last bit.
-
+# --- the trees of an ensemble ---------------------------------------------------------------------
 
 # Laying out a node takes as long as a tenth of the way of a row through a tree; in addition a tree
 # takes as long as so many nodes.

@@ -1,4 +1,8 @@
-"""scikit-learn's trees as members: input that they need not check, and rounding of targets."""
+"""scikit-learn's trees: as members of ensembles, and as growers of trees over binned columns.
+
+As members they are given input that they need not check, and targets in units and rounded so that
+ties are ties.
+"""
 
 from collections.abc import Sequence
 from copy import copy
@@ -164,12 +168,10 @@ def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
         value += offset
 
 
-# ---
-# Trees over binned columns by scikit-learn's trees, fitted to the codes: the route without numba.
+# --- trees fitted to the codes of bins: the route without numba -----------------------------------
 #
 # scikit-learn's tree reads the codes as numbers and cuts halfway between two codes of the node; the
 # cut in units of X is the edge at the integer part of that threshold.
-
 
 # Seconds that scikit-learn takes for each row, feature and level, and histograms for a node.
 SORTING, HISTOGRAMS = 7e-8, 6e-5
@@ -202,7 +204,7 @@ def is_faster(columns: BinnedColumns, options: GrowthOptions) -> bool:
 
 
 class CodeTreeGrower:
-    """Grows these trees in the rounds of boosting (see `growth.HistogramGrower`)."""
+    """Grows these trees in the rounds of boosting (see `_growth.HistogramGrower`)."""
 
     def __init__(self, columns: BinnedColumns, options: GrowthOptions) -> None:
         self.columns, self.options = columns, options
@@ -240,7 +242,7 @@ def grow_on_codes(
     rows: np.ndarray | None,
     options: GrowthOptions,
 ) -> TreeArrays:
-    """The tree that scikit-learn grows on the codes (see `growth.grow_tree`)."""
+    """The tree that scikit-learn grows on the codes (see `_growth.grow_tree`)."""
     codes = columns.codes if rows is None else columns.codes.T[:, rows].T
     X = codes.astype(np.float32)  # in Fortran order, as the codes
     has_missing = columns.any_missing

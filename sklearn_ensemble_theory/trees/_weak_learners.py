@@ -1,4 +1,4 @@
-"""Regression trees over binned columns, prepared once for all rounds of a boosting algorithm."""
+"""Binned trees as weak learners and as members: columns cut into bins once for all of them."""
 
 from copy import copy
 from dataclasses import replace
@@ -216,8 +216,7 @@ def _monotonic(values: np.ndarray, tree: TreeArrays, constraints: np.ndarray) ->
     return values
 
 
-# ---
-# Binned trees as weak learners of classes: columns cut into bins once, a tree in each round.
+# --- weak learners of classes: a tree in each round -----------------------------------------------
 
 
 class _ClassRounds:
@@ -338,8 +337,7 @@ def class_rounds(
     return rounds
 
 
-# ---
-# Rows drawn without replacement, as scikit-learn's gradient boosting draws them.
+# --- rows drawn without replacement ---------------------------------------------------------------
 
 
 def drawn_rows(random_state: np.random.RandomState, n: int, m: int) -> np.ndarray:
