@@ -95,7 +95,7 @@ def counted_sums(data, n_rounds, learning_rate, max_bins):
 
     p = data.X.shape[1]
     edges = bin_edges_from_quantiles(data.X, max_bins)
-    bins = FeatureBins.of(edges, np.zeros(p, dtype=bool), [None] * p)
+    bins = FeatureBins(edges, np.zeros(p, dtype=bool), [None] * p)
     codes, layout = bins.codes(data.X), bins.layout()
     sums = cut_sums(codes, layout, data.y - data.y.mean())
     cuts = NormalizedCuts(sums, CountedGram(codes, layout, sums.left_weight))

@@ -26,7 +26,7 @@ def mixed_data(n=160, seed=0):
     X[rng.random(n) < 0.2, 1] = np.nan
     X[rng.random(n) < 0.1, 2] = np.nan
     edges = [np.linspace(-1, 1, 6), np.linspace(-1, 1, 5), np.empty(0)]
-    bins = FeatureBins.of(edges, np.array([False, True, False]), [None, None, np.arange(5.0)])
+    bins = FeatureBins(edges, np.array([False, True, False]), [None, None, np.arange(5.0)])
     return bins.codes(X), bins.layout(), rng.exponential(size=n), y, np.arange(n) % 3
 
 

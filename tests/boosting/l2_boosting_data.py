@@ -2,6 +2,13 @@
 
 import numpy as np
 
+from sklearn_ensemble_theory import L2BoostingRegressor
+
+
+def quantile_edges(X, n_bins):
+    """The thresholds of bins of equal weight."""
+    return L2BoostingRegressor(1, max_bins=n_bins).fit(X, X[:, 0]).bin_edges_
+
 
 def left_of_cuts(X, edges):
     """Indicators of all cuts in all features (n, P), with each cut's feature and number."""

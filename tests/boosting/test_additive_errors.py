@@ -5,7 +5,6 @@ import pytest
 from scipy.special import expit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._additive.terms import delete_group_errors
 
 EDGES = [np.linspace(-0.8, 0.8, 9)] * 2
 
@@ -22,13 +21,6 @@ def test_errors_are_too_small_for_new_rows():
         errors.append(np.concatenate(fitted.shape_standard_errors_))
     found = np.sqrt(np.mean(np.square(errors), axis=0))
     assert 2 / 3 < np.mean(found / np.std(shapes, axis=0, ddof=1)) < 0.95
-
-
-def test_errors_of_a_mean_are_those_of_the_groups():
-    groups = np.random.default_rng(0).standard_normal((6, 3, 4))
-    without = [np.delete(groups, k, axis=0).mean(axis=0) for k in range(6)]
-    expected = groups.std(axis=0, ddof=1) / np.sqrt(6)
-    np.testing.assert_allclose(delete_group_errors(without), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("model", [L2BoostingRegressor, LogitBoostClassifier])

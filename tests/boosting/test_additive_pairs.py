@@ -14,7 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._additive.pair_rounds import PairBoost
+
+from . import pairs_data
 
 
 def interacting_data(n=800, seed=0):
@@ -128,13 +129,13 @@ def test_an_interaction_lowers_the_log_loss(kind):
 
 def test_tables_have_the_bins_in_which_they_were_fitted(monkeypatch):
     """Merged bins have equal weight by rows: second derivatives change from step to step."""
-    used, run = [], PairBoost.run
+    used, run = [], pairs_data.pairs.boost_rows
 
-    def spied(self, *args, **kwargs):
-        used.append(self.bins.maps)
-        return run(self, *args, **kwargs)
+    def spied(columns, state, pairs, bins):
+        used.append(bins.maps)
+        return run(columns, state, pairs, bins)
 
-    monkeypatch.setattr(PairBoost, "run", spied)
+    monkeypatch.setattr(pairs_data.pairs, "boost_rows", spied)
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (1500, 2))
     y = (rng.random(1500) < expit(2 + 9 * X[:, 0] + 9 * X[:, 0] * X[:, 1] ** 3)).astype(int)

@@ -1,20 +1,27 @@
-"""Rounds on tables against rounds over the rows: smoothing, stumps, sets, missing values."""
+"""Rounds on tables against rounds over the rows; logistic stages of blocks and of rows."""
 
 import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from sklearn_ensemble_theory.boosting._additive.bins import squared_risk
+from sklearn_ensemble_theory._blocks import PassCount
+from sklearn_ensemble_theory.boosting._additive.bins import FeatureBins
+from sklearn_ensemble_theory.boosting._additive.logistic_loss import (
+    LogisticLossOfBlocks,
+    LogisticLossOfRows,
+)
 from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
 from sklearn_ensemble_theory.boosting._additive.rounds import SmoothingRounds, TableStumps
+from sklearn_ensemble_theory.boosting._additive.squared_error import SquaredError
 from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
 
+from ..local_blocks import LocalBlocks
 from .additive_data import RowRounds, mixed_data
 
 
 def states_of(codes, layout, weight, y, folds=None, n_splits=0, max_memory=1024, by_rows=False):
-    rows = BinnedRows(codes, layout, weight, folds, n_splits)
-    risk, _ = squared_risk(rows, y, max_memory)
+    rows = BinnedRows(codes, layout, y, weight, folds, n_splits)
+    risk = SquaredError.of_rows(rows, max_memory)
     return [own[0] for own in risk.open(risk.start(), by_rows=by_rows).states]
 
 
@@ -138,3 +145,91 @@ def test_rows_of_products_that_do_not_fit_into_memory_are_computed_again():
         steps = rounds.path.steps
     with pytest.raises(ValueError, match="max_memory"):
         states_of(codes, layout, weight, y, folds, 3, max_memory=each / 2)
+
+
+# --- the logistic loss of rows in blocks ----------------------------------------------------------
+
+N_BINS = 6
+
+
+def binned(n=300, n_classes=3, weighted=True, n_splits=3):
+    rng = np.random.default_rng(1)
+    X = rng.random((n, 3))
+    X[:40, 1] = np.nan
+    edges = [np.linspace(0.2, 0.8, N_BINS - 1)] * 3
+    bins = FeatureBins(edges, np.isnan(X).any(axis=0), [None] * 3)
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    folds = rng.integers(0, n_splits, n).astype(np.uint8) if n_splits else None
+    y = np.sort(rng.integers(0, n_classes, n))  # blocks without some classes
+    return BinnedRows(bins.codes(X), bins.layout(), y, weight, folds, n_splits)
+
+
+def cut(rows, starts):
+    """Blocks of the rows, the first of them without any."""
+    parts = [np.split(a, starts) for a in (rows.codes, rows.y)]
+    optional = [
+        [None] * len(parts[0]) if a is None else np.split(a, starts)
+        for a in (rows.weight, rows.folds)
+    ]
+    blocks = [
+        BinnedRows(codes, rows.layout, y, weight, folds, rows.n_splits)
+        for codes, y, weight, folds in zip(*parts, *optional)
+    ]
+    return LocalBlocks([None, *blocks])
+
+
+def moved(models, size):
+    """Models with other functions."""
+    rng = np.random.default_rng(2)
+    models = [model.copy() for model in models]
+    for model in models:
+        for score in range(len(model.tables)):
+            model.add(score, [size * rng.standard_normal(N_BINS), None, None])
+    return models
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_splits", [0, 3])
+def test_stages_are_those_of_all_rows(n_classes, weighted, n_splits):
+    rows = binned(300, n_classes, weighted, n_splits)
+    whole = LogisticLossOfRows(rows, n_classes)
+    blocks, count = cut(rows, [1, 130, 131]), PassCount()
+    parts = LogisticLossOfBlocks(blocks, rows.layout, n_classes, n_splits, count)
+    models = parts.start()
+    for one, other in zip(models, whole.start(), strict=True):
+        np.testing.assert_allclose(one.intercepts, other.intercepts, rtol=1e-13)
+    np.testing.assert_allclose(parts.per_square, whole.per_square, rtol=1e-13)
+    passes = [count.n]
+    # The second stage keeps the second derivatives of the first one, the third has its own.
+    for size, tolerance in ((0.0, 0.1), (0.01, 0.1), (2.0, 0.1)):
+        models = moved(models, size)
+        stage, expected = parts.open(models, tolerance), whole.open(models, tolerance)
+        np.testing.assert_allclose(stage.losses, expected.losses, rtol=1e-12)
+        for one, other in zip(stage.models, expected.models, strict=True):
+            np.testing.assert_allclose(one.intercepts, other.intercepts, rtol=0, atol=1e-12)
+        for own, theirs in zip(stage.states, expected.states, strict=True):
+            for state, same in zip(own, theirs, strict=True):
+                np.testing.assert_allclose(state.values, same.values, rtol=0, atol=1e-10)
+                np.testing.assert_allclose(state.start_squares, same.start_squares, rtol=1e-11)
+                np.testing.assert_allclose(state.start_held, same.start_held, rtol=1e-11)
+                found, products = state.rows.of_feature(1), same.rows.of_feature(1)
+                np.testing.assert_allclose(found, products, rtol=0, atol=1e-11)
+        passes.append(count.n)
+    assert np.diff(passes).tolist() == [1 + parts.n_scores, 1, 1 + parts.n_scores]
+
+
+def test_weight_by_bin():
+    rows = binned()
+    parts = LogisticLossOfBlocks(cut(rows, [100]), rows.layout, 3, 3, PassCount())
+    for j, found in enumerate(parts.bin_weights):
+        np.testing.assert_allclose(
+            found, np.bincount(rows.codes[:, j], rows.weight, rows.layout.n_bins[j])
+        )
+
+
+def test_a_fold_without_rows_is_refused():
+    rows = binned()
+    rows.folds[rows.folds == 2] = 1
+    with pytest.raises(ValueError, match="weight in its test set"):
+        LogisticLossOfBlocks(cut(rows, [100]), rows.layout, 3, 3, PassCount())

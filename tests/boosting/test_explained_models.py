@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
-from sklearn_ensemble_theory.boosting._additive.terms import shapley_values
 from sklearn_ensemble_theory.inspection import (
     LocalExplanationDisplay,
     ShapeFunctionDisplay,
@@ -13,7 +12,7 @@ from sklearn_ensemble_theory.inspection import (
 )
 
 from ..inspection.mixed_data import mixed_rows
-from .test_explanations import interventional_values
+from .test_explanations import interventional_values, shapley_values
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from sklearn_ensemble_theory.boosting._additive.terms import (
-    TermExplanationMixin,
-    explain_terms,
-    shapley_values,
-)
+from sklearn_ensemble_theory.boosting._additive.terms import explain_terms, shapley_values
 
 from ..inspection.additive_models import TableClassifier, TableRegressor
 from ..inspection.mixed_data import mixed_rows, mixed_terms
@@ -137,8 +133,10 @@ def test_values_are_those_of_shap(rows):
     np.testing.assert_allclose(ours.base_values, found.base_values, atol=1e-12)
 
 
-class ExplainedRegressor(TermExplanationMixin, TableRegressor):
+class ExplainedRegressor(TableRegressor):
     """A model that has the method."""
+
+    explain = explain_terms
 
 
 def test_explanation_is_made_of_the_values(rows, monkeypatch):

@@ -11,9 +11,8 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 
-from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting
+from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting, quantile_edges
 
 # --- the rounds -------------------------------------------------------------------------------
 
@@ -99,7 +98,7 @@ def test_matching_pursuit_bound():
     """[Bach, §10.3.3]: with steps of 1 the risk is at most gauge(y)^2 t^(-1/3)."""
     rng = np.random.default_rng(4)
     X = rng.standard_normal((400, 6))
-    left, _ = left_of_cuts(X, bin_edges_from_quantiles(X, 10))
+    left, _ = left_of_cuts(X, quantile_edges(X, 10))
     columns = left - left.mean(axis=0)
     columns *= np.sqrt(len(X)) / np.linalg.norm(columns, axis=0)
     coefficients = rng.standard_normal(left.shape[1]) * (rng.random(left.shape[1]) < 0.3)

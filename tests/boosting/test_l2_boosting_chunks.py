@@ -13,18 +13,15 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._bins import bin_codes, bin_edges_from_quantiles
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.boosting._additive.sums import CountedGram, CutLayout, cut_sums
 
-from .l2_boosting_data import additive_data, left_of_cuts, plain_l2_boosting
+from .l2_boosting_data import additive_data, plain_l2_boosting, quantile_edges
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_chunks_make_the_model_of_one_fit(weighted):
     X, y = additive_data(n=500)
     weight = np.random.default_rng(8).exponential(size=500) if weighted else None
-    model = L2BoostingRegressor(500, learning_rate=0.1, bin_edges=bin_edges_from_quantiles(X, 20))
+    model = L2BoostingRegressor(500, learning_rate=0.1, bin_edges=quantile_edges(X, 20))
     whole = clone(model).fit(X, y, weight)
     chunked = clone(model)
     for rows in np.split(np.arange(500), [50, 51, 300]):
@@ -39,7 +36,7 @@ def test_chunks_make_the_model_of_one_fit(weighted):
 
 def test_chunks_with_cross_validation():
     X, y = additive_data(n=300)
-    edges = bin_edges_from_quantiles(X, 12)
+    edges = quantile_edges(X, 12)
     model = L2BoostingRegressor(
         "cv",
         cv=KFold(3),
@@ -68,7 +65,7 @@ def test_chunks_keep_the_bins_of_the_first(tmp_path):
     X, y = additive_data(n=200)
     model = L2BoostingRegressor(50, max_bins=9, learning_rate=0.1)
     model.partial_fit(X[:100], y[:100])
-    np.testing.assert_equal(model.bin_edges_, bin_edges_from_quantiles(X[:100], 9))
+    np.testing.assert_equal(model.bin_edges_, quantile_edges(X[:100], 9))
     resumed = pickle.loads(pickle.dumps(model))
     for each in (model, resumed):
         each.partial_fit(X[100:], y[100:])
@@ -110,97 +107,6 @@ def test_a_chunk_that_is_refused_changes_nothing():
     np.testing.assert_array_equal(model.partial_fit(X, y).predict(X), expected)
 
 
-@pytest.fixture
-def counted(monkeypatch):
-    """The groups that have been counted, in order."""
-    groups = []
-    by_cut, by_feature = CountedGram._count_cut, CountedGram._count_feature
-
-    def count_cut(self, k):
-        groups.append(k)
-        return by_cut(self, k)
-
-    def count_feature(self, j):
-        groups.append(self.n_cuts + j)
-        return by_feature(self, j)
-
-    monkeypatch.setattr(CountedGram, "_count_cut", count_cut)
-    monkeypatch.setattr(CountedGram, "_count_feature", count_feature)
-    return groups
-
-
-@pytest.mark.parametrize("n_estimators", [500, "cv"])
-@pytest.mark.parametrize("cuts_kept", [1, 20, 40])
-def test_little_memory_makes_the_same_model(n_estimators, cuts_kept, counted):
-    X, y = additive_data(p=6)
-    model = L2BoostingRegressor(
-        n_estimators,
-        max_estimators=500,
-        learning_rate=0.1,
-        max_bins=16,
-        cv=3,
-        smoothing_rounds=0,
-    )
-    ample = clone(model).fit(X, y)
-    assert len(counted) == len(set(counted)) <= 6
-    once = len(counted)
-    copies = 2 if n_estimators == 500 else 3 + 1 + 2 * 3
-    tight = clone(model).set_params(max_memory=(cuts_kept + 0.5) * copies * 90 * 8 / 2**20)
-    tight.fit(X, y)
-    if n_estimators == 500:  # with folds, rows are summed where memory is short
-        assert len(counted) > 2 * once + 5
-    np.testing.assert_array_equal(tight.stump_cuts_, ample.stump_cuts_)
-    np.testing.assert_allclose(tight.predict(X), ample.predict(X), rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match=r"max_memory=0\.001 MiB is less than"):
-        clone(model).set_params(max_memory=0.001).fit(X, y)
-    with pytest.raises(ValueError, match="sums over all pairs of the 96 cuts"):
-        clone(tight).partial_fit(X, y)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_folds", [1, 3])
-def test_counted_by_feature_by_cut_and_over_rows(n_folds, weighted):
-    rng = np.random.default_rng(10)
-    X = np.column_stack([rng.standard_normal((80, 3)), np.ones(80), rng.random(80) < 0.3])
-    edges = [*bin_edges_from_quantiles(X[:, :3], 6), *bin_edges_from_quantiles(X[:, 3:], 9)]
-    edges[1] = edges[1][:2]
-    weight = rng.exponential(size=80) if weighted else None
-    folds = rng.integers(0, n_folds, 80) if n_folds > 1 else None
-    codes, layout = bin_codes(X, edges), CutLayout([len(e) + 1 for e in edges])
-    rows = {"sample_weight": weight, "folds": folds}
-    y = rng.standard_normal(80)
-    sums = cut_sums(codes, layout, y, n_folds=n_folds, **rows)
-    left, _ = left_of_cuts(X, edges)
-    for fold in range(n_folds):
-        w = np.ones(80) if weight is None else weight
-        w = w if folds is None else w * (folds == fold)
-        np.testing.assert_allclose(sums.left_weight[fold], w @ left, rtol=1e-12)
-        np.testing.assert_allclose(sums.left_y[fold], (w * y) @ left, rtol=1e-10, atol=1e-12)
-        np.testing.assert_allclose(
-            [sums.weight[fold], sums.y[fold], sums.yy[fold]], [w.sum(), w @ y, w @ y**2]
-        )
-        gram = CountedGram(codes, layout, sums.left_weight, **rows)
-        products = left.T @ (w[:, None] * left)
-        for group in range(gram.n_cuts + len(edges)):
-            expected = products[gram.cuts_of(group)]
-            np.testing.assert_allclose(gram.block(group)[fold], expected, rtol=1e-10, atol=1e-12)
-
-
-def test_whole_features_are_counted_once_that_pays(counted):
-    X, y = additive_data(n=400, p=10)
-    left, right = (L2BoostingRegressor(n, learning_rate=0.1, max_bins=255) for n in (3, 2000))
-    left.fit(X, y)
-    assert counted
-    assert all(group < 2540 for group in counted)
-    counted.clear()
-    right.fit(X, y)
-    whole = [group - 2540 for group in counted if group >= 2540]
-    assert set(whole) & {0, 1, 2}
-    for j in whole:  # no cut of its own after that
-        after = counted[counted.index(2540 + j) + 1 :]
-        assert not any(254 * j <= group < 254 * (j + 1) for group in after)
-
-
 @pytest.mark.parametrize("n_estimators", [300, "cv"])
 def test_few_rows_and_many_cuts(n_estimators):
     """More columns than rows: cuts are counted one by one, here few at a time."""
@@ -214,14 +120,6 @@ def test_few_rows_and_many_cuts(n_estimators):
     np.testing.assert_allclose(model.predict(X), path[-1], rtol=0, atol=1e-8)
     tight = clone(model).set_params(max_memory=2.0).fit(X, y)
     np.testing.assert_array_equal(tight.predict(X), model.predict(X))
-
-
-def test_features_that_are_never_chosen_are_never_counted(counted):
-    rng = np.random.default_rng(9)
-    X = rng.standard_normal((400, 10))
-    y = 10 * X[:, 3] + rng.standard_normal(400)
-    L2BoostingRegressor(20, learning_rate=0.1, max_bins=16).fit(X, y)
-    assert counted == [150 + 3]
 
 
 def test_memory_beside_X():
@@ -251,28 +149,3 @@ def test_verbose_prints_progress(capsys):
     X = np.arange(6.0)[:, None]
     L2BoostingRegressor(50, learning_rate=1.0, verbose=1).fit(X, (X[:, 0] > 2.5) * 1.0)
     assert "1/50 rounds" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_folds", [1, 3])
-def test_compiled_and_array_loops_give_the_same_sums(weighted, n_folds):
-    rng = np.random.default_rng(0)
-    n, n_cuts = 500, np.array([3, 0, 7, 300])
-    codes = np.asfortranarray(rng.integers(n_cuts + 1, size=(n, 4)).astype(np.uint16))
-    layout = CutLayout(n_cuts + 1)
-    y = rng.standard_normal(n)
-    options = {
-        "sample_weight": rng.random(n) if weighted else None,
-        "folds": rng.integers(n_folds, size=n, dtype=np.uint8) if n_folds > 1 else None,
-    }
-
-    def sums_and_tables():
-        sums = cut_sums(codes, layout, y, n_folds=n_folds, **options)
-        gram = CountedGram(codes, layout, sums.left_weight, **options)
-        return sums.left_weight, sums.left_y, *gram._tables(0, [2, 3]), *gram._tables(3, [0])
-
-    fast = sums_and_tables()
-    with numba_disabled():
-        slow = sums_and_tables()
-    for mine, other in zip(fast, slow, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)

@@ -14,14 +14,13 @@ from sklearn.model_selection import (
 )
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 
-from .l2_boosting_data import additive_data
+from .l2_boosting_data import additive_data, quantile_edges
 
 
 def test_cv_path_is_that_of_refits():
     X, y = additive_data()
-    edges = bin_edges_from_quantiles(X, 16)
+    edges = quantile_edges(X, 16)
     folds = KFold(4, shuffle=True, random_state=0)
     model = L2BoostingRegressor(
         "cv",
@@ -56,7 +55,7 @@ def test_weighted_cv_path_with_rows_never_held_out():
         cv=PredefinedSplit(number),
         max_estimators=200,
         learning_rate=0.1,
-        bin_edges=bin_edges_from_quantiles(X, 10),
+        bin_edges=quantile_edges(X, 10),
         smoothing_rounds=0,
     ).fit(X, y, weight)
     for fold in range(3):

@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._blocks import PassCount
-from sklearn_ensemble_theory.boosting._additive.pair_rounds import (
-    PairBoost,
-    PairColumns,
-    PairPasses,
-    PairResiduals,
-    residual_sums,
-)
-from sklearn_ensemble_theory.boosting._additive.pair_tables import coarse_bins, coarse_columns
-
-from ..local_blocks import LocalBlocks
-from .pairs_data import ROUTES, product_data
+from .pairs_data import ROUTES, PairBoost, product_data
 
 PAIRS = [(0, 1), (2, 4), (1, 2), (0, 3)]
 N_BINS = 14
@@ -29,17 +18,9 @@ def data(n=3000):
     return codes, residuals, rng.integers(3, size=n).astype(np.uint8), rng.exponential(size=n)
 
 
-def passes_over(codes, residuals, folds, weight, starts, pairs=PAIRS, max_bins=8):
-    bins = coarse_bins(codes, np.full(5, N_BINS), max_bins, weight, **FLAGS)
-    columns, states = [None], [None]  # a chunk without rows
-    for rows in np.split(np.arange(len(codes)), starts):
-        own = coarse_columns(codes[rows], np.full(5, N_BINS), pairs, bins)
-        columns.append(PairColumns(own, folds[rows]))
-        w = None if weight is None else weight[rows]
-        states.append(PairResiduals(residuals[:, rows].copy(), w))
-    columns, states = LocalBlocks(columns), LocalBlocks(states)
-    sums = states.sum(residual_sums, columns, pairs, bins)
-    return PairPasses(columns, states, sums, pairs, bins, PassCount())
+def passes_over(codes, residuals, folds, weight, starts, pairs=PAIRS):
+    boost = PairBoost(codes, np.full(5, N_BINS), pairs, weight, max_bins=8, **FLAGS)
+    return boost.passes(residuals, folds, starts)
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.boosting._additive.pair_rounds import PairBoost, Visit
-from sklearn_ensemble_theory.boosting._additive.pair_tables import (
+from .pairs_data import (
     LEARNING_RATES,
     MIN_SHARE,
+    ROUTES,
     AdditiveFit,
+    PairBoost,
+    correlated_weight,
     inverse_weights,
+    product_data,
     purify,
     quadrant_steps,
+    uniform_codes,
 )
-
-from .pairs_data import ROUTES, correlated_weight, product_data, uniform_codes
 
 PAIRS = [(0, 1), (2, 3), (1, 2)]
 
@@ -43,7 +45,7 @@ def additive_part(x, z, residual, weight, n_bins):
     return design @ np.linalg.lstsq(design * root[:, None], residual * root, rcond=None)[0]
 
 
-def plain_visits(codes, residuals, weights, schedule, n_bins, pure=True):
+def plain_visits(codes, residuals, weights, schedule, n_bins):
     """The tables of all members; `residuals` are changed in every step."""
     tables = [np.zeros((len(residuals), n_bins, n_bins)) for _ in PAIRS]
     for visit in schedule:
@@ -52,8 +54,7 @@ def plain_visits(codes, residuals, weights, schedule, n_bins, pure=True):
             train = weight > 0
             rows = x[train], z[train]
             target, w = residual[train], weight[train]
-            if pure:
-                target = target - additive_part(*rows, target, w, n_bins)
+            target = target - additive_part(*rows, target, w, n_bins)
             for _ in range(visit.n_steps):
                 step = plain_step(visit.kind, *rows, target, w, (n_bins, n_bins))
                 target = target - step[rows]
@@ -70,22 +71,22 @@ def residuals_of_folds(residual, n_folds, seed=0):
 
 
 @pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize(("weighted", "pure"), [(False, True), (True, True), (True, False)])
-def test_path_is_that_of_the_plain_loop(route, weighted, pure):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_path_is_that_of_the_plain_loop(route, weighted):
     codes, residual = product_data(600, p=4, n_bins=6)
     residual = residual + (codes[:, 2] > 2) * (codes[:, 3] > 3)
     weight = np.random.default_rng(5).exponential(size=600) if weighted else None
     residuals, folds = residuals_of_folds(residual, 3)
     plain = residuals.copy()
     with ROUTES[route]():
-        boost = PairBoost(codes, np.full(4, 6), PAIRS, weight, pure=pure)
-        path = boost.run(residuals, folds, max_sweeps=6, stages=[0, 2])
+        boost = PairBoost(codes, np.full(4, 6), PAIRS, weight)
+        path = boost.run(residuals, folds, max_sweeps=6)
     kinds = {visit.kind for visit in path.schedule}
     assert kinds == {"averaged", "best"}
     w = np.ones(600) if weight is None else weight
     train = [w * (folds != k) for k in range(3)]
     before = plain.copy()
-    tables = plain_visits(codes, plain, train, path.schedule, 6, pure)
+    tables = plain_visits(codes, plain, train, path.schedule, 6)
     for found, expected in zip(path.tables, tables):
         np.testing.assert_allclose(found, expected, atol=1e-12)
     np.testing.assert_allclose(residuals, plain, atol=1e-12)
@@ -94,13 +95,6 @@ def test_path_is_that_of_the_plain_loop(route, weighted, pure):
         for row, rest in [(0, before), (-1, residuals)]:
             expected = [np.average(r**2, weights=v) for r, v in zip(rest, weights)]
             np.testing.assert_allclose(errors[row], expected, rtol=1e-10)
-    assert all((table == 0).all() for table in path.stages[0])
-    staged = before.copy()
-    for k in range(3):
-        for (a, b), table in zip(PAIRS, path.stages[2]):
-            staged[k] -= table[k][codes[:, a], codes[:, b]]
-    expected = [np.average(r**2, weights=v) for r, v in zip(staged, held)]
-    np.testing.assert_allclose(path.held_path[2], expected, rtol=1e-10)
 
 
 def test_both_routes_make_the_same_visits():
@@ -179,31 +173,6 @@ def test_integer_weights_are_repeated_rows():
         np.testing.assert_allclose(weighted.cell_weights(t), repeated.cell_weights(t))
 
 
-def test_bags_are_repeated_rows_too():
-    codes, residual = product_data(700, p=4, strength=0.8, n_bins=6)
-    draws = np.random.default_rng(0).multinomial(700, np.full(700, 1 / 700), size=2)
-    residuals = np.stack([residual, residual])
-    boost = PairBoost(codes, np.full(4, 6), PAIRS)
-    path = boost.run(residuals, held_out=draws == 0, counts=draws, max_sweeps=4)
-    left = np.stack([residual, residual])
-    tables = plain_visits(codes, left, draws.astype(float), path.schedule, 6)
-    for found, expected in zip(path.tables, tables):
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-    expected = [np.mean(r[d == 0] ** 2) for r, d in zip(left, draws)]
-    np.testing.assert_allclose(path.held_path[-1], expected, rtol=1e-10)
-
-
-def test_replay_on_all_rows():
-    codes, residual = product_data(500, p=4, n_bins=6)
-    schedule = [Visit(0, "best", 3), Visit(1, "averaged", 2), Visit(0, "averaged", 1)]
-    left, plain = residual.copy(), residual[None].copy()
-    tables = PairBoost(codes, np.full(4, 6), PAIRS).replay(left, schedule)
-    expected = plain_visits(codes, plain, [np.ones(500)], schedule, 6)
-    for found, (table,) in zip(tables, expected):
-        np.testing.assert_allclose(found, table, atol=1e-12)
-    np.testing.assert_allclose(left, plain[0], atol=1e-12)
-
-
 def test_held_out_error_never_rises_and_noise_gets_few_steps():
     codes, residual = product_data(5000, p=8, strength=0.7)
     residuals, folds = residuals_of_folds(residual, 5)
@@ -231,18 +200,6 @@ def test_a_jump_and_a_product_get_different_steps():
         n_steps[visit.pair, visit.kind] += visit.n_steps
     assert n_steps[0, "best"] > n_steps[0, "averaged"]
     assert n_steps[1, "averaged"] > n_steps[1, "best"]
-
-
-def test_threads_do_not_change_the_result():
-    codes, residual = product_data(2000, p=4)
-    paths = []
-    for n_threads in (1, 2):
-        residuals, folds = residuals_of_folds(residual, 4)
-        boost = PairBoost(codes, np.full(4, 16), PAIRS, n_threads=n_threads)
-        paths.append(boost.run(residuals, folds, max_sweeps=4))
-    assert paths[0].schedule == paths[1].schedule
-    for one, other in zip(paths[0].tables, paths[1].tables):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_tables_are_looked_up_by_the_maps():
@@ -277,31 +234,27 @@ def test_features_with_one_bin_are_left_alone():
     np.testing.assert_array_equal(left, residual)
 
 
-@pytest.mark.parametrize("pure", [True, False])
-def test_main_effects_stay_in_the_residuals(pure):
+def test_main_effects_stay_in_the_residuals():
     """In a pair without an interaction, of features whose main effects are left over."""
     codes = uniform_codes(4000, 2, 12)
     noise = np.random.default_rng(0).standard_normal(4000)
     residual = noise + (codes[:, 0] - 5.5) / 3 + (codes[:, 1] > 7)
     residuals, folds = residuals_of_folds(residual, 4)
-    boost = PairBoost(codes, np.full(2, 12), [(0, 1)], pure=pure)
+    boost = PairBoost(codes, np.full(2, 12), [(0, 1)])
     path = boost.run(residuals, folds)
     table, weight = path.tables[0].mean(axis=0), boost.cell_weights(0)
     row, column = AdditiveFit(weight)(table * weight)
     size = np.average((row[:, None] + column) ** 2, weights=weight)
-    if pure:
-        assert size < 0.01
-    else:
-        assert size > 1
+    assert size < 0.01
 
 
 def test_purified_pairs_give_the_same_predictions():
     """With main effects on finer bins than those of the table."""
     codes, residual = product_data(2000, p=3, n_bins=60)
     codes[:, 1] = np.minimum(codes[:, 0] // 2 + codes[:, 1] // 2, 59)  # correlated
-    residuals, folds = residuals_of_folds(residual + 0.05 * codes[:, 0], 3)
-    boost = PairBoost(codes, np.full(3, 60), [(0, 1)], max_bins=10, pure=False)
-    table = boost.run(residuals, folds).tables[0].mean(axis=0)
+    residuals, folds = residuals_of_folds(residual, 3)
+    boost = PairBoost(codes, np.full(3, 60), [(0, 1)], max_bins=10)
+    table = boost.run(residuals, folds).tables[0].mean(axis=0) + np.arange(10)[:, None] ** 2
     first, second = (boost.bins.maps[j][codes[:, j]] for j in (0, 1))
     pure = purify(table, boost.cell_weights(0))
     main = [effect[boost.bins.maps[j]] for j, effect in enumerate([pure.row, pure.column])]

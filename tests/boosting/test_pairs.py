@@ -3,19 +3,20 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory.boosting._additive.pair_tables import (
+from . import pairs_data
+from .pairs_data import (
+    ROUTES,
     AdditiveFit,
     coarse_bins,
-    ordered_bins,
-    purify,
-)
-from sklearn_ensemble_theory.boosting._additive.pairs import (
+    correlated_weight,
     detect_pairs,
     interaction_gains,
+    ordered_bins,
+    product_data,
+    purify,
     resolve_interactions,
+    uniform_codes,
 )
-
-from .pairs_data import ROUTES, correlated_weight, product_data, uniform_codes
 
 # --- the parameter ----------------------------------------------------------------------------
 
@@ -258,13 +259,12 @@ def test_both_routes_count_the_same_with_missing_values_and_categories():
         np.testing.assert_allclose(compiled.p_values, arrays.p_values, rtol=1e-9)
 
 
-def test_groups_of_pairs_and_threads_do_not_matter(monkeypatch):
+def test_groups_of_pairs_do_not_matter(monkeypatch):
     codes, residual = product_data(2000, p=6, strength=0.3)
     sizes = np.full(6, 16)
     once = detect_pairs(codes, sizes, residual, "auto", random_state=0)
-    module = "sklearn_ensemble_theory.boosting._additive.pairs._CELLS_AT_ONCE"
-    monkeypatch.setattr(module, 1000)
-    often = detect_pairs(codes, sizes, residual, "auto", random_state=0, n_threads=2)
+    monkeypatch.setattr(pairs_data.pairs, "_CELLS_AT_ONCE", 1000)
+    often = detect_pairs(codes, sizes, residual, "auto", random_state=0)
     assert once.pairs == often.pairs == [(0, 1)]
     np.testing.assert_array_equal(once.gains, often.gains)
     np.testing.assert_array_equal(once.p_values, often.p_values)

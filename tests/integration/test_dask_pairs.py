@@ -11,7 +11,6 @@ from sklearn.model_selection import PredefinedSplit
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
 from sklearn_ensemble_theory._folds import folds_by_hash
-from sklearn_ensemble_theory.boosting._additive import pairs
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -117,7 +116,8 @@ def test_tables_of_few_pairs_at_a_time(monkeypatch):
     X, y, _ = rows("labels")
     parts = lazy(400, X, y)
     model = clone(MODELS["labels"]).set_params(interactions="auto").fit(*parts)
-    monkeypatch.setattr(pairs, "_CELLS_OF_A_PASS", 200)
+    cells = "sklearn_ensemble_theory.boosting._additive.pairs._CELLS_OF_A_PASS"
+    monkeypatch.setattr(cells, 200)
     again = clone(model).fit(*parts)
     assert again.n_passes_ > model.n_passes_
     assert again.term_features_ == model.term_features_
@@ -150,7 +150,8 @@ def test_every_pass_over_the_rows_is_counted(kind, monkeypatch):
     assert model.n_passes_ == sum(passes.values()) / 4
     assert passes["of_checked"] == 2 * 4  # the rows themselves
     assert passes["_residuals_of_members"] == (12 if kind == "labels" else 4)
-    assert passes["_detection_tables"] == 4
+    # residuals, for the tables of pairs and for weights with second derivatives
+    assert passes["_with_work"] == (8 if kind == "labels" else 4)
     assert 4 <= passes["_moved_and_summed"] < 4 * 60
     assert not hasattr(model.fit(X, y), "n_passes_")
 

@@ -1,35 +1,43 @@
-"""What the additive boosters share: the checks, the bins, the phases of a fit, and the terms."""
+"""What the additive boosters share: checks, the phases of a fit, the fitted terms, predictions."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_X_y
+from sklearn.utils.validation import check_is_fitted, check_X_y
 
-from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._folds import fold_numbers
-from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory._rows import is_frame, rows_of_positive_weight, validate_data
-from sklearn_ensemble_theory._scaling import power_of_two
-from sklearn_ensemble_theory.boosting._additive.bins import (
+from ..._bins import sum_of_tables
+from ..._compat import Interval, RealNotInt, StrOptions
+from ..._folds import fold_numbers
+from ..._progress import Progress
+from ..._rows import Rows, is_frame, kept_rows, validate_data
+from ..._scaling import power_of_two
+from .bins import (
     MAX_SMOOTHING_ROUNDS,
-    MIB,
     SMOOTHING_PATIENCE,
     CategoricalColumns,
-    CheckedRows,
-    choose_bins,
-    rows_are_faster,
+    FeatureBins,
+    TrainingRows,
 )
-from sklearn_ensemble_theory.boosting._additive.pairs import fit_pairs, resolve_interactions
-from sklearn_ensemble_theory.boosting._additive.phases import run_phase
-from sklearn_ensemble_theory.boosting._additive.rounds import SmoothingRounds, TableStumps
-from sklearn_ensemble_theory.boosting._additive.terms import (
-    AdditiveTerms,
+from .logistic_loss import LogisticLoss
+from .pair_tables import Pair
+from .pairs import PairFit, PairTerms, resolve_interactions
+from .phases import MIB, PhaseResult, run_phase
+from .rounds import SmoothingRounds, TableStumps
+from .squared_error import SquaredError
+from .sums import CutLayout
+from .terms import (
+    StumpSegment,
     centred,
     delete_group_errors,
+    explain_terms,
     segments_of,
+    shapes_of,
+    staged_tables,
 )
 
 # In smoothing rounds scores may move so many times farther between two refreshes: their steps are
@@ -37,8 +45,8 @@ from sklearn_ensemble_theory.boosting._additive.terms import (
 SMOOTHING_MOVE = 1.5
 
 
-class BaseAdditive(AdditiveTerms):
-    """The fit of an additive model by boosting, and the terms of the fitted model."""
+class BaseAdditive(BaseEstimator):
+    """An additive model of boosted stumps: all but the fit, and the predictions of a target."""
 
     _parameter_constraints: ClassVar = {
         "n_estimators": [Interval(Integral, 1, None, closed="left"), StrOptions({"cv"})],
@@ -60,30 +68,56 @@ class BaseAdditive(AdditiveTerms):
         "verbose": ["verbose"],
     }
 
+    n_estimators: int | Literal["cv"]
+    learning_rate: float
+    smoothing_rounds: int | Literal["auto"]
+    max_bins: int | Literal["auto"]
+    bin_edges: Any
+    interactions: Any
+    categorical_features: Any
+    monotonic_cst: Any
+    cv: Any
+    max_estimators: int
+    max_memory: float
+    verbose: bool | int
+
+    n_features_in_: int
+    n_estimators_: int
+    intercept_: Any
+    shape_functions_: list[tuple[Any, np.ndarray]]
+    term_features_: list[tuple[int, ...]]
+    bin_weights_: list[np.ndarray]
+    category_sets_: list[list[np.ndarray]]
+    _bins: FeatureBins
+    _pair_maps: list[np.ndarray]
+    _columns: CategoricalColumns | None
+    _segments: list[StumpSegment]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
-    # --- the checks -------------------------------------------------------------------------------
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "shape_functions_")
 
-    def _columns_of(self, X, reset):
-        """The categories of the columns, new or those of an earlier chunk."""
-        if not reset:
-            return self._columns
-        if self.categorical_features is None or (
-            isinstance(self.categorical_features, str) and not is_frame(X)
-        ):
-            return None
-        if not is_frame(X):
-            X = check_array(X, dtype=None, ensure_all_finite=False)
-        names = [str(name) for name in X.columns] if is_frame(X) else None
-        columns = CategoricalColumns(X, self.categorical_features, names)
-        return columns if columns.any else None
+    def _progress(self, n_rounds: int = 0) -> Progress:
+        return Progress(type(self).__name__, n_rounds, self.verbose, unit="rounds")
 
-    def _checked_data(self, X, y, reset, **checks):
-        """X as numbers and y, after their checks, and the categories of the columns."""
-        columns = self._columns_of(X, reset)
+    # --- the checks of a fit ----------------------------------------------------------------------
+
+    def _checked_data(
+        self, X: Any, y: Any, reset: bool, **checks: Any
+    ) -> tuple[np.ndarray, np.ndarray, CategoricalColumns | None]:
+        """X as numbers and y, and the categories of the columns: new, or of an earlier chunk."""
+        columns = None if reset else self._columns
+        given = self.categorical_features
+        if reset and given is not None and (is_frame(X) or not isinstance(given, str)):
+            if not is_frame(X):
+                X = check_array(X, dtype=None, ensure_all_finite=False)
+            names = [str(name) for name in X.columns] if is_frame(X) else None
+            columns = CategoricalColumns(X, given, names)
+            columns = columns if columns.any else None
         checks |= {"ensure_all_finite": "allow-nan"}
         if columns is None:
             kinds = (np.float64, np.float32)
@@ -91,19 +125,27 @@ class BaseAdditive(AdditiveTerms):
         else:
             X = self._numbers(X, columns, reset)
             X, y = check_X_y(X, y, estimator=self, **checks)
-        self._resolved_interactions(X.shape[1])  # refused before any work
+        self._wanted_pairs(X.shape[1])  # refused before any work
         return X, y, columns
 
-    def _kept_rows(self, X, y, weight, kept, columns, classifier=False):
-        """The rows of positive weight, with the folds of cross-validation."""
+    def _training_rows(
+        self,
+        rows: Rows,
+        X: np.ndarray,
+        y: np.ndarray,
+        columns: CategoricalColumns | None,
+        classifier: bool,
+    ) -> TrainingRows:
+        """The rows of positive weight of X and y, with the folds of cross-validation."""
         folds, n_splits = None, 0
         if self.n_estimators == "cv":
+            kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
             folds, n_splits = fold_numbers(self.cv, X, y, kept, classifier)
-        if not isinstance(kept, slice):
-            X, y = X[kept], y[kept]
-        return CheckedRows(X, y, weight, folds, n_splits, columns)
+        return TrainingRows(
+            rows.X, rows.y, rows.weight, rows.numbers, None, 0, folds, n_splits, columns
+        )
 
-    def _monotonic(self, p, columns):
+    def _monotonic(self, p: int, columns: CategoricalColumns | None) -> np.ndarray | None:
         """-1, 0 or 1 for each feature; None without constraints."""
         given = self.monotonic_cst
         if given is None:
@@ -128,21 +170,34 @@ class BaseAdditive(AdditiveTerms):
                     raise ValueError(f"monotonic_cst constrains feature {j}, which is categorical.")
         return signs if signs.any() else None
 
-    # --- bins and sums ----------------------------------------------------------------------------
+    def _wanted_pairs(
+        self, p: int, monotonic: np.ndarray | None = None
+    ) -> int | Literal["auto"] | list[Pair]:
+        """What `interactions` asks for; no pairs of features with a constraint."""
+        given = self.interactions
+        names = getattr(self, "feature_names_in_", None)
+        is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+        if names is not None and is_list:
+            number = {name: j for j, name in enumerate(names)}
+            given = [
+                [number.get(name, name) if isinstance(name, str) else name for name in pair]
+                if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str)
+                else pair
+                for pair in given
+            ]
+        interactions = resolve_interactions(given, p)
+        for a, b in interactions if isinstance(interactions, list) else []:
+            if monotonic is not None and (monotonic[a] or monotonic[b]):
+                raise ValueError(
+                    f"interactions has the pair ({a}, {b}), of which monotonic_cst constrains a "
+                    "feature."
+                )
+        return interactions
 
-    def _bins_of(self, rows, y, keep_missing=False):
-        """The bins of the features, and the numbers of the cuts at jumps."""
-        return choose_bins(
-            rows,
-            y,
-            self.max_bins,
-            self.bin_edges,
-            self.max_memory,
-            keep_missing=keep_missing,
-        )
-
-    def _check_memory_of_chunks(self, n_cuts, n_groups, n_splits, n_scores=1):
-        # so far, of this chunk by feature and in one piece, and as products of columns
+    def _check_memory_of_blocks(
+        self, n_cuts: int, n_groups: int, n_splits: int, n_scores: int = 1
+    ) -> None:
+        # so far, of this block by feature and in one piece, and as products of columns
         copies = 2 * n_groups + n_scores * (n_groups + (1 if n_splits == 0 else 1 + 2 * n_splits))
         needed = copies * n_cuts**2 * 8 / MIB
         if needed > self.max_memory:
@@ -151,19 +206,40 @@ class BaseAdditive(AdditiveTerms):
                 f"over all pairs of the {n_cuts} cuts; use fewer bins."
             )
 
-    # --- the phases -------------------------------------------------------------------------------
+    # --- the phases of a fit ----------------------------------------------------------------------
 
-    def _boost(self, risk, layout, jumps, monotonic, limit=np.inf):
-        """The rounds: first those that smooth, then the stumps.
+    def _fit_models(
+        self,
+        risk: SquaredError | LogisticLoss,
+        pair_fit: PairFit | None,
+        layout: CutLayout,
+        jumps: np.ndarray | tuple,
+        monotonic: np.ndarray | None,
+        limit: float = np.inf,
+    ) -> tuple[PhaseResult | None, PhaseResult, PairTerms | None]:
+        """The phases of the main effects, and the pairs if there are any.
 
-        Returns
-        -------
-        smoothing : PhaseResult or None
-        stumps : PhaseResult
+        With pairs, the main effects are fitted again to what these leave. `limit` is that of
+        `run_phase`; `pair_fit` is not used without pairs.
         """
+        wanted = self._wanted_pairs(len(layout.n_bins), monotonic)
+        smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
+        if pair_fit is None or wanted in (0, []):
+            return smoothing, stumps, None
+        is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
+        pairs = pair_fit.fit(stumps.models, wanted, np.flatnonzero(is_free))
+        if pairs is None:
+            self._progress().message("no pairs of features")
+            return smoothing, stumps, None
+        self._progress().message(f"{len(pairs.pairs)} pairs of features")
+        return *self._boost(risk.given(pairs), layout, jumps, monotonic, limit), pairs
+
+    def _boost(self, risk, layout, jumps, monotonic, limit):
+        """The two phases: first rounds that smooth, if there are any, then stumps."""
         n_splits, models = risk.n_splits, risk.start()
-        smoothing = None
-        n_smoothing = self._n_smoothing(n_splits)
+        smoothing, n_smoothing = None, self.smoothing_rounds
+        if n_smoothing == "auto":
+            n_smoothing = MAX_SMOOTHING_ROUNDS if n_splits else 0
         if n_smoothing:
             smoothing = run_phase(
                 risk,
@@ -200,221 +276,259 @@ class BaseAdditive(AdditiveTerms):
             )
         return smoothing, stumps
 
-    def _n_smoothing(self, n_splits):
-        if self.smoothing_rounds != "auto":
-            return self.smoothing_rounds
-        return MAX_SMOOTHING_ROUNDS if n_splits else 0
+    def _set_terms(
+        self,
+        bins: FeatureBins,
+        columns: CategoricalColumns | None,
+        weights: list[np.ndarray],
+        results: tuple[PhaseResult | None, PhaseResult, PairTerms | None],
+        scale: Any = 1.0,
+        mean: Any = 0.0,
+        units: Any = lambda losses: losses,
+    ) -> None:
+        """Set what is learned, and nothing of an earlier fit.
 
-    def _progress(self, n_rounds=0, part=""):
-        return Progress(type(self).__name__ + part, n_rounds, self.verbose, unit="rounds")
-
-    def _fit_models(self, risk, source, layout, jumps, monotonic, limit=np.inf):
-        """The main effects, and the pairs if there are any, with main effects fitted to the rest.
-
-        Parameters
-        ----------
-        risk : SquaredErrorFits or LogisticStages
-        source : PairsOfRows or PairsOfChunks
-            What pairs are fitted to; not used without any.
-        layout : CutLayout
-        jumps : int array
-        monotonic : int array of shape (p,) or None
-        limit : float, default=inf
-            See `run_phase`.
-
-        Returns
-        -------
-        smoothing : PhaseResult or None
-        stumps : PhaseResult
-        pairs : PairTerms or None
-        """
-        interactions = self._checked_interactions(len(layout.n_bins), monotonic)
-        smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
-        if interactions in (0, []):
-            return smoothing, stumps, None
-        is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
-        features = np.flatnonzero(is_free)
-        pairs = fit_pairs(source, stumps.models, interactions, features, risk.n_splits)
-        if pairs is None:
-            self._progress().message("no pairs of features")
-            return smoothing, stumps, None
-        self._progress().message(f"{len(pairs.pairs)} pairs of features")
-        again = self._boost(risk.given(pairs), layout, jumps, monotonic, limit)
-        return *again, pairs
-
-    def _checked_interactions(self, p, monotonic):
-        """What `interactions` asks for; no pairs of features with a constraint."""
-        interactions = self._resolved_interactions(p)
-        for a, b in interactions if isinstance(interactions, list) else []:
-            if monotonic is not None and (monotonic[a] or monotonic[b]):
-                raise ValueError(
-                    f"interactions has the pair ({a}, {b}), of which monotonic_cst constrains a "
-                    "feature."
-                )
-        return interactions
-
-    def _resolved_interactions(self, p):
-        given = self.interactions
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and isinstance(given, Sequence | np.ndarray):
-            number = {name: j for j, name in enumerate(names)}
-            given = (
-                given
-                if isinstance(given, str)
-                else [
-                    [number.get(name, name) if isinstance(name, str) else name for name in pair]
-                    if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str)
-                    else pair
-                    for pair in given
-                ]
-            )
-        return resolve_interactions(given, p)
-
-    # --- what is learned --------------------------------------------------------------------------
-
-    def _learned(self, bins, columns, weights, results, scale=1.0, mean=0.0):
-        """The fitted attributes, as a dict.
-
-        Parameters
-        ----------
-        bins : FeatureBins
-        columns : CategoricalColumns or None
-        weights : list of p arrays
-            The weight of the training rows in each bin.
-        results : tuple
-            From `_fit_models`.
-        scale, mean : float
-            The units of the target.
+        `weights` are those of the training rows in each bin, `results` is from `_fit_models`;
+        `scale` and `mean` are the units of the target, and `units` of losses makes those of the
+        user.
         """
         smoothing, stumps, pairs = results
         layout = bins.layout()
         p, n_scores = len(layout.n_bins), len(stumps.models[0].tables)
         pure = [None if pairs is None else pairs.pure(k) for k in range(len(stumps.models))]
-        models = [_with_mains(model, own) for model, own in zip(stumps.models, pure)]
-        sets: list[list] = [[] for _ in range(p)]
-        segments = segments_of(stumps.segments, layout, scale, sets)
-        for segment in segments:
-            segment.add(mean, pure[0], scale)
-        shapes, shifts = _centred_shapes(models[0], weights, bins.missing, scale)
-        intercepts = scale * models[0].intercepts + mean + shifts
+
+        self._bins, self._columns = bins, columns
+        self.categories_, self.missing_bins_ = bins.categories, bins.missing.copy()
+        each = list(zip(bins.edges, bins.categories))
+        self.bin_edges_ = [e if c is None else np.empty(0) for e, c in each]
+        self.bin_weights_ = list(weights)
+        self.term_features_ = [(j,) for j in range(p)]
+        self._pair_maps = []
+
+        # The functions of all terms, and the intercept that gets their means.
+        shapes, intercepts, shifts = shapes_of(stumps.models[0], pure[0], weights, bins.missing)
+        intercepts = scale * intercepts + mean + scale * shifts
         if n_scores > 1:
             intercepts -= intercepts.mean()
-        functions = [(e if c is None else c, t) for (e, c), t in zip(_each(bins), shapes)]
-        learned = {
-            "bin_edges_": [e if c is None else np.empty(0) for e, c in _each(bins)],
-            "categories_": bins.categories,
-            "missing_bins_": bins.missing.copy(),
-            "bin_weights_": list(weights),
-            "term_features_": [(j,) for j in range(p)],
-            "intercept_": float(intercepts[0]) if n_scores == 1 else intercepts,
-            "shape_functions_": functions,
-            "category_sets_": sets,
-            "n_estimators_": stumps.n_rounds,
-            "n_smoothing_rounds_": 0 if smoothing is None else smoothing.n_rounds,
-            "_bins": bins,
-            "_columns": columns,
-            "_segments": segments,
-            "_pair_maps": [],
-        }
+        self.intercept_ = float(intercepts[0]) if n_scores == 1 else intercepts
+        places: list[Any] = [e if c is None else c for e, c in each]
         if pairs is not None:
-            learned["term_features_"] += pairs.pairs
-            learned["bin_weights_"] += pairs.cell_weights
-            learned["_pair_maps"] = [
+            self.term_features_ += pairs.pairs
+            self.bin_weights_ += pairs.cell_weights
+            maps = pairs.bins.maps
+            self._pair_maps = [
                 m if has else np.append(m, n).astype(m.dtype)
-                for m, n, has in zip(pairs.bins.maps, pairs.bins.n_bins, bins.missing)
+                for m, n, has in zip(maps, pairs.bins.n_bins, bins.missing)
             ]
-            coarse = [_coarse_edges(*each) for each in zip(*zip(*_each(bins)), pairs.bins.maps)]
-            functions += [
-                ((coarse[a], coarse[b]), _of_scores(scale * table))
-                for (a, b), table in zip(pairs.pairs, pure[0].tables)
+            # The edges of merged bins; the categories of a categorical feature.
+            coarse = [
+                e[np.flatnonzero(np.diff(m[: len(e) + 1].astype(int)))] if c is None else c
+                for (e, c), m in zip(each, maps)
             ]
-        names = ("stump_features_", "stump_cuts_", "stump_left_", "stump_right_")
-        for name, key in zip(names, ("features", "cuts", "left", "right")):
-            values = np.concatenate([np.column_stack(getattr(s, key)) for s in segments])
-            kind = np.int32 if key in ("features", "cuts") else np.float64
-            learned[name] = (values[:, 0] if n_scores == 1 else values).astype(kind)
-        if len(models) > 2:
-            each = [
-                _centred_shapes(model, weights, bins.missing, 1.0)[0]
-                + ([] if own is None else [_of_scores(t) for t in own.tables])
-                for model, own in zip(models[1:], pure[1:])
+            places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
+        self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
+        self.__dict__.pop("shape_standard_errors_", None)
+        if len(stumps.models) > 2:
+            of_folds = [
+                shapes_of(model, own, weights, bins.missing)[0]
+                for model, own in zip(stumps.models[1:], pure[1:])
             ]
-            learned["shape_standard_errors_"] = [
-                scale * delete_group_errors(tables) for tables in zip(*each)
+            self.shape_standard_errors_ = [
+                scale * delete_group_errors(tables) for tables in zip(*of_folds)
             ]
-        return learned
 
-    def _set(self, learned, results, units=lambda losses: losses):
-        """Set what was learned and the paths of the losses, and nothing of an earlier fit."""
-        smoothing, stumps, _ = results
-        paths = {"train_path_": units(stumps.train_path[: stumps.n_rounds + 1])}
+        # The rounds, and the losses on their way.
+        self._segments, self.category_sets_ = segments_of(
+            stumps.segments, layout, pure[0], scale, mean
+        )
+        self.n_estimators_ = stumps.n_rounds
+        self.n_smoothing_rounds_ = 0 if smoothing is None else smoothing.n_rounds
+        for name in ("features", "cuts", "left", "right"):
+            parts = [np.column_stack(getattr(s, name)) for s in self._segments]
+            values = np.concatenate(parts)
+            kind = np.int32 if name in ("features", "cuts") else np.float64
+            values = (values[:, 0] if n_scores == 1 else values).astype(kind)
+            setattr(self, f"stump_{name}_", values)
+        self.train_path_ = units(stumps.train_path[: stumps.n_rounds + 1])
+        for name in ("cv_path_", "smoothing_path_"):
+            self.__dict__.pop(name, None)
         if stumps.held_path.shape[1]:
-            paths["cv_path_"] = units(_extended(stumps.held_path, self.max_estimators + 1))
+            # The last losses are repeated where the rounds ended earlier.
+            n_missing = max(self.max_estimators + 1 - len(stumps.held_path), 0)
+            last = np.repeat(stumps.held_path[-1:], n_missing, axis=0)
+            self.cv_path_ = units(np.concatenate([stumps.held_path, last]))
             if smoothing is not None:
-                paths["smoothing_path_"] = units(smoothing.held_path)
-        for name in ("cv_path_", "smoothing_path_", "shape_standard_errors_"):
-            vars(self).pop(name, None)
-        vars(self).update(learned | paths)
+                self.smoothing_path_ = units(smoothing.held_path)
+
+    # --- the fitted terms -------------------------------------------------------------------------
+
+    @property
+    def term_names_(self) -> list[str]:
+        """The name of each term: its feature's, or both names of a pair."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{j}" for j in range(self.n_features_in_)]
+        return [" & ".join(str(names[j]) for j in term) for term in self.term_features_]
+
+    @property
+    def term_importances_(self) -> np.ndarray:
+        """The mean absolute contribution of each term over the training rows: (n_terms,)."""
+        check_is_fitted(self)
+        sizes = []
+        for (_, values), weight in zip(self.shape_functions_, self.bin_weights_):
+            size = np.abs(values)
+            if size.ndim > weight.ndim:
+                size = size.mean(axis=-1)
+            sizes.append(float((size * weight).sum() / weight.sum()))
+        return np.array(sizes)
+
+    def predict_terms(self, X: ArrayLike) -> np.ndarray:
+        """Return the terms of each row; the scores are their sum plus `intercept_`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        terms : ndarray of shape (n_samples, n_terms) or (n_samples, n_terms, n_classes)
+            The terms, one column for each feature, then one for each pair. The last axis is that
+            of the classes, where there are more than two. The cost is O(n p).
+        """
+        X = self._checked_X(X)
+        codes = self._bins.codes(X)
+        terms = [
+            self._bins.padded(values, j).take(codes[:, j], axis=0)
+            for j, (_, values) in enumerate(self.shape_functions_[: codes.shape[1]])
+        ]
+        return np.stack([*terms, *self._pair_values(codes)], axis=1)
+
+    def explain(self, X: ArrayLike) -> Any:
+        """Exact Shapley values of the features, as a `shap.Explanation` for the plots of shap.
+
+        The background is the distribution of the training rows: a feature that is not in a
+        coalition is drawn from it, independently of those that are (the interventional values). A
+        term of one feature gives its value, minus its mean over the training rows, to the feature;
+        a term of a pair is divided between its two features. For classifiers the values are
+        log-odds of the second class, or scores of all classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to explain, at a cost of O(p + number of pairs) for each.
+
+        Returns
+        -------
+        explanation : shap.Explanation
+            With `values` of shape (n_samples, n_features), for three or more classes (n_samples,
+            n_features, n_classes), and `base_values`, the mean over the training rows. Their sum
+            over the features and the base value is the prediction, the log-odds or the scores.
+
+        Raises
+        ------
+        ImportError
+            If shap is not installed.
+        """
+        return explain_terms(self, X)
+
+    # --- predictions ------------------------------------------------------------------------------
+
+    def _numbers(
+        self, X: Any, columns: CategoricalColumns | None, reset: bool = False
+    ) -> np.ndarray:
+        """X as floats, after a check of its features; categories by their numbers."""
+        if columns is None or not columns.any:
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=(np.float64, np.float32),
+                ensure_all_finite="allow-nan",
+            )
+        if not is_frame(X):
+            X = check_array(X, dtype=None, ensure_all_finite=False)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        return check_array(columns.encode(X), ensure_all_finite="allow-nan", copy=False)
+
+    def _checked_X(self, X: Any) -> np.ndarray:
+        """The rows to predict, as numbers."""
+        check_is_fitted(self)
+        return self._numbers(X, self._columns)
+
+    def _pair_values(self, codes: np.ndarray) -> Iterator[np.ndarray]:
+        """The values of each pair at rows in bins."""
+        p = len(self._bins.edges)
+        for (a, b), (_, values) in zip(self.term_features_[p:], self.shape_functions_[p:]):
+            table = self._bins.padded(values, a, b)
+            row = self._pair_maps[a].take(codes[:, a])
+            yield table[row, self._pair_maps[b].take(codes[:, b])]
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """The intercept and all terms: (n,) or (n, n_classes)."""
+        X = self._checked_X(X)
+        bins = self._bins
+        p = len(bins.edges)
+        tables = [
+            bins.padded(values, j) if values.any() else None
+            for j, (_, values) in enumerate(self.shape_functions_[:p])
+        ]
+        total = sum_of_tables(X, bins.edges, tables, missing=True)
+        if total.ndim < np.ndim(self.intercept_) + 1:
+            total = np.repeat(total[:, None], len(self.intercept_), axis=1)
+        if len(self.term_features_) > p:
+            for values in self._pair_values(bins.codes(X)):
+                total = total + values
+        return self.intercept_ + total
+
+    def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
+        """The scores after given numbers of rounds, one array after the other."""
+        X = self._checked_X(X)
+        bins, pairs = self._bins, 0.0
+        if len(self.term_features_) > len(bins.edges):
+            pairs = sum(self._pair_values(bins.codes(X)))
+        for intercepts, tables in staged_tables(bins, self.category_sets_, self._segments, rounds):
+            scores = []
+            for intercept, own in zip(intercepts, tables):
+                padded: list[np.ndarray | None] = [None] * len(own)
+                for j, table in enumerate(own):
+                    if table is not None:
+                        table, mean = centred(table, self.bin_weights_[j], bins.missing[j])
+                        intercept = intercept + mean
+                        padded[j] = bins.padded(table, j)
+                scores.append(intercept + sum_of_tables(X, bins.edges, padded, missing=True))
+            total = scores[0]
+            if len(scores) > 1:
+                total = np.column_stack(scores)
+                total -= total.mean(axis=1, keepdims=True)
+            yield total + pairs
 
 
-def _each(bins):
-    return zip(bins.edges, bins.categories)
+def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smoothing: bool) -> bool:
+    """Whether rounds cost less by the residuals of rows than by the products of cuts.
 
-
-def _centred_shapes(model, sums_weight, missing, scale):
-    """The tables of all features with weighted mean zero, (B,) or (B, K), and what they lost.
-
-    Of several scores, those of each bin have the sum 0.
+    Rough costs of all rounds, in elementary operations: of products, those for all cuts, which are
+    counted for all models and for a loss that is not quadratic again and again; and of the steps.
     """
-    shapes, shifts = [], np.zeros(len(model.tables))
-    for j, weight in enumerate(sums_weight):
-        values = np.zeros((len(weight), len(model.tables)))
-        for score, own in enumerate(model.tables):
-            if own[j] is not None:
-                values[:, score] = own[j]
-        if len(model.tables) > 1:
-            values -= values.mean(axis=1, keepdims=True)
-        values, mean = centred(values, weight, missing[j])
-        shifts += mean
-        values *= scale
-        shapes.append(values[:, 0] if values.shape[1] == 1 else values)
-    return shapes, scale * shifts
+    if risk.rows is None or (risk.is_quadratic and not risk.n_splits):
+        return False
+    n, p = risk.rows.codes.shape
+    n_cuts, n_models = layout.n_cuts, 1 + risk.n_splits
+    n_rounds, n_countings = (100, 3) if smoothing else (1000, 3)
+    products = n_cuts**2 * (3 * risk.n_splits + 2) * (1 if risk.is_quadratic else n_countings)
+    width = n_cuts / max(p, 1) if smoothing else 1
+    by_products = 2 * products + n_rounds * n_models * (2 * n_cuts * width + 4000)
+    by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
+    kept = n_cuts if risk.max_cuts is None else risk.max_cuts
+    return by_rows < by_products or kept < min(n_cuts, 500)
 
 
-def _with_mains(model, pure):
-    """A model with the parts of pairs that depend on one feature."""
-    model = model.copy()
-    if pure is not None:
-        model.intercepts = model.intercepts + pure.constants
-        for score, own in enumerate(pure.mains):
-            model.add(score, own)
-    return model
-
-
-def _of_scores(table):
-    """A table (n_scores, A, B) with the scores last, if there are several."""
-    return table[0] if len(table) == 1 else np.moveaxis(table, 0, -1)
-
-
-def _coarse_edges(edges, categories, lookup):
-    """The edges of merged bins; the categories of a categorical feature."""
-    if categories is not None:
-        return categories
-    return edges[np.flatnonzero(np.diff(lookup[: len(edges) + 1].astype(int)))]
-
-
-def _extended(path: np.ndarray, length: int) -> np.ndarray:
-    """The path with its last values repeated where the rounds ended earlier."""
-    missing = length - len(path)
-    return np.concatenate([path, np.repeat(path[-1:], missing, axis=0)]) if missing > 0 else path
-
-
-def rows_to_fit(sample_weight: Any, X: Any):
-    """The weights and the rows of positive weight: (weight or None, rows)."""
+def rows_to_fit(X: np.ndarray, y: np.ndarray, sample_weight: Any) -> Rows:
+    """The rows of positive weight; without weights where none are given."""
     if sample_weight is None:
-        return None, slice(None)
-    positive = rows_of_positive_weight(sample_weight, X, as_given=True)
-    return positive.weight, positive.rows
+        return Rows(X, y, None, range(len(y)))
+    return kept_rows(X, y, sample_weight, as_given=True)
 
 
 def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:

@@ -1,4 +1,4 @@
-"""Cuts as columns of length 1, and their products, from sums over the rows.
+"""Cuts as columns of length 1, and the residuals of a model as their products with all of them.
 
 Least squares on the residuals r by a stump with a given cut is, once r has mean zero, a regression
 on one column, the indicator L of the cut, centred and scaled to length 1:
@@ -11,24 +11,31 @@ Where the feature has missing values, a threshold separates the present values o
 
 which is 0 for missing values, and the cut V alone separates them from the others. The effect of a
 missing value is therefore that of no value. Every z has mean zero over the training rows.
+
+Rounds of boosting need ``z'Wr`` for every cut and nothing else of the rows. `TableState` changes
+these products by rows of the Gram matrix ``Z'WZ``: O(P) a step for P cuts, whatever the number of
+rows. `RowState` sums the residuals of n rows again in all bins, O(n p + P): with few rows and many
+cuts that is less, and no products of cuts are counted or kept.
 """
 
+import copy
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.boosting._additive.sums import (
-    CountedGram,
-    CutSums,
-    StoredGram,
-)
-from sklearn_ensemble_theory.boosting._dictionary import RowCache
+from ..._hot_loops.compilation import uses_numba
+from .._dictionary import RowCache
+from .sums import CountedGram, CutSums, StoredGram, cumulated_by_feature
 
 # A cut that leaves less than this share of the weight on one side is ignored: its correlations
 # would be rounding errors.
 _MIN_SHARE = 1e-12
+# Cuts that separate the same rows, in two features, tie in every round, and rounding would choose
+# among them. So that the first is taken, the correlation of each cut is multiplied by a little less
+# than that of the cut before it; over all cuts the factor falls by this share.
+_TIE = 1e-10
+
+Tables = Sequence[np.ndarray | None]  # of each feature: its value in each bin, None for 0
 
 
 class NormalizedCuts:
@@ -41,16 +48,23 @@ class NormalizedCuts:
     gram : CountedGram or StoredGram
     fold : int or None
         The fold held out; None trains on all rows.
+
+    Attributes
+    ----------
+    products : ndarray of shape (P,) or (2 P,)
+        z'W(y - mean) over the training rows; then, if a fold is held out, over its rows.
     """
 
     def __init__(
         self, sums: CutSums, gram: CountedGram | StoredGram, fold: int | None = None
     ) -> None:
         self.gram, self.layout, self.fold = gram, gram.layout, fold
+        self.n_cuts = self.layout.n_cuts
         train = sums.without(fold)
         self.valid_cut = self.layout.valid_cut
         self.weight, left = train.weight, train.left_weight
         present = self.valid_cut >= 0
+        self.has_present = bool(present.any())
         of_valid = left[self.valid_cut]
         # The share among the present values, 0 for cuts that also separate the missing ones.
         self.valid_share = np.where(present, left / np.where(of_valid > 0, of_valid, 1.0), 0.0)
@@ -65,62 +79,82 @@ class NormalizedCuts:
         self.raw_left = left
         self.share = self.left_weight / train.weight
         self.mean = train.y / train.weight
-        self.correlations = self.scale * (self._columns(train.left_y) - self.share * train.y)
         self.squares = max(train.yy - train.y * self.mean, 0.0)
+
+        def columns(sums):
+            """Sums with u = L - a V, from those with L."""
+            return sums - self.valid_share * sums[..., self.valid_cut]
+
+        self.products = self.scale * (columns(train.left_y) - self.share * train.y)
         if fold is not None:
             held = sums.of_fold(fold)
             self.held_weight, self.held_raw = held.weight, held.left_weight
-            self.held_left = self._columns(self.held_raw)
-            self.held_correlations = self.scale * (
-                self._columns(held.left_y)
+            self.held_left = columns(self.held_raw)
+            held_products = self.scale * (
+                columns(held.left_y)
                 - self.share * held.y
                 - self.mean * (self.held_left - self.share * held.weight)
             )
+            self.products = np.concatenate([self.products, held_products])
             self.held_squares = held.yy - 2 * self.mean * held.y + self.mean**2 * held.weight
 
-    def _columns(self, sums):
-        """Sums with u = L - a V, from those with L."""
-        return sums - self.valid_share * sums[..., self.valid_cut]
-
-    @property
-    def n_cuts(self) -> int:
-        return len(self.scale)
-
-    def forget_products(self) -> None:
-        """Keep only what makes tables of coefficients."""
-        for name in ("gram", "correlations", "held_correlations", "held_left", "held_raw"):
-            vars(self).pop(name, None)
-
-    def start(self) -> np.ndarray:
-        """Products of every z with y - mean: training rows, then held-out ones."""
-        if self.fold is None:
-            return self.correlations.copy()
-        return np.concatenate([self.correlations, self.held_correlations])
+    def without_products(self) -> "NormalizedCuts":
+        """What makes tables of coefficients, for rounds that are over."""
+        kept = copy.copy(self)
+        for name in ("gram", "products", "held_left", "held_raw"):
+            vars(kept).pop(name, None)
+        return kept
 
     def rows(self, group: int) -> np.ndarray:
         """Products of the z of a group of cuts with every z: training rows, then held-out ones."""
-        cuts, n_all = self.gram.cuts_of(group), self.n_cuts
-        total = self._columns_of_products(group, None)
+        cuts, n_all = self.layout.cuts_of(group), self.n_cuts
+        total = self._products_of_indicators(group, None)
         out = np.empty((len(total), n_all if self.fold is None else 2 * n_all))
-        if self.fold is None:
-            scaled_products(total, None, self._factors(cuts), out)
-        else:
-            held = self._columns_of_products(group, self.fold)
-            scaled_products(total, held, self._factors(cuts), out)
+        held, held_weight, held_left = None, 0.0, None
+        if self.fold is not None:
+            held = self._products_of_indicators(group, self.fold)
+            held_weight, held_left = self.held_weight, self.held_left
+        left, scale = self.left_weight, self.scale
+        if uses_numba():
+            from ..._hot_loops.table_loops import scale_cut_products
+
+            scale_cut_products(
+                total,
+                total[:0] if held is None else held,
+                np.array([self.weight, held_weight]),
+                left,
+                scale,
+                left[:0] if held_left is None else held_left,
+                cuts.start,
+                out,
+            )
+            return out
+        # Counts make both products below whole numbers: their difference is exact.
+        train = out[:, :n_all]
+        np.copyto(train, total) if held is None else np.subtract(total, held, out=train)
+        train *= self.weight
+        train -= left[cuts, None] * left
+        train *= scale[cuts, None] / self.weight
+        train *= scale
+        if held is not None and held_left is not None:
+            share, of_held = left / self.weight, out[:, n_all:]
+            centred = held_left - share * held_weight
+            np.subtract(held, share[cuts, None] * centred, out=of_held)
+            of_held -= held_left[cuts, None] * share
+            of_held *= scale[cuts, None]
+            of_held *= scale
         return out
 
-    def _factors(self, cuts):
-        """The weights, shares and scales of which the rows of `cuts` are made."""
-        if self.fold is None:
-            return (self.weight, 0.0), self.left_weight, self.scale, None, cuts
-        return (self.weight, self.held_weight), self.left_weight, self.scale, self.held_left, cuts
-
-    def _columns_of_products(self, group, fold):
+    def _products_of_indicators(self, group, fold):
         """u'Wu* of the cuts of a group with all cuts, over all rows or those of a fold: (g, P)."""
-        block = self._counted(group, fold)
-        if (self.valid_cut < 0).all():
+
+        def counted(group):
+            return self.gram.total(group) if fold is None else self.gram.block(group)[fold]
+
+        block = counted(group)
+        if not self.has_present:
             return block
-        cuts = self.gram.cuts_of(group)
+        cuts = self.layout.cuts_of(group)
         valid = self.valid_cut[cuts]
         if (valid >= 0).any():
             own = int(valid.max())
@@ -128,15 +162,12 @@ class NormalizedCuts:
                 of_valid = block[own - cuts.start]
             else:
                 other = self.gram.group_for(own)
-                of_valid = self._counted(other, fold)[own - self.gram.cuts_of(other).start]
+                of_valid = counted(other)[own - self.layout.cuts_of(other).start]
             block = block - self.valid_share[cuts, None] * of_valid
         columns = np.flatnonzero(self.valid_cut >= 0)
         corrected = block.copy()
         corrected[:, columns] -= self.valid_share[columns] * block[:, self.valid_cut[columns]]
         return corrected
-
-    def _counted(self, group, fold):
-        return self.gram.total(group) if fold is None else self.gram.block(group)[fold]
 
     def held_lengths(self) -> np.ndarray:
         """z'Wz over the held-out rows, for every z: O(P)."""
@@ -146,19 +177,15 @@ class NormalizedCuts:
         return self.scale**2 * (self.held_raw * (1 - 2 * a) + a**2 * total)
 
     def tables(self, coefficients: np.ndarray) -> list[np.ndarray | None]:
-        """The function sum_k coefficients[k] z_k as one table a feature, of its value in each bin.
-
-        None for a feature whose coefficients are all 0. The mean of each over the training rows
-        is 0.
-        """
+        """The function sum_k coefficients[k] z_k, of mean 0 over the training rows."""
         return [
-            self.table_of(j, coefficients[first:last]) if coefficients[first:last].any() else None
-            for j, (first, last) in enumerate(pairwise(self.layout.offsets))
+            self.table_of(j, coefficients[span]) if coefficients[span].any() else None
+            for j, span in enumerate(self.layout.spans)
         ]
 
     def table_of(self, j: int, coefficients: np.ndarray) -> np.ndarray:
         """The table of one feature, from the coefficients of its z."""
-        cuts = self.layout.cuts_of(j)
+        cuts = self.layout.spans[j]
         own = coefficients * self.scale[cuts]
         if self.layout.categorical[j]:
             table = np.append(own, 0.0)
@@ -169,13 +196,13 @@ class NormalizedCuts:
                 table[:-1] -= own[:-1] @ self.valid_share[cuts][:-1]
         return table - own @ self.share[cuts]
 
-    def coefficients_of(self, tables: Sequence[np.ndarray | None]) -> np.ndarray:
+    def coefficients_of(self, tables: Tables) -> np.ndarray:
         """The coefficients of the z of which `tables` are the sum, up to constants."""
         jumps = np.zeros(self.n_cuts)
         for j, table in enumerate(tables):
             if table is None or len(table) < 2:
                 continue
-            cuts = self.layout.cuts_of(j)
+            cuts = self.layout.spans[j]
             if self.layout.categorical[j]:
                 jumps[cuts] = table[:-1] - table[-1]
                 continue
@@ -188,58 +215,9 @@ class NormalizedCuts:
         return np.where(positive, jumps / np.where(positive, self.scale, 1.0), 0.0)
 
 
-def scaled_products(total, held, factors, out):
-    """Products of columns z = s (u - a), from those of the u: see `scale_cut_products`.
-
-    Parameters
-    ----------
-    total : array of shape (g, P)
-        u'Wu* over all rows.
-    held : array of shape (g, P) or None
-        Over the held-out rows, which are no training rows.
-    factors : tuple
-        The weights of the training rows and of the held-out ones; w'u over the training rows, s,
-        and w'u over the held-out rows, each of shape (P,); the cuts of the rows.
-    out : array of shape (g, P) or (g, 2 P)
-        The result.
-    """
-    (weight, held_weight), left, scale, held_left, cuts = factors
-    n_all = len(scale)
-    if uses_numba():
-        from sklearn_ensemble_theory._hot_loops.table_loops import scale_cut_products
-
-        none = total[:0]
-        scale_cut_products(
-            total,
-            none if held is None else held,
-            np.array([weight, held_weight]),
-            left,
-            scale,
-            left[:0] if held_left is None else held_left,
-            cuts.start,
-            out,
-        )
-        return
-    # Counts make both products below whole numbers: their difference is exact.
-    train = out[:, :n_all]
-    np.copyto(train, total) if held is None else np.subtract(total, held, out=train)
-    train *= weight
-    train -= left[cuts, None] * left
-    train *= scale[cuts, None] / weight
-    train *= scale
-    if held is not None:
-        share, of_held = left / weight, out[:, n_all:]
-        centred = held_left - share * held_weight
-        np.subtract(held, share[cuts, None] * centred, out=of_held)
-        of_held -= held_left[cuts, None] * share
-        of_held *= scale[cuts, None]
-        of_held *= scale
-
-
-# Cuts that separate the same rows, in two features, tie in every round, and rounding would choose
-# among them. So that the first is taken, the correlation of each cut is multiplied by a little less
-# than that of the cut before it; over all cuts the factor falls by this share.
-_TIE = 1e-10
+def tie_factors(n_cuts: int) -> np.ndarray:
+    """1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is preferred."""
+    return 1 - _TIE * np.arange(n_cuts) / max(n_cuts, 1)
 
 
 class TableState:
@@ -259,10 +237,12 @@ class TableState:
     ----------
     values : ndarray of shape (P,) or (2 P,)
         z'Wr for every cut over the training rows, times `preference`; then, if a fold is held out,
-        z'Wr over its rows.
+        z'Wr over its rows. It is changed in place only.
     preference : ndarray of shape (P,)
         1, 1 - tie, 1 - 2 tie, ...
     rows : CutRows
+    start_squares, start_held : float
+        The sums of squares of the residuals over the training rows and over the held-out ones.
     """
 
     by_rows = False
@@ -271,84 +251,74 @@ class TableState:
         self,
         cuts: NormalizedCuts,
         max_cuts: int | None = None,
-        tables: Sequence[np.ndarray | None] | None = None,
+        tables: Tables | None = None,
         rows: "CutRows | None" = None,
     ) -> None:
         self.cuts = cuts
         self.n_cuts = n_cuts = cuts.n_cuts
         self.preference = tie_factors(n_cuts)
-        self.values = cuts.start()
+        self.values = cuts.products.copy()
         self.values[:n_cuts] *= self.preference
         self.rows = CutRows(cuts, self.preference, max_cuts) if rows is None else rows
         self.has_held = cuts.fold is not None
         self.start_squares = cuts.squares
         self.start_held = cuts.held_squares if self.has_held else 0.0
-        if tables is not None:
-            self._subtract(cuts.coefficients_of(tables))
-
-    def subtract(self, own, step):
-        """Subtract ``sum_k step[k] z[own[k]]``, of cuts of one feature, from the residuals."""
-        self.values -= step @ self._products(own)
-
-    def _products(self, own):
-        if not isinstance(own, slice) and len(own) == 1:
-            row = self.rows.views[own[0]]
-            return (self.rows.load(int(own[0])) if row is None else row)[None]
-        first = own.start if isinstance(own, slice) else int(own[0])
-        layout = self.cuts.layout
-        j = layout.feature_of(first)
-        whole, start = self.rows.of_feature(j), layout.cuts_of(j).start
-        if isinstance(own, slice):
-            return whole[own.start - start : own.stop - start]
-        return whole[own - start]
-
-    def _subtract(self, coefficients):
-        layout = self.cuts.layout
-        correlations = self.values[: self.n_cuts] / self.preference
-        held = self.values[self.n_cuts :].copy()
-        before = self.values.copy()
-        for j in range(len(layout.n_bins)):
-            own = coefficients[layout.cuts_of(j)]
-            if own.any():
-                self.values -= own @ self.rows.of_feature(j)
-        moved = (before - self.values)[: self.n_cuts] / self.preference
+        if tables is None:
+            return
+        coefficients = cuts.coefficients_of(tables)
+        correlations = self.values[:n_cuts] / self.preference
+        held, before = self.values[n_cuts:].copy(), self.values.copy()
+        for j, span in enumerate(cuts.layout.spans):
+            if coefficients[span].any():
+                self.values -= coefficients[span] @ self.rows.of_feature(j)
+        moved = (before - self.values)[:n_cuts] / self.preference
         # |r - Zb|^2 = |r|^2 - 2 b'c + b'Qb
         self.start_squares += coefficients @ moved - 2 * coefficients @ correlations
         if self.has_held:
-            moved = (before - self.values)[self.n_cuts :]
+            moved = (before - self.values)[n_cuts:]
             self.start_held += coefficients @ moved - 2 * coefficients @ held
 
-
-def tie_factors(n_cuts: int) -> np.ndarray:
-    """1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is preferred."""
-    return 1 - _TIE * np.arange(n_cuts) / max(n_cuts, 1)
+    def subtract(self, own: slice | np.ndarray, step: np.ndarray) -> None:
+        """Subtract ``sum_k step[k] z[own[k]]``, of cuts of one feature, from the residuals."""
+        if not isinstance(own, slice) and len(own) == 1:
+            row = self.rows.views[own[0]]
+            products = (self.rows.load(int(own[0])) if row is None else row)[None]
+        else:
+            layout = self.cuts.layout
+            j = int(layout.feature[own.start if isinstance(own, slice) else own[0]])
+            first = layout.spans[j].start
+            whole = self.rows.of_feature(j)
+            if isinstance(own, slice):
+                products = whole[own.start - first : own.stop - first]
+            else:
+                products = whole[own - first]
+        self.values -= step @ products
 
 
 class CutRows(RowCache):
     """`NormalizedCuts.rows` by cut: products over the training rows, then the held-out ones."""
 
-    def __init__(self, cuts, preference, max_cuts):
+    def __init__(self, cuts: NormalizedCuts, preference: np.ndarray, max_cuts: int | None) -> None:
         super().__init__(len(preference), max_cuts)
         self.cuts, self.preference = cuts, preference
         self.of_group: dict[int, np.ndarray] = {}
 
-    def load(self, k, recent=()):
+    def load(self, k: int, recent: Sequence[int] = ()) -> np.ndarray:
         """The row of cut k, computed with its group; `recent` are the cuts of the rounds before."""
         self._load_group(self.cuts.gram.group_for(k), recent)
         return self.views[k]
 
-    def of_feature(self, j):
+    def of_feature(self, j: int) -> np.ndarray:
         """The rows of all cuts of feature j: (m_j, P) or (m_j, 2 P)."""
-        group = self.cuts.gram.whole(j)
+        group = self.cuts.n_cuts + j
         if group not in self.groups:
             self._load_group(group)
         return self.of_group[group]
 
     def _load_group(self, group, recent=()):
-        gram = self.cuts.gram
         rows = self.cuts.rows(group)
         rows[:, : len(self.preference)] *= self.preference
-        cuts = gram.cuts_of(group)
+        cuts = self.cuts.layout.cuts_of(group)
         self.make_room(len(rows), recent)
         for number in [g for g in self.of_group if g not in self.groups]:
             del self.of_group[number]
@@ -357,7 +327,7 @@ class CutRows(RowCache):
 
 
 class RowState:
-    """The residuals of one model; the interface of `TableState`.
+    """The residuals of one model at the rows; the interface of `TableState`.
 
     Parameters
     ----------
@@ -389,17 +359,14 @@ class RowState:
         self.group = np.zeros(n, np.uint8) if is_held is None else is_held.astype(np.uint8)
         squares = np.bincount(self.group, self.weight * residual**2, minlength=2)
         self.start_squares, self.start_held = float(squares[0]), float(squares[1])
-        layout = cuts.layout
-        self.first_bin = layout.offsets + np.arange(len(layout.offsets))
         self.values = np.empty(self.n_cuts * (1 + self.has_held))
         self._sum()
 
-    def subtract(self, own, step):
+    def subtract(self, own: slice | np.ndarray, step: np.ndarray) -> None:
         """Subtract ``sum_k step[k] z[own[k]]``, of cuts of one feature, from the residuals."""
         layout = self.cuts.layout
-        first = own.start if isinstance(own, slice) else int(own[0])
-        j = layout.feature_of(first)
-        cuts = layout.cuts_of(j)
+        j = int(layout.feature[own.start if isinstance(own, slice) else own[0]])
+        cuts = layout.spans[j]
         coefficients = np.zeros(cuts.stop - cuts.start)
         if isinstance(own, slice):
             coefficients[own.start - cuts.start : own.stop - cuts.start] = step
@@ -413,16 +380,26 @@ class RowState:
         cuts, layout = self.cuts, self.cuts.layout
         weighted = self.weight * self.residual
         if uses_numba():
-            from sklearn_ensemble_theory._hot_loops.table_loops import sum_over_cuts
+            from ..._hot_loops.table_loops import sum_over_cuts
 
             sums = np.empty((2, self.n_cuts))
             sum_over_cuts(
                 self.codes.T, self.group, weighted, layout.offsets, layout.categorical, sums
             )
         else:
-            sums = self._sums_by_arrays(weighted)
-        valid = cuts.valid_cut
-        if (valid >= 0).any():
+            first = layout.offsets + np.arange(len(layout.offsets))
+            n_bins = int(first[-1])
+            in_bin = np.zeros((2, n_bins))
+            step = max(2**18 // max(len(layout.n_bins), 1), 1)
+            for start in range(0, len(weighted), step):
+                rows = slice(start, start + step)
+                bins = self.codes[rows] + first[:-1]
+                bins += n_bins * self.group[rows, None].astype(np.intp)
+                each = np.broadcast_to(weighted[rows, None], bins.shape)
+                in_bin += np.bincount(bins.ravel(), each.ravel(), 2 * n_bins).reshape(2, n_bins)
+            sums = cumulated_by_feature(layout, in_bin)
+        if cuts.has_present:
+            valid = cuts.valid_cut
             sums = sums - cuts.valid_share * sums[:, valid] * (valid >= 0)
         n_all = self.n_cuts
         np.multiply(cuts.scale, sums[0], out=self.values[:n_all])
@@ -430,21 +407,3 @@ class RowState:
         if self.has_held:
             total = weighted[self.group == 1].sum()
             np.multiply(cuts.scale, sums[1] - cuts.share * total, out=self.values[n_all:])
-
-    def _sums_by_arrays(self, weighted):
-        layout, first = self.cuts.layout, self.first_bin
-        n_bins = int(first[-1])
-        in_bin = np.zeros((2, n_bins))
-        step = max(2**18 // max(len(layout.n_bins), 1), 1)
-        for start in range(0, len(weighted), step):
-            rows = slice(start, start + step)
-            bins = self.codes[rows] + first[:-1] + n_bins * self.group[rows, None].astype(np.intp)
-            each = np.broadcast_to(weighted[rows, None], bins.shape)
-            in_bin += np.bincount(bins.ravel(), each.ravel(), 2 * n_bins).reshape(2, n_bins)
-        # The sums run on from feature to feature: subtract those of the features before.
-        cumulated = np.cumsum(in_bin, axis=1)
-        before = cumulated[:, first[:-1]] - in_bin[:, first[:-1]]
-        cumulated -= np.repeat(before, layout.n_bins, axis=1)
-        for j in np.flatnonzero(layout.categorical):
-            cumulated[:, first[j] : first[j + 1]] = in_bin[:, first[j] : first[j + 1]]
-        return np.delete(cumulated, first[1:] - 1, axis=1)

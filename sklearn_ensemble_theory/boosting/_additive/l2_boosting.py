@@ -1,47 +1,46 @@
-"""L2-boosting by regression stumps on binned columns: a generalised additive model."""
+"""L2-boosting by regression stumps on binned columns: a generalised additive model.
+
+A fit goes from rows to bins, from bins to sums (`sums.py`), and from these to the model in one or
+two phases of rounds without the rows (`phases.py`). Rows in blocks are read twice for that, and
+`partial_fit` keeps the sums alone.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._blocks import PassCount
-from sklearn_ensemble_theory._compat import CallbackSupportMixin
-from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._progress import warn_user
-from sklearn_ensemble_theory._rows import finite_predictions
-from sklearn_ensemble_theory._scaling import TargetScale, power_of_two
-from sklearn_ensemble_theory._typing import CVLike
-from sklearn_ensemble_theory.boosting._additive.base import (
-    BaseAdditive,
-    rows_to_fit,
-    unit_weights,
-)
-from sklearn_ensemble_theory.boosting._additive.bins import (
-    BLOCK_ROWS,
+from ..._bins import bin_codes_by_blocks
+from ..._blocks import Blocks, PassCount
+from ..._compat import CallbackSupportMixin
+from ..._fitting import fit_context
+from ..._progress import warn_user
+from ..._rows import ChunkedRows, Rows, finite_predictions
+from ..._scaling import TargetScale, power_of_two
+from ..._typing import CVLike
+from .._loop import begin_fit
+from .base import BaseAdditive, rows_to_fit, unit_weights
+from .bins import (
+    CategoricalColumns,
     FeatureBins,
     TargetRange,
-    bins_of_chunks,
-    folds_of_chunk,
-    labelled_rows,
-    squared_risk,
+    TrainingRows,
+    binned_block,
+    bins_of_blocks,
+    choose_bins,
+    folds_of_block,
 )
-from sklearn_ensemble_theory.boosting._additive.pairs import (
-    PairsOfChunks,
-    PairsOfRows,
-)
-from sklearn_ensemble_theory.boosting._additive.phases import BinnedRows
-from sklearn_ensemble_theory.boosting._additive.squared_error import (
-    ChunkedSquaredFits,
-    SquaredErrorFits,
-    squared_work,
-)
-from sklearn_ensemble_theory.boosting._additive.sums import StoredGram, StumpSums
-from sklearn_ensemble_theory.boosting._loop import begin_fit
+from .pairs import PairFit
+from .phases import BinnedRows
+from .squared_error import SquaredError, squared_work
+from .sums import CutLayout, RowsInBins, StoredGram, StumpSums
+
+# Rows that are put into bins and summed at a time: their codes stay in the processor's cache.
+_BLOCK_ROWS = 2**14
 
 
 @dataclass(frozen=True)
@@ -54,258 +53,7 @@ class _Chunks:
     weight_unit: float
 
 
-class BaseL2Boosting(RegressorMixin, CallbackSupportMixin, BaseAdditive):
-    """`fit` and `partial_fit` of :class:`L2BoostingRegressor`."""
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the model.
-
-        Parameters
-        ----------
-        X : array-like or Dask collection of shape (n_samples, n_features)
-            Numbers, NaN where they are missing, or a data frame with categorical columns.
-        y : array-like or Dask collection of shape (n_samples,)
-            Targets.
-        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
-            Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
-            out.
-
-        Returns
-        -------
-        self : L2BoostingRegressor
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If `cv` tests on a row more than once, or if the sums over a single cut with
-            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
-            cuts exceed it, or `cv` is no integer.
-        """
-        rows = self._checked_rows(X, y, sample_weight, reset=True)
-        end_fit = begin_fit(self, X, y, sample_weight)
-        weight = unit_weights(rows.weight)
-        rows = replace(rows, weight=weight)
-        target = TargetScale.in_powers_of_two(rows.y, weight)
-        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
-        scaled = target(rows.y)
-        bins, jumps = self._bins_of(rows, scaled)
-        layout = bins.layout()
-        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
-        codes = bins.codes(rows.X)
-        binned = BinnedRows(codes, layout, weight, rows.folds, rows.n_splits)
-        risk, sums = squared_risk(binned, scaled, self.max_memory)
-        self._check_folds(sums, rows.n_splits)
-        results = self._fit_models(risk, PairsOfRows(risk, binned), layout, jumps, monotonic)
-        self._learn(results, sums, bins, rows.columns, target)
-        for name in ("_chunks", "n_passes_"):
-            vars(self).pop(name, None)
-        end_fit()
-        return self
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        refit: bool = True,
-    ) -> Self:
-        """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
-
-        Only sums are kept, never rows. The bins are `bin_edges`, or quantiles of the first chunk;
-        with `bin_edges` given the model is the one of `fit` on all chunks together. Categories are
-        those of the first chunk; others are treated as missing. With ``n_estimators="cv"`` each
-        chunk is split into folds by itself.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows of the chunk.
-        y : array-like of shape (n_samples,)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; equal weights by default.
-        refit : bool, default=True
-            Whether to update the model. With False the chunk is only added to the sums.
-
-        Returns
-        -------
-        self : L2BoostingRegressor
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the sums over all pairs of cuts exceed `max_memory`: the rows of earlier chunks
-            cannot be counted again.
-
-        Warns
-        -----
-        UserWarning
-            If called after `fit`, which does not store the sums: the model is then fitted to this
-            chunk alone.
-        """
-        known = getattr(self, "_chunks", None)
-        if known is None and self.__sklearn_is_fitted__():
-            warn_user(
-                "The rows of an earlier call of fit are not used: fit does not store the sums, so "
-                "partial_fit starts again with this chunk.",
-                UserWarning,
-            )
-        rows = self._checked_rows(X, y, sample_weight, reset=known is None)
-        if self._resolved_interactions(rows.X.shape[1]) not in (0, []):
-            raise ValueError(
-                "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
-                "use interactions=0."
-            )
-        self._monotonic(rows.X.shape[1], rows.columns)  # refused before the sums are taken
-        weight, unit = rows.weight, 1.0
-        if known is not None:
-            unit = known.weight_unit
-        elif weight is not None:
-            unit = power_of_two(weight.max())
-        if weight is not None:
-            with np.errstate(over="ignore"):
-                weight = weight / unit
-        rows = replace(rows, weight=weight)
-        if known is None:
-            target = TargetScale.in_powers_of_two(rows.y, weight)
-            bins, _ = self._bins_of(rows, rows.y, keep_missing=True)
-        else:
-            bins, target = known.bins, known.target
-        n_groups = rows.n_splits + 1
-        if known is not None and n_groups != len(known.sums.sums.weight):
-            raise ValueError(
-                "n_estimators and cv must give the same number of folds in every call of "
-                "partial_fit."
-            )
-        self._check_memory_of_chunks(bins.layout().n_cuts, n_groups, rows.n_splits)
-        sums = _sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
-        if known is not None:
-            sums = known.sums + sums
-        if not sums.sums.moderate():
-            raise ValueError("y or sample_weight is too large compared with the first chunk.")
-        if refit:
-            self._fit_sums(sums, rows.n_splits, bins, rows.columns, target)
-        else:
-            self._columns = rows.columns
-        self._chunks = _Chunks(sums, bins, target, unit)
-        return self
-
-    def _fit_chunks(self, rows):
-        """`fit` of rows in chunks, which are read twice, and once more if there are categories.
-
-        With pairs the bins stay where the rows are, and are read again and again.
-        """
-        p = rows.checks.n_features
-        monotonic = self._monotonic(p, None)  # refused before rows are read
-        with_pairs = self._checked_interactions(p, monotonic) not in (0, [])
-        chunked = bins_of_chunks(self, rows, TargetRange.of)
-        bins, n_splits = chunked.bins, chunked.n_splits
-        self._monotonic(p, chunked.columns)
-        target = chunked.summary.target.scale()
-        self._check_memory_of_chunks(bins.layout().n_cuts, max(n_splits, 1), n_splits)
-        self._progress().message(f"{bins.layout().n_cuts} cuts in {p} features")
-        passes = PassCount(2 + (chunked.columns is not None))
-        if with_pairs:
-            passes.n += 1
-            coded = chunked.rows.map(_targets_in_bins, bins, target, n_splits)
-            sums = coded.sum(_sums_of_targets)
-        else:
-            coded = None
-            sums = chunked.rows.sum(_sums_of_chunk, bins, target, n_splits)
-        self._fit_sums(sums, n_splits, bins, chunked.columns, target, coded, passes)
-        vars(self).pop("_chunks", None)
-        self.n_passes_ = passes.n
-
-    def _fit_sums(self, sums, n_splits, bins, columns, target, coded=None, passes=None):
-        """The model, from the sums over all rows, and for pairs from the rows in chunks."""
-        layout = bins.layout()
-        self._check_folds(sums.sums, n_splits)
-        monotonic = self._monotonic(len(layout.n_bins), columns)
-        gram, source = StoredGram(sums.gram(), layout), None
-        if coded is None:
-            risk = SquaredErrorFits(sums.sums, gram, n_splits)
-        else:
-            risk = ChunkedSquaredFits(coded, sums.sums, gram, n_splits, passes)
-            weights = _bin_weights(layout, sums.sums)
-            source = PairsOfChunks(
-                coded, layout, squared_work, 1, n_splits, weights, passes, is_quadratic=True
-            )
-        results = self._fit_models(risk, source, layout, (), monotonic)
-        self._learn(results, sums.sums, bins, columns, target)
-
-    def _checked_rows(self, X, y, sample_weight, reset):
-        X, y, columns = self._checked_data(X, y, reset, y_numeric=True)
-        y = y.astype(np.float64, copy=False)
-        weight, kept = rows_to_fit(sample_weight, X)
-        return self._kept_rows(X, y, weight, kept, columns)
-
-    @staticmethod
-    def _check_folds(sums, n_splits):
-        for fold in range(n_splits):
-            if not 0 < sums.weight[fold] < sums.weight.sum():
-                raise ValueError(
-                    f"Split {fold} of cv has no weight in its training set or in its test set."
-                )
-
-    def _learn(self, results, sums, bins, columns, target):
-        """Set everything that is learned from the sums."""
-        layout = bins.layout()
-        smoothing, stumps, _ = results
-        weights = _bin_weights(layout, sums)
-        learned = self._learned(bins, columns, weights, results, target.scale, target.mean)
-        falls = np.zeros(len(layout.n_bins))
-        for result in (smoothing, stumps):
-            for segment in [] if result is None else result.segments:
-                path = segment.paths[0][0]
-                falls += path.falls_by_feature(layout)
-        learned["feature_importances_"] = falls / falls.sum() if falls.any() else falls
-        self._set(learned, results, target.squares_in_units)
-
-
-def _bin_weights(layout, sums):
-    """The weight of all rows in each bin of each feature."""
-    left, total = sums.left_weight.sum(axis=0), sums.weight.sum()
-    weights = []
-    for j in range(len(layout.n_bins)):
-        own = left[layout.cuts_of(j)]
-        if layout.categorical[j]:
-            weights.append(np.append(own, total - own.sum()))
-        else:
-            weights.append(np.diff(np.concatenate([[0.0], own, [total]])))
-    return [np.maximum(weight, 0.0) for weight in weights]
-
-
-def _targets_in_bins(chunk, bins, target, n_splits):
-    return labelled_rows(chunk, bins, target(chunk.y), n_splits, with_pairs=True)
-
-
-def _sums_of_targets(block):
-    rows, n = block.rows, len(block.y)
-    parts = (slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS))
-    arrays = rows.codes, block.y, rows.weight, rows.folds
-    blocks = (tuple(None if a is None else a[part] for a in arrays) for part in parts)
-    return StumpSums.of(blocks, rows.layout, rows.n_groups)
-
-
-def _sums_of_chunk(chunk, bins, target, n_splits):
-    folds = folds_of_chunk(chunk, n_splits)
-    return _sums_of_rows(bins, chunk.X, target(chunk.y), chunk.weight, folds, max(n_splits, 1))
-
-
-def _sums_of_rows(bins, X, y, weight, folds, n_groups):
-    """The sums over rows, which are cut into bins a block at a time."""
-    blocks = (
-        (codes, y[rows], *(None if each is None else each[rows] for each in (weight, folds)))
-        for rows, codes in bins.codes_by_blocks(X)
-    )
-    return StumpSums.of(blocks, bins.layout(), n_groups)
-
-
-class L2BoostingRegressor(BaseL2Boosting):
+class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     """L2-boosting by regression stumps, at a cost per round independent of the number of rows.
 
     Each round fits a stump, ``a`` where ``x_j <= c`` and ``b`` elsewhere, to the residuals by least
@@ -594,6 +342,232 @@ class L2BoostingRegressor(BaseL2Boosting):
         self.max_memory = max_memory
         self.verbose = verbose
 
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or Dask collection of shape (n_samples, n_features)
+            Numbers, NaN where they are missing, or a data frame with categorical columns.
+        y : array-like or Dask collection of shape (n_samples,)
+            Targets.
+        sample_weight : array-like or Dask collection of shape (n_samples,), default=None
+            Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
+            out.
+
+        Returns
+        -------
+        self : L2BoostingRegressor
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If `cv` tests on a row more than once, or if the sums over a single cut with
+            all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
+            cuts exceed it, or `cv` is no integer.
+        """
+        rows = self._checked_rows(X, y, sample_weight, reset=True)
+        end_fit = begin_fit(self, X, y, sample_weight)
+        weight = unit_weights(rows.weight)
+        rows = replace(rows, weight=weight)
+        target = TargetScale.in_powers_of_two(rows.y, weight)
+        monotonic = self._monotonic(rows.X.shape[1], rows.columns)
+
+        # Rows become bins, in units of the target, and sums over bins.
+        scaled = target(rows.y)
+        bins, jumps = choose_bins(rows, scaled, self.max_bins, self.bin_edges, self.max_memory)
+        layout = bins.layout()
+        self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
+        codes = bins.codes(rows.X)
+        binned = BinnedRows(codes, layout, scaled, weight, rows.folds, rows.n_splits)
+        risk = SquaredError.of_rows(binned, self.max_memory)
+
+        # Rounds without the rows; the terms.
+        self._fit_risk(risk, bins, layout, rows.columns, jumps, monotonic, target)
+        for name in ("_chunks", "n_passes_"):
+            self.__dict__.pop(name, None)
+        end_fit()
+        return self
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        refit: bool = True,
+    ) -> Self:
+        """Add a chunk of rows to those of the earlier calls and fit the model to all of them.
+
+        Only sums are kept, never rows. The bins are `bin_edges`, or quantiles of the first chunk;
+        with `bin_edges` given the model is the one of `fit` on all chunks together. Categories are
+        those of the first chunk; others are treated as missing. With ``n_estimators="cv"`` each
+        chunk is split into folds by itself.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows of the chunk.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; equal weights by default.
+        refit : bool, default=True
+            Whether to update the model. With False the chunk is only added to the sums.
+
+        Returns
+        -------
+        self : L2BoostingRegressor
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the sums over all pairs of cuts exceed `max_memory`: the rows of earlier chunks
+            cannot be counted again.
+
+        Warns
+        -----
+        UserWarning
+            If called after `fit`, which does not store the sums: the model is then fitted to this
+            chunk alone.
+        """
+        known = getattr(self, "_chunks", None)
+        if known is None and self.__sklearn_is_fitted__():
+            warn_user(
+                "The rows of an earlier call of fit are not used: fit does not store the sums, so "
+                "partial_fit starts again with this chunk.",
+                UserWarning,
+            )
+        rows = self._checked_rows(X, y, sample_weight, reset=known is None)
+        if self._wanted_pairs(rows.X.shape[1]) not in (0, []):
+            raise ValueError(
+                "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
+                "use interactions=0."
+            )
+        self._monotonic(rows.X.shape[1], rows.columns)  # refused before the sums are taken
+        weight, unit = rows.weight, 1.0
+        if known is not None:
+            unit = known.weight_unit
+        elif weight is not None:
+            unit = power_of_two(weight.max())
+        if weight is not None:
+            with np.errstate(over="ignore"):
+                weight = weight / unit
+        rows = replace(rows, weight=weight)
+        if known is None:
+            target = TargetScale.in_powers_of_two(rows.y, weight)
+            bins, _ = choose_bins(
+                rows, rows.y, self.max_bins, self.bin_edges, self.max_memory, keep_missing=True
+            )
+        else:
+            bins, target = known.bins, known.target
+        n_groups = rows.n_splits + 1
+        if known is not None and n_groups != len(known.sums.sums.weight):
+            raise ValueError(
+                "n_estimators and cv must give the same number of folds in every call of "
+                "partial_fit."
+            )
+        self._check_memory_of_blocks(bins.layout().n_cuts, n_groups, rows.n_splits)
+        sums = _sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
+        if known is not None:
+            sums = known.sums + sums
+        if not sums.moderate():
+            raise ValueError("y or sample_weight is too large compared with the first chunk.")
+        if refit:
+            self._fit_sums(sums, rows.n_splits, bins, rows.columns, target)
+        else:
+            self._columns = rows.columns
+        self._chunks = _Chunks(sums, bins, target, unit)
+        return self
+
+    def _fit_chunks(self, rows: ChunkedRows) -> None:
+        """`fit` of rows in blocks, which are read twice, and once more if there are categories.
+
+        With pairs the bins stay where the rows are, and are read again and again.
+        """
+        p = rows.n_features
+        monotonic = self._monotonic(p, None)  # refused before rows are read
+        with_pairs = self._wanted_pairs(p, monotonic) not in (0, [])
+        found = bins_of_blocks(self, rows, TargetRange.of)
+        bins, n_splits = found.bins, found.n_splits
+        self._monotonic(p, found.columns)
+        target, n_cuts = found.target.scale(), bins.layout().n_cuts
+        self._check_memory_of_blocks(n_cuts, max(n_splits, 1), n_splits)
+        self._progress().message(f"{n_cuts} cuts in {p} features")
+        blocks, passes = None, PassCount(found.n_passes)
+        if with_pairs:
+            passes.n += 1
+            blocks = found.rows.map(_targets_in_bins, bins, target, n_splits)
+            sums = blocks.sum(_sums_of_bins)
+        else:
+            sums = found.rows.sum(_sums_of_block, bins, target, n_splits)
+        self._fit_sums(sums, n_splits, bins, found.columns, target, blocks, passes)
+        self.__dict__.pop("_chunks", None)
+        self.n_passes_ = passes.n
+
+    def _fit_sums(
+        self,
+        sums: StumpSums,
+        n_splits: int,
+        bins: FeatureBins,
+        columns: CategoricalColumns | None,
+        target: TargetScale,
+        blocks: Blocks | None = None,
+        passes: PassCount | None = None,
+    ) -> None:
+        """The model, from the sums over all rows, and for pairs from the rows in blocks."""
+        layout = bins.layout()
+        for fold in range(n_splits):
+            if not 0 < sums.sums.weight[fold] < sums.sums.weight.sum():
+                raise ValueError(
+                    f"Split {fold} of cv has no weight in its training set or in its test set."
+                )
+        monotonic = self._monotonic(len(layout.n_bins), columns)
+        gram = StoredGram(sums.gram(), layout)
+        risk = SquaredError(sums.sums, gram, n_splits, blocks=blocks, passes=passes)
+        self._fit_risk(risk, bins, layout, columns, (), monotonic, target)
+
+    def _fit_risk(
+        self,
+        risk: SquaredError,
+        bins: FeatureBins,
+        layout: CutLayout,
+        columns: CategoricalColumns | None,
+        jumps: np.ndarray | tuple,
+        monotonic: np.ndarray | None,
+        target: TargetScale,
+    ) -> None:
+        """The model, from the sums over all rows, and for pairs from the rows."""
+        pair_fit, sums = None, risk.sums[0]
+        weights = sums.bin_weights(layout)
+        if risk.blocks is not None:
+            pair_fit = PairFit(
+                risk.blocks,
+                layout,
+                squared_work,
+                1,
+                risk.n_splits,
+                is_quadratic=True,
+                bin_weights=None if risk.rows is not None else weights,
+                passes=risk.passes,
+            )
+        results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
+        units = target.squares_in_units
+        self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
+        falls = np.zeros(len(layout.n_bins))
+        for phase in results[:2]:
+            for segment in [] if phase is None else phase.segments:
+                falls += segment.paths[0][0].falls_by_feature(layout)
+        self.feature_importances_ = falls / falls.sum() if falls.any() else falls
+
+    def _checked_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> TrainingRows:
+        X, y, columns = self._checked_data(X, y, reset, y_numeric=True)
+        y = y.astype(np.float64, copy=False)
+        return self._training_rows(rows_to_fit(X, y, sample_weight), X, y, columns, False)
+
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Predict the targets by table look-up, at a cost of O(p) per row.
@@ -626,7 +600,14 @@ class L2BoostingRegressor(BaseL2Boosting):
             Predictions, one row for each number of rounds. The cost is O(n p) for each.
         """
         check_is_fitted(self)
-        return np.array(list(self._scores_after(X, self._checked_rounds(n_estimators))))
+        rounds = np.asarray(n_estimators)
+        if rounds.ndim != 1 or rounds.dtype.kind not in "iu" or len(rounds) == 0:
+            raise ValueError("n_estimators must be a non-empty one-dimensional sequence of ints.")
+        if rounds[0] < 0 or rounds[-1] > self.n_estimators_ or (np.diff(rounds) < 0).any():
+            raise ValueError(
+                f"n_estimators must be increasing numbers from 0 to {self.n_estimators_}."
+            )
+        return np.array(list(self._scores_after(X, rounds)))
 
     def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
         """Predict with the models after 1, 2, ... rounds, one after the other.
@@ -643,3 +624,45 @@ class L2BoostingRegressor(BaseL2Boosting):
         """
         check_is_fitted(self)
         yield from self._scores_after(X, range(1, self.n_estimators_ + 1))
+
+
+# --- sums over rows in blocks ---------------------------------------------------------------------
+
+
+def _sums_of_rows(
+    bins: FeatureBins,
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray | None,
+    folds: np.ndarray | None,
+    n_groups: int,
+) -> StumpSums:
+    """The sums over rows, which are put into bins a few at a time."""
+
+    def parts() -> Iterator[RowsInBins]:
+        for rows, codes in bin_codes_by_blocks(X, bins.edges, _BLOCK_ROWS, missing=True):
+            w, f = (None if each is None else each[rows] for each in (weight, folds))
+            yield codes, y[rows], w, f
+
+    return StumpSums.of(parts(), bins.layout(), n_groups)
+
+
+def _sums_of_block(block: Rows, bins: FeatureBins, target: TargetScale, n_splits: int) -> StumpSums:
+    folds = folds_of_block(block, n_splits)
+    return _sums_of_rows(bins, block.X, target(block.y), block.weight, folds, max(n_splits, 1))
+
+
+def _targets_in_bins(
+    block: Rows, bins: FeatureBins, target: TargetScale, n_splits: int
+) -> BinnedRows:
+    return binned_block(block, bins, target(block.y), n_splits, with_pairs=True)
+
+
+def _sums_of_bins(rows: BinnedRows) -> StumpSums:
+    def parts() -> Iterator[RowsInBins]:
+        for start in range(0, len(rows.y), _BLOCK_ROWS):
+            part = slice(start, start + _BLOCK_ROWS)
+            w, f = (None if each is None else each[part] for each in (rows.weight, rows.folds))
+            yield rows.codes[part], rows.y[part], w, f
+
+    return StumpSums.of(parts(), rows.layout, rows.n_groups)

@@ -1,4 +1,4 @@
-"""Stages of the logistic loss, wherever the rows are.
+"""The logistic loss by Newton steps, as sums over bins: of rows in memory, and of rows in blocks.
 
 The residuals are working residuals g/w, with the gradient g = y - p at the scores of the model and
 weights w, the second derivatives p (1 - p) [Friedman, Hastie and Tibshirani 2000]; rounds of a
@@ -8,196 +8,34 @@ all models are those of the model of all rows: the tables of pairs of cuts are t
 all folds, while every gradient is exact. Weights that have changed little since the stage before,
 on average by no more than a given share, are kept, and with them all products of cuts: only
 gradients are summed again.
+
+In memory the scores of all models at all rows are kept, and change from stage to stage by the
+tables that have changed. Of rows in blocks they are computed again from the tables, where the rows
+are: one pass over the bins sums gradients and losses, and how far the second derivatives are from
+those that the products of cuts have. Only if that is too far, a second one counts the products
+again.
 """
 
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import expit, logsumexp, softmax
 
-from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
-from sklearn_ensemble_theory.boosting._additive.cuts import NormalizedCuts, RowState, TableState
-from sklearn_ensemble_theory.boosting._additive.pairs import PairTerms, weight_by_bin
-from sklearn_ensemble_theory.boosting._additive.phases import (
-    LabelledRows,
-    Stage,
-    TableModel,
-    WorkingResiduals,
-    scores_at,
-)
-from sklearn_ensemble_theory.boosting._additive.sums import (
-    CountedGram,
-    CutLayout,
-    StoredGram,
-    StumpSums,
-    cut_sums,
-)
+from ..._blocks import Blocks, PassCount, SummedFields
+from .cuts import CutRows, NormalizedCuts, RowState, TableState
+from .pairs import PairTerms, WorkingResiduals, weight_by_bin
+from .phases import BinnedRows, Stage, TableModel
+from .sums import CountedGram, CutLayout, CutSums, StoredGram, StumpSums, cut_sums
 
 # Second derivatives are bounded from below by this: a row whose probability is 0 or 1 to rounding
 # has a gradient of that size too.
 _MIN_CURVATURE = 1e-5
 
 
-class KnownWeights:
-    """The weights of a stage, by what depends on nothing else.
-
-    Parameters
-    ----------
-    gram : CountedGram or StoredGram
-    n_models : int
-
-    Attributes
-    ----------
-    rows : list of CutRows or None
-        The products of cuts, by model.
-    """
-
-    def __init__(self, gram: CountedGram | StoredGram, n_models: int) -> None:
-        self.gram = gram
-        self.rows: list = [None] * n_models
-
-    def table_state(
-        self, cuts: NormalizedCuts, number: int, max_cuts: int | None = None
-    ) -> TableState:
-        """The state of a model, with the products that an earlier one of it has computed."""
-        state = TableState(cuts, max_cuts, rows=self.rows[number])
-        self.rows[number] = state.rows
-        return state
-
-
-class LogisticStages(ABC):
-    """The logistic loss of two classes, one score, or of K classes, K scores.
-
-    Parameters
-    ----------
-    layout : CutLayout
-    class_weight : array of shape (n_groups, n_classes)
-        The weight of each class in each fold.
-    mean_weight : float
-        Of a row.
-    n_splits : int
-    max_cuts : int or None
-        Of how many cuts each model keeps the rows of products.
-
-    Attributes
-    ----------
-    n_refreshes : int
-        How many stages have been opened.
-    """
-
-    is_quadratic = False
-
-    def __init__(
-        self,
-        layout: CutLayout,
-        class_weight: np.ndarray,
-        mean_weight: float,
-        n_splits: int,
-        max_cuts: int | None = None,
-    ) -> None:
-        self.layout, self.class_weight, self.mean_weight = layout, class_weight, mean_weight
-        self.n_splits, self.max_cuts = n_splits, max_cuts
-        self.n_classes = class_weight.shape[1]
-        self.n_scores = 1 if self.n_classes == 2 else self.n_classes
-        self.n_refreshes = 0
-        self.known: list = [None] * self.n_scores
-        weights = np.array([class_weight.sum(), *class_weight[:n_splits].sum(axis=1)])
-        if not (weights > 0).all():
-            raise ValueError("Every split of cv must have weight in its test set.")
-        self.per_square = 0.5 / weights
-
-    @property
-    def held_out(self) -> list:
-        """The fold that each model leaves out: none, then each in turn."""
-        return [None, *range(self.n_splits)]
-
-    def start(self) -> list[TableModel]:
-        """Models of the class frequencies alone, of the rows that each is fitted to."""
-        models = []
-        for fold in self.held_out:
-            groups = self.class_weight
-            share = (groups if fold is None else np.delete(groups, fold, axis=0)).sum(axis=0)
-            # a class that is absent from the training rows has not the probability 0
-            share = np.maximum(share, 0.5 * self.mean_weight)
-            log = np.log(share / share.sum())
-            intercepts = log[1:] - log[0] if self.n_scores == 1 else log - log.mean()
-            p = len(self.layout.n_bins)
-            models.append(TableModel(intercepts, [[None] * p for _ in range(self.n_scores)]))
-        return models
-
-    def open(self, models: Sequence, tolerance: float = 0.0, by_rows: bool = False) -> Stage:
-        """The next stage.
-
-        Parameters
-        ----------
-        models : list of TableModel
-        tolerance : float, default=0
-            The weights of the stage before are kept if they have changed by no more than this share
-            on average.
-        by_rows : bool, default=False
-            Whether the states are those of rows.
-        """
-        self.n_refreshes += 1
-        self._read(models)
-        for score in range(self.n_scores):
-            if self._moved(score, tolerance):
-                self.known[score] = self._counted(score)
-        models = [model.copy() for model in models]
-        states: list = [[] for _ in models]
-        for score in range(self.n_scores):
-            for number, model in enumerate(models):
-                state = self._state(score, number, by_rows)
-                model.intercepts[score] += state.cuts.mean
-                states[number].append(state)
-        if self.n_scores > 1:
-            for model in models:
-                model.intercepts -= model.intercepts.mean()
-        losses = self._losses()
-        return Stage(states, models, losses[1:], self.per_square, losses[0])
-
-    def _moved(self, score, tolerance):
-        """Whether the products of cuts must be counted with new weights."""
-        if self.known[score] is None or tolerance <= 0:
-            return True
-        change, total = self._change(score)
-        return change > tolerance * total
-
-    @abstractmethod
-    def _read(self, models: Sequence) -> None:
-        """Compute what the other methods need of the models at the rows."""
-
-    @abstractmethod
-    def _change(self, score: int) -> tuple[float, float]:
-        """The sums over all rows of the change of the weights, and of the weights."""
-
-    @abstractmethod
-    def _counted(self, score: int) -> KnownWeights:
-        """The present weights of a score."""
-
-    @abstractmethod
-    def _state(self, score: int, number: int, by_rows: bool) -> Any:
-        """The state of one score of a model, with the weights that are known."""
-
-    @abstractmethod
-    def _losses(self) -> np.ndarray:
-        """The mean losses of the first model over all rows, and of each over its held-out rows."""
-
-
-def class_weights(
-    y: np.ndarray,
-    n_classes: int,
-    weight: np.ndarray | None,
-    folds: np.ndarray | None,
-    n_groups: int,
-) -> np.ndarray:
-    """The weight of each class in each fold: (n_groups, n_classes)."""
-    cell = y if folds is None else y + n_classes * folds.astype(np.intp)
-    total = np.bincount(cell, weights=weight, minlength=n_groups * n_classes)
-    return total.reshape(n_groups, n_classes).astype(float)
+# --- the loss -------------------------------------------------------------------------------------
 
 
 def probabilities_of(scores: np.ndarray) -> np.ndarray:
@@ -225,118 +63,239 @@ def logistic_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
     return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
 
 
-class _WeightsOfRows(KnownWeights):
-    """The second derivatives of the loss, and those times the sample weights."""
+def class_weights(rows: BinnedRows, n_classes: int) -> np.ndarray:
+    """The weight of each class in each fold: (n_groups, n_classes)."""
+    cell = rows.y if rows.folds is None else rows.y + n_classes * rows.folds.astype(np.intp)
+    total = np.bincount(cell, weights=rows.weight, minlength=rows.n_groups * n_classes)
+    return total.reshape(rows.n_groups, n_classes).astype(float)
 
-    def __init__(self, curvature, weight, gram, n_models):
-        super().__init__(gram, n_models)
-        self.curvature, self.weight = curvature, weight
+
+def _scores(rows, model, pairs, number):
+    """The scores of a model, with its pairs if there are any: (n, n_scores)."""
+    scores = model.scores(rows.codes)
+    return scores if pairs is None else scores + pairs.scores(rows.codes, number)
 
 
-class LogisticFits(LogisticStages):
-    """The logistic loss of rows in memory, whose scores are kept from stage to stage.
+# --- stages, wherever the rows are ----------------------------------------------------------------
+
+
+@dataclass
+class KnownWeights:
+    """The weights of a stage for one score, and what depends on nothing else.
+
+    Attributes
+    ----------
+    gram : CountedGram or StoredGram
+        The products of cuts.
+    sums : CutSums
+        Of which those without the target are used.
+    rows : list of CutRows or None
+        Products of columns, by model.
+    curvature, weight : array of shape (n,) or None
+        The second derivatives, and those times the sample weights, of rows in memory.
+    model : TableModel or None
+        The model of the second derivatives, of rows in blocks.
+    """
+
+    gram: CountedGram | StoredGram
+    sums: CutSums
+    rows: list[CutRows | None]
+    curvature: np.ndarray | None = None
+    weight: np.ndarray | None = None
+    model: TableModel | None = None
+
+
+class LogisticLoss(ABC):
+    """The risk of two classes, one score, or of K classes, K scores.
 
     Parameters
     ----------
-    rows : BinnedRows
-    y : int array of shape (n,)
-        The number of each row's class.
-    n_classes : int
+    layout : CutLayout
+    class_weight : array of shape (n_groups, n_classes)
+        The weight of each class in each fold.
+    mean_weight : float
+        Of a row.
+    n_splits : int
     max_cuts : int or None
-    offsets : list of arrays of shape (n, n_scores), default=None
-        Scores to which those of each model are added.
+        Of how many cuts each model keeps the rows of products.
+
+    Attributes
+    ----------
+    n_refreshes : int
+        How many stages have been opened.
     """
 
-    def __init__(self, rows, y, n_classes, max_cuts=None, offsets=None):
-        self.rows, self.y, self.offsets = rows, y, offsets
-        self.weight = np.ones(len(y)) if rows.weight is None else rows.weight
-        by_class = class_weights(y, n_classes, rows.weight, rows.folds, rows.n_groups)
-        super().__init__(rows.layout, by_class, self.weight.mean(), rows.n_splits, max_cuts)
-        self.scores: list = []  # of each model at all rows: (n, n_scores)
-        self.scored: list = []  # the models of these scores
-        self.probabilities: list = []
+    is_quadratic = False
+    rows: BinnedRows | None = None
 
-    def working_residuals(self, models: list, pairs=None) -> list[WorkingResiduals]:
-        """Working residuals, with the weights of the first model.
+    def __init__(
+        self,
+        layout: CutLayout,
+        class_weight: np.ndarray,
+        mean_weight: float,
+        n_splits: int,
+        max_cuts: int | None = None,
+    ) -> None:
+        self.layout, self.class_weight, self.mean_weight = layout, class_weight, mean_weight
+        self.n_splits, self.max_cuts = n_splits, max_cuts
+        self.held_out = [None, *range(n_splits)]
+        n_classes = class_weight.shape[1]
+        self.n_scores = 1 if n_classes == 2 else n_classes
+        self.n_refreshes = 0
+        self.known: list[KnownWeights | None] = [None] * self.n_scores
+        weights = np.array([class_weight.sum(), *class_weight[:n_splits].sum(axis=1)])
+        if not (weights > 0).all():
+            raise ValueError("Every split of cv must have weight in its test set.")
+        self.per_square = 0.5 / weights
+
+    def start(self) -> list[TableModel]:
+        """Models of the class frequencies alone, of the rows that each is fitted to."""
+        models = []
+        for fold in self.held_out:
+            groups = self.class_weight
+            share = (groups if fold is None else np.delete(groups, fold, axis=0)).sum(axis=0)
+            # a class that is absent from the training rows has not the probability 0
+            share = np.maximum(share, 0.5 * self.mean_weight)
+            log = np.log(share / share.sum())
+            intercepts = log[1:] - log[0] if self.n_scores == 1 else log - log.mean()
+            p = len(self.layout.n_bins)
+            models.append(TableModel(intercepts, [[None] * p for _ in range(self.n_scores)]))
+        return models
+
+    def open(
+        self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
+    ) -> Stage:
+        """The next stage.
 
         Parameters
         ----------
         models : list of TableModel
-        pairs : PairTerms, default=None
-            Functions that are added to those of the models.
+        tolerance : float, default=0
+            The weights of the stage before are kept if they have changed by no more than this share
+            on average.
+        by_rows : bool, default=False
+            Whether the states are those of rows.
         """
-        return logistic_work(LabelledRows(self.rows, self.y), models, pairs, range(self.n_scores))
+        self.n_refreshes += 1
+        self._read(models)
+        for score, known in enumerate(self.known):
+            if known is not None and tolerance > 0:
+                change, total = self._change(score)
+                if change <= tolerance * total:
+                    continue
+            self.known[score] = self._counted(score)
+        models = [model.copy() for model in models]
+        states: list = [[] for _ in models]
+        for score, known in enumerate(self.known):
+            assert known is not None
+            for number, model in enumerate(models):
+                sums, residual = self._sums(score, number)
+                fold = self.held_out[number]
+                cuts = NormalizedCuts(sums, known.gram, fold)
+                state: TableState | RowState
+                if by_rows:
+                    rows = self.rows
+                    assert rows is not None
+                    assert residual is not None  # in memory both are there
+                    is_held = None if fold is None else rows.folds == fold
+                    residual -= cuts.mean
+                    state = RowState(cuts, rows.codes, residual, known.weight, is_held)
+                else:
+                    state = TableState(cuts, self.max_cuts, rows=known.rows[number])
+                    known.rows[number] = state.rows
+                model.intercepts[score] += cuts.mean
+                states[number].append(state)
+        if self.n_scores > 1:
+            for model in models:
+                model.intercepts -= model.intercepts.mean()
+        return Stage(states, models, self._losses(), self.per_square)
 
-    def given(self, pairs) -> "LogisticFits":
+    @abstractmethod
+    def given(self, pairs: PairTerms) -> "LogisticLoss":
         """The risk of main effects that are added to pairs."""
-        offsets = [pairs.scores(self.rows.codes, k) for k in range(len(self.held_out))]
-        return LogisticFits(self.rows, self.y, self.n_classes, self.max_cuts, offsets)
+
+    @abstractmethod
+    def _read(self, models: Sequence[TableModel]) -> None:
+        """Compute what the other methods need of the models at the rows."""
+
+    @abstractmethod
+    def _change(self, score: int) -> tuple[float, float]:
+        """The sums over all rows of the change of the weights, and of the weights."""
+
+    @abstractmethod
+    def _counted(self, score: int) -> KnownWeights:
+        """The present weights of a score."""
+
+    @abstractmethod
+    def _sums(self, score: int, number: int) -> tuple[CutSums, np.ndarray | None]:
+        """The sums of working residuals with the weights that are known; and these, in memory."""
+
+    @abstractmethod
+    def _losses(self) -> np.ndarray:
+        """The mean losses of the first model over all rows, and of each over its held-out rows."""
+
+
+def logistic_work(
+    rows: BinnedRows,
+    models: Sequence[TableModel],
+    pairs: PairTerms | None,
+    scores: Sequence[int],
+) -> list[WorkingResiduals]:
+    """Working residuals of some of the scores, with the weights of the first model."""
+    n_scores = len(models[0].tables)
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    probabilities = [
+        probabilities_of(_scores(rows, model, pairs, number)) for number, model in enumerate(models)
+    ]
+    works = []
+    for score in scores:
+        curvature = curvature_of(probabilities[0][:, score], n_scores)
+        target = is_of_class(rows.y, score, n_scores)
+        residuals = [(target - p[:, score]) / curvature for p in probabilities]
+        works.append(WorkingResiduals(weight * curvature, weight, residuals))
+    return works
+
+
+# --- rows in memory -------------------------------------------------------------------------------
+
+
+class LogisticLossOfRows(LogisticLoss):
+    """The logistic loss of rows in memory, whose scores are kept from stage to stage."""
+
+    rows: BinnedRows
+
+    def __init__(
+        self,
+        rows: BinnedRows,
+        n_classes: int,
+        max_cuts: int | None = None,
+        pairs: PairTerms | None = None,
+    ) -> None:
+        self.weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+        by_class = class_weights(rows, n_classes)
+        super().__init__(rows.layout, by_class, self.weight.mean(), rows.n_splits, max_cuts)
+        self.rows, self.pairs = rows, pairs
+        self.scores: list = []  # of each model at all rows: (n, n_scores)
+        self.scored: list = []  # the models of these scores
+        self.probabilities: list = []
+
+    def given(self, pairs: PairTerms) -> "LogisticLossOfRows":
+        return LogisticLossOfRows(self.rows, self.class_weight.shape[1], self.max_cuts, pairs)
 
     def _read(self, models):
-        self._update_scores(models)
-        self.probabilities = [probabilities_of(scores) for scores in self.scores]
-
-    def _curvature(self, score):
-        return curvature_of(self.probabilities[0][:, score], self.n_scores)
-
-    def _change(self, score):
-        curvature = self._curvature(score)
-        change = self.weight @ np.abs(curvature - self.known[score].curvature)
-        return change, self.weight @ curvature
-
-    def _counted(self, score):
-        curvature, rows = self._curvature(score), self.rows
-        weight = self.weight * curvature
-        sums = self._sums(np.zeros(len(curvature)), weight, None)
-        gram = CountedGram(
-            rows.codes,
-            rows.layout,
-            sums.left_weight,
-            sample_weight=weight,
-            folds=rows.folds,
-            max_cuts=self.max_cuts,
-        )
-        return _WeightsOfRows(curvature, weight, gram, len(self.held_out))
-
-    def _state(self, score, number, by_rows):
-        known, fold = self.known[score], self.held_out[number]
-        target = is_of_class(self.y, score, self.n_scores)
-        residual = (target - self.probabilities[number][:, score]) / known.curvature
-        sums = self._sums(residual, known.weight, known.gram.left_weight)
-        cuts = NormalizedCuts(sums, known.gram, fold)
-        if not by_rows:
-            return known.table_state(cuts, number, self.max_cuts)
-        is_held = None if fold is None else self.rows.folds == fold
-        residual -= cuts.mean
-        return RowState(cuts, self.rows.codes, residual, known.weight, is_held)
-
-    def _sums(self, residual, weight, left_weight):
-        rows = self.rows
-        return cut_sums(
-            rows.codes,
-            rows.layout,
-            residual,
-            sample_weight=weight,
-            left_weight=left_weight,
-            folds=rows.folds,
-            n_folds=rows.n_groups,
-        )
-
-    def _update_scores(self, models):
         """The scores of all rows, from those of the models of the stage before."""
         codes = self.rows.codes
         if not self.scores:
-            self.scores = [np.tile(m.intercepts, (len(self.y), 1)) for m in models]
-            for scores, offset in zip(self.scores, self.offsets or []):
-                scores += offset
+            self.scores = [np.tile(m.intercepts, (len(codes), 1)) for m in models]
+            if self.pairs is not None:
+                for number, scores in enumerate(self.scores):
+                    scores += self.pairs.scores(codes, number)
             self.scored = [None] * len(models)
         for number, (model, scores) in enumerate(zip(models, self.scores)):
             before = self.scored[number]
             for score in range(self.n_scores):
-                shift = model.intercepts[score]
                 if before is not None:
-                    shift -= before.intercepts[score]
-                    scores[:, score] += shift
+                    scores[:, score] += model.intercepts[score] - before.intercepts[score]
                 for j, table in enumerate(model.tables[score]):
                     known = None if before is None else before.tables[score][j]
                     if table is None or table is known:
@@ -348,44 +307,50 @@ class LogisticFits(LogisticStages):
             self.scored[number] = TableModel(
                 model.intercepts.copy(), [list(own) for own in model.tables]
             )
+        self.probabilities = [probabilities_of(scores) for scores in self.scores]
+
+    def _change(self, score):
+        curvature = curvature_of(self.probabilities[0][:, score], self.n_scores)
+        change = self.weight @ np.abs(curvature - self.known[score].curvature)
+        return change, self.weight @ curvature
+
+    def _counted(self, score):
+        curvature = curvature_of(self.probabilities[0][:, score], self.n_scores)
+        weight, rows = self.weight * curvature, self.rows
+        sums = self._sums_of(np.zeros(len(curvature)), weight, None)
+        gram = CountedGram(
+            rows.codes, rows.layout, sums.left_weight, weight, rows.folds, self.max_cuts
+        )
+        return KnownWeights(gram, sums, [None] * len(self.held_out), curvature, weight)
+
+    def _sums(self, score, number):
+        known = self.known[score]
+        target = is_of_class(self.rows.y, score, self.n_scores)
+        residual = (target - self.probabilities[number][:, score]) / known.curvature
+        return self._sums_of(residual, known.weight, known.sums.left_weight), residual
+
+    def _sums_of(self, residual, weight, left_weight):
+        rows = self.rows
+        return cut_sums(
+            rows.codes,
+            rows.layout,
+            residual,
+            sample_weight=weight,
+            left_weight=left_weight,
+            folds=rows.folds,
+            n_folds=rows.n_groups,
+        )
 
     def _losses(self):
         losses = []
         for scores, fold in zip(self.scores, self.held_out):
-            loss = logistic_losses(scores, self.y)
+            loss = logistic_losses(scores, self.rows.y)
             kept = slice(None) if fold is None else self.rows.folds == fold
             losses.append(np.average(loss[kept], weights=self.weight[kept]))
         return np.array(losses)
 
 
-def logistic_work(
-    block: LabelledRows, models: Sequence[TableModel], pairs: Any, scores: Sequence[int]
-) -> list[WorkingResiduals]:
-    """Working residuals of some of the scores, with the weights of the first model.
-
-    Parameters
-    ----------
-    block : LabelledRows
-    models : sequence of TableModel
-    pairs : PairTerms or None
-        Functions that are added to those of the models.
-    scores : sequence of int
-    """
-    rows, n_scores = block.rows, len(models[0].tables)
-    weight = np.ones(len(block.y)) if rows.weight is None else rows.weight
-    probabilities = []
-    for number, model in enumerate(models):
-        own = scores_at(model, rows.codes)
-        if pairs is not None:
-            own += pairs.scores(rows.codes, number)
-        probabilities.append(probabilities_of(own))
-    works = []
-    for score in scores:
-        curvature = curvature_of(probabilities[0][:, score], n_scores)
-        target = is_of_class(block.y, score, n_scores)
-        residuals = [(target - p[:, score]) / curvature for p in probabilities]
-        works.append(WorkingResiduals(weight * curvature, weight, residuals))
-    return works
+# --- rows in blocks -------------------------------------------------------------------------------
 
 
 @dataclass
@@ -423,33 +388,14 @@ class _GradientSums(SummedFields):
     losses: np.ndarray
 
 
-class _WeightsOfModel(KnownWeights):
-    """The sums over rows with second derivatives at the scores of a model."""
-
-    def __init__(self, model, sums, gram, n_models):
-        super().__init__(gram, n_models)
-        self.model, self.sums = model, sums
-
-
-class ChunkedLogisticFits(LogisticStages):
-    """The logistic loss of rows in chunks.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Of `LabelledRows`.
-    layout : CutLayout
-    n_classes : int
-    n_splits : int
-    passes : PassCount
+class LogisticLossOfBlocks(LogisticLoss):
+    """The logistic loss of `BinnedRows` in blocks: each stage is one pass over them, or more.
 
     Attributes
     ----------
     bin_weights : list of p arrays
         The weight of the rows in each bin.
     """
-
-    rows = None
 
     def __init__(
         self, blocks: Blocks, layout: CutLayout, n_classes: int, n_splits: int, passes: PassCount
@@ -460,12 +406,11 @@ class ChunkedLogisticFits(LogisticStages):
         super().__init__(layout, by_class, by_class.sum() / totals.n_rows, n_splits)
         self.blocks, self.passes = blocks, passes
         self.bin_weights = np.split(totals.bin_weight, np.cumsum(layout.n_bins)[:-1])
-        self.models: Sequence = []
-        self.found: Any = None
+        self.models: Sequence[TableModel] = []
         self.pairs: PairTerms | None = None
+        self.found: _GradientSums
 
-    def given(self, pairs: PairTerms) -> "ChunkedLogisticFits":
-        """The risk of main effects that are added to pairs."""
+    def given(self, pairs: PairTerms) -> "LogisticLossOfBlocks":
         other = copy.copy(self)
         other.pairs, other.known, other.n_refreshes = pairs, [None] * self.n_scores, 0
         return other
@@ -485,18 +430,18 @@ class ChunkedLogisticFits(LogisticStages):
         counted = self.blocks.sum(_weight_sums, self.models[0], score, self.pairs)
         self.found.squares[score] = self.found.new_squares[score]
         gram = StoredGram(counted.gram(), self.layout)
-        return _WeightsOfModel(self.models[0].copy(), counted.sums, gram, len(self.models))
+        model, none = self.models[0].copy(), [None] * len(self.held_out)
+        return KnownWeights(gram, counted.sums, none, model=model)
 
-    def _state(self, score, number, by_rows):
-        known, found = self.known[score], self.found
+    def _sums(self, score, number):
+        found = self.found
         sums = replace(
-            known.sums,
+            self.known[score].sums,
             y=found.y[score, number],
             yy=found.squares[score, number],
             left_y=found.left_y[score, number],
         )
-        cuts = NormalizedCuts(sums, known.gram, self.held_out[number])
-        return known.table_state(cuts, number)
+        return sums, None
 
     def _losses(self):
         total, of_fold = self.found.losses.sum(axis=1), self.class_weight.sum(axis=1)
@@ -504,23 +449,28 @@ class ChunkedLogisticFits(LogisticStages):
         return np.array([total[0] / of_fold.sum(), *held])
 
 
-def _row_totals(block, n_classes):
-    rows = block.rows
-    groups = class_weights(block.y, n_classes, rows.weight, rows.folds, rows.n_groups)
-    return _RowTotals(len(block.y), groups, weight_by_bin(rows, rows.weight))
+def _row_totals(rows: BinnedRows, n_classes: int) -> _RowTotals:
+    groups = class_weights(rows, n_classes)
+    return _RowTotals(len(rows.y), groups, weight_by_bin(rows, rows.weight))
+
+
+def _curvatures(rows, model, pairs):
+    """The second derivatives at the scores of a model of all rows: (n, n_scores)."""
+    probabilities = probabilities_of(_scores(rows, model, pairs, 0))
+    n_scores = probabilities.shape[1]
+    return np.column_stack([curvature_of(p, n_scores) for p in probabilities.T])
 
 
 def _gradient_sums(
-    block: LabelledRows,
+    rows: BinnedRows,
     models: Sequence[TableModel],
-    known: Sequence,
+    known: Sequence[TableModel | None],
     pairs: PairTerms | None,
-) -> Any:
+) -> _GradientSums:
     """The sums over one block; `known` has the model of each score's second derivatives."""
-    rows, y = block.rows, block.y
     n_scores, n_models = len(models[0].tables), len(models)
     n_groups, n_cuts = rows.n_groups, rows.layout.n_cuts
-    weight = np.ones(len(y)) if rows.weight is None else rows.weight
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
     found = _GradientSums(
         np.empty((n_scores, n_models, n_groups)),
         np.empty((n_scores, n_models, n_groups, n_cuts)),
@@ -530,11 +480,13 @@ def _gradient_sums(
         np.empty(n_scores),
         np.empty((n_models, n_groups)),
     )
+    folds = np.zeros(len(rows.y), np.intp) if rows.folds is None else rows.folds
 
     def by_fold(values):
-        folds = np.zeros(len(y), np.intp) if rows.folds is None else rows.folds
         return np.bincount(folds, weights=values, minlength=n_groups)
 
+    # The second derivatives of this stage, and those of the model of each score that has some:
+    # scores mostly share that model, and it is evaluated once.
     curvature = _curvatures(rows, models[0], pairs)
     of_model = {id(models[0]): curvature}
     before = np.empty_like(curvature)
@@ -549,11 +501,11 @@ def _gradient_sums(
     found.total[:] = weight @ curvature
     none = np.zeros((n_groups, n_cuts))
     for number, model in enumerate(models):
-        scores = _scores_with_pairs(rows, model, pairs, number)
-        found.losses[number] = by_fold(weight * logistic_losses(scores, y))
+        scores = _scores(rows, model, pairs, number)
+        found.losses[number] = by_fold(weight * logistic_losses(scores, rows.y))
         gradient = -probabilities_of(scores)
         for score in range(n_scores):
-            own = gradient[:, score] + is_of_class(y, score, n_scores)
+            own = gradient[:, score] + is_of_class(rows.y, score, n_scores)
             sums = cut_sums(
                 rows.codes,
                 rows.layout,
@@ -570,23 +522,10 @@ def _gradient_sums(
     return found
 
 
-def _scores_with_pairs(rows, model, pairs, number):
-    scores = scores_at(model, rows.codes)
-    return scores if pairs is None else scores + pairs.scores(rows.codes, number)
-
-
-def _curvatures(rows, model, pairs):
-    """The second derivatives at the scores of a model of all rows: (n, n_scores)."""
-    probabilities = probabilities_of(_scores_with_pairs(rows, model, pairs, 0))
-    n_scores = probabilities.shape[1]
-    return np.column_stack([curvature_of(p, n_scores) for p in probabilities.T])
-
-
 def _weight_sums(
-    block: LabelledRows, model: TableModel, score: int, pairs: PairTerms | None
+    rows: BinnedRows, model: TableModel, score: int, pairs: PairTerms | None
 ) -> StumpSums:
     """The sums with two cuts over one block, with the second derivatives at a model."""
-    rows = block.rows
     weight = _curvatures(rows, model, pairs)[:, score]
     if rows.weight is not None:
         weight = weight * rows.weight

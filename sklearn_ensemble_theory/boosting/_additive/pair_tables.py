@@ -1,12 +1,62 @@
-"""Coarse bins of pairs, merged from the bins of the main effects."""
+"""Tables of pairs of features: their coarse bins and cells, their additive parts, their quadrants.
 
-from collections.abc import Callable, Sequence
+*Coarse bins* are merged from the bins of the main effects, and every row is in a cell (a, b).
+
+*Additive parts.* A table T over cells of weight N is split into
+
+    T[a, b] = constant + f[a] + g[b] + U[a, b],    N-weighted sums of U over each row and column = 0
+
+which is the functional ANOVA of the table under the distribution N [Lengerich et al. 2020]. f and g
+are the additive least-squares fit to T with weights N: a linear system of the size of one axis,
+solved at once. Alternating subtraction of row and column means, the algorithm of the source,
+converges to it, slowly where the two variables are correlated.
+
+*Quadrants.* A cut (i, j) divides the cells into the four quadrants ``a <= i`` or not, ``b <= j`` or
+not. Least squares on the residuals by a constant in each of them is the learner of FAST [Lou et al.
+2013]. Two kinds of steps are made of it:
+
+- ``"best"``: the cut that lowers the squares most, as in boosting of trees with two levels.
+- ``"averaged"``: the mean of the fits over all cuts, that is the expected step by a random cut. It
+  is linear in the residuals, and smoother than any single fit.
+
+The first kind follows jumps, the second smooth functions with less variance. Both cost O(A B) on a
+table of A x B cells, whatever the number of rows.
+
+References
+----------
+Y. Lou, R. Caruana, J. Gehrke, G. Hooker (2013). "Accurate intelligible models with pairwise
+interactions". KDD.
+
+B. Lengerich, S. Tan, C.-H. Chang, G. Hooker, R. Caruana (2020). "Purifying interaction effects with
+the functional ANOVA". AISTATS.
+
+W. D. Fisher (1958). "On grouping for maximum homogeneity". *Journal of the American Statistical
+Association* 53.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from ..._hot_loops.compilation import uses_numba
+
+# Directions in which the rows and the columns are correlated up to this distance from 1 count as
+# cells that are not connected: the additive fit is not unique there.
+_CONNECTED = 1e-13
+# How often the remaining margins are fitted again, against the rounding of the first solution.
+_REFINEMENTS = 3
+# A quadrant below this share of the weight is not fitted.
+MIN_SHARE = 1e-4
+# The fits of one cut are projections; so their mean has eigenvalues between 0 and 1, and steps by
+# all of it do not overshoot.
+LEARNING_RATES = {"averaged": 1.0, "best": 0.1}
+
+Pair = tuple[int, int]
+
+
+# --- coarse bins and cells ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -27,73 +77,31 @@ class CoarseBins:
     n_bins: np.ndarray
     unordered: np.ndarray
 
-    def lookup(self) -> np.ndarray:
-        """All maps in one array (p, m), filled up with zeros."""
-        table = np.zeros((len(self.maps), max(map(len, self.maps), default=0)), dtype=np.uint16)
-        for row, lookup in zip(table, self.maps):
-            row[: len(lookup)] = lookup
-        return table
+    def shape(self, pair: Pair) -> tuple[int, int]:
+        """The shape (A, B) of the table of a pair."""
+        return int(self.n_bins[pair[0]]), int(self.n_bins[pair[1]])
 
 
-def coarse_bins(codes, n_bins, max_bins, sample_weight=None, *, missing=None, categorical=None):
-    """Merge neighbouring bins until a feature has at most `max_bins` ordered ones.
-
-    The merged bins have about the same weight each; a feature that has no more bins keeps them.
-
-    Parameters
-    ----------
-    codes : unsigned ndarray of shape (n, p), in Fortran order
-    n_bins : int ndarray of shape (p,)
-        The codes of feature j are below ``n_bins[j]``.
-    max_bins : int
-    sample_weight : ndarray of shape (n,), default=None
-    missing : bool ndarray of shape (p,), default=None
-        Features whose last code means a missing value. It keeps a bin of its own, the last one.
-    categorical : bool ndarray of shape (p,), default=None
-        Features whose codes are categories. All of them keep a bin of their own.
-
-    Returns
-    -------
-    CoarseBins
-
-    Notes
-    -----
-    O(n) for each feature that has bins to merge.
-    """
-
-    def weight_of(j):
-        return np.bincount(codes[:, j], weights=sample_weight, minlength=n_bins[j])
-
-    return merged_bins(weight_of, n_bins, max_bins, missing=missing, categorical=categorical)
-
-
-def merged_bins(
-    weight_of: Callable[[int], np.ndarray],
+def coarse_bins(
+    weights: Sequence[np.ndarray],
     n_bins: np.ndarray,
     max_bins: int,
-    *,
-    missing: np.ndarray | None = None,
-    categorical: np.ndarray | None = None,
+    missing: np.ndarray,
+    categorical: np.ndarray,
 ) -> CoarseBins:
-    """`coarse_bins`, from the weight of the rows in each bin.
+    """Merge neighbouring bins until a feature has at most `max_bins` ordered ones.
 
-    Parameters
-    ----------
-    weight_of : callable
-        Of the number of a feature; asked only for those that have bins to merge.
-    n_bins, max_bins, missing, categorical
-        See `coarse_bins`.
+    The merged bins have about the same weight each; a feature that has no more bins keeps them, as
+    a bin of missing values (the last one) and categories do. `weights` are those of the rows in
+    each bin of each feature.
     """
-    p = len(n_bins)
-    missing = np.zeros(p, dtype=bool) if missing is None else np.asarray(missing)
-    unordered = np.zeros(p, dtype=bool) if categorical is None else np.asarray(categorical)
     maps = []
-    for j in range(p):
+    for j, weight in enumerate(weights):
         n_ordered = int(n_bins[j]) - bool(missing[j])
-        if unordered[j] or n_ordered <= max_bins:
+        if categorical[j] or n_ordered <= max_bins:
             maps.append(np.arange(n_bins[j], dtype=np.uint16))
             continue
-        weight = weight_of(j)[:n_ordered]
+        weight = weight[:n_ordered]
         middle = np.cumsum(weight) - weight / 2
         group = np.minimum(max_bins * middle / max(weight.sum(), 1e-300), max_bins - 1)
         _, merged = np.unique(group.astype(np.intp), return_inverse=True)
@@ -101,21 +109,47 @@ def merged_bins(
         maps.append(np.concatenate([merged, last]).astype(np.uint16))
     # Not the codes that occur: a test row may have another one.
     found = np.array([int(m[-1]) + 1 if len(m) else 0 for m in maps], dtype=np.intp)
-    return CoarseBins(maps, found, unordered)
+    return CoarseBins(maps, found, np.asarray(categorical, dtype=bool))
 
 
 def coarse_columns(
-    codes: np.ndarray, n_bins: np.ndarray, pairs: Sequence[tuple[int, int]], bins: CoarseBins
+    codes: np.ndarray, n_bins: np.ndarray, pairs: Sequence[Pair], bins: CoarseBins
 ) -> dict[int, np.ndarray]:
     """The coarse bins of all rows, of each feature that is in a pair."""
-    columns: dict[int, Any] = {}
+    columns: dict[int, np.ndarray] = {}
     for j in sorted({j for pair in pairs for j in pair}):
-        column: Any = codes[:, j]
+        columns[j] = codes[:, j]
         if bins.n_bins[j] < n_bins[j]:
-            dtype = np.uint8 if bins.n_bins[j] <= 2**8 else np.uint16
-            column = bins.maps[j].astype(dtype).take(column)
-        columns[j] = column
+            lookup = bins.maps[j].astype(np.uint8 if bins.n_bins[j] <= 2**8 else np.uint16)
+            columns[j] = lookup.take(codes[:, j])
     return columns
+
+
+def pair_tables(
+    codes: np.ndarray, bins: CoarseBins, pairs: Sequence[Pair], values: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """Sums of three values in the cells of each pair: a list of arrays of shape (3, A, B)."""
+    shapes = [bins.shape(pair) for pair in pairs]
+    if uses_numba():
+        from ..._hot_loops._pairs.pair_row_loops import add_pair_tables
+
+        maps = np.zeros((len(bins.maps), max(map(len, bins.maps), default=0)), dtype=np.uint16)
+        for row, lookup in zip(maps, bins.maps):
+            row[: len(lookup)] = lookup
+        starts = np.concatenate([[0], np.cumsum([a * b for a, b in shapes])]).astype(np.intp)
+        tables = np.zeros((starts[-1], 3))
+        add_pair_tables(
+            codes.T, maps, bins.n_bins, np.array(pairs, np.intp), starts, values, tables
+        )
+        found = np.split(tables, starts[1:-1])
+        return [np.ascontiguousarray(t.T).reshape(3, *s) for t, s in zip(found, shapes)]
+    found = []
+    for (a, b), shape in zip(pairs, shapes):
+        cells = bins.maps[a].astype(np.intp).take(codes[:, a]) * shape[1]
+        cells += bins.maps[b].take(codes[:, b])
+        counted = [np.bincount(cells, v, shape[0] * shape[1]) for v in values]
+        found.append(np.reshape(counted, (3, *shape)))
+    return found
 
 
 def sums_of_cells(
@@ -127,25 +161,14 @@ def sums_of_cells(
     b: np.ndarray,
     shape: tuple[int, int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted sums in the cells (A, B): of the rows of other groups, and of those of `held`.
-
-    Parameters
-    ----------
-    values : array of shape (n,)
-    weight : array of shape (n,) or None
-    group : unsigned array of shape (n,)
-    held : int
-    a, b : unsigned arrays of shape (n,)
-        Coarse bins.
-    shape : tuple (A, B)
-    """
+    """Weighted sums in the cells (A, B): of the rows of other groups, and of those of `held`."""
     if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._pairs.pair_row_loops import sum_cells
+        from ..._hot_loops._pairs.pair_row_loops import sum_cells
 
         sums = np.zeros((*shape, 2))
         sum_cells(values, np.empty(0) if weight is None else weight, group, held, a, b, sums)
     else:
-        cells = 2 * _cell_numbers(a, b, shape) + (group == held)
+        cells = 2 * (a.astype(np.intp) * shape[1] + b) + (group == held)
         weighted = values if weight is None else values * weight
         sums = np.bincount(cells, weighted, 2 * shape[0] * shape[1]).reshape(*shape, 2)
     return np.ascontiguousarray(sums[:, :, 0]), np.ascontiguousarray(sums[:, :, 1])
@@ -154,38 +177,18 @@ def sums_of_cells(
 def take_from_cells(residual: np.ndarray, a: np.ndarray, b: np.ndarray, table: np.ndarray) -> None:
     """Subtract from the residual of each row the entry of its cell, in place."""
     if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._pairs.pair_row_loops import subtract_cells
+        from ..._hot_loops._pairs.pair_row_loops import subtract_cells
 
         subtract_cells(residual, a, b, table)
     else:
-        residual -= table.ravel().take(_cell_numbers(a, b, table.shape))
+        residual -= table.ravel().take(a.astype(np.intp) * table.shape[1] + b)
 
 
-def _cell_numbers(a, b, shape):
-    """The number of each row's cell in a table."""
-    return a.astype(np.intp) * shape[1] + b
-
-
-# Directions in which the rows and the columns are correlated up to this distance from 1 count as
-# cells that are not connected: the additive fit is not unique there.
-_CONNECTED = 1e-13
-# How often the remaining margins are fitted again, against the rounding of the first solution.
-_REFINEMENTS = 3
+# --- additive parts -------------------------------------------------------------------------------
 
 
 class PureTable(NamedTuple):
-    """The parts of a table.
-
-    Attributes
-    ----------
-    table : ndarray of shape (A, B)
-        U, with weighted means 0 along both axes.
-    row : ndarray of shape (A,)
-        f, with weighted mean 0.
-    column : ndarray of shape (B,)
-        g, with weighted mean 0.
-    constant : float
-    """
+    """The parts of a table: U (A, B), f (A,) and g (B,), of weighted means 0, and the constant."""
 
     table: np.ndarray
     row: np.ndarray
@@ -264,24 +267,14 @@ class AdditiveFit:
 
     def __init__(self, weight: np.ndarray) -> None:
         self.weight = weight
-        self.row_unit = _inverse_root(weight.sum(axis=1))
-        self.column_unit = _inverse_root(weight.sum(axis=0))
+        self.row_unit, self.column_unit = _units(weight)
         correlation = self.row_unit[:, None] * weight * self.column_unit
         self.u, self.sigma, self.vt = np.linalg.svd(correlation, full_matrices=False)
 
     def __call__(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The functions f and g for the weighted sums of a target in the cells.
+        """The functions f (..., A) and g (..., B), for weighted sums (..., A, B) of a target.
 
-        Parameters
-        ----------
-        sums : ndarray of shape (..., A, B)
-            Of one table or of several.
-
-        Returns
-        -------
-        row : ndarray of shape (..., A)
-        column : ndarray of shape (..., B)
-            Of all solutions a small one; 0 for rows and columns without weight.
+        Of all solutions a small one; 0 for rows and columns without weight.
         """
         y = sums.sum(axis=-1) * self.row_unit
         z = sums.sum(axis=-2) * self.column_unit
@@ -302,31 +295,21 @@ class AdditiveFit:
         return sums - self.weight * (row[..., :, None] + column[..., None, :])
 
 
-def _inverse_root(weight):
-    return np.where(weight > 0, 1 / np.sqrt(np.where(weight > 0, weight, 1.0)), 0.0)
+def _units(weight):
+    """One over the roots of the weights of rows and columns; 0 for those without weight."""
+    margins = weight.sum(axis=1), weight.sum(axis=0)
+    return [np.where(m > 0, 1 / np.sqrt(np.where(m > 0, m, 1.0)), 0.0) for m in margins]
 
 
-# A quadrant below this share of the weight is not fitted.
-MIN_SHARE = 1e-4
-# The fits of one cut are projections; so their mean has eigenvalues between 0 and 1, and steps by
-# all of it do not overshoot.
-LEARNING_RATES = {"averaged": 1.0, "best": 0.1}
-
-
-def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
-    """One over the weight of the four quadrants of each cut: (4, A - 1, B - 1).
-
-    0 for cuts with a quadrant below `min_share` of all weight. The quadrants are: before the cut in
-    both directions, before it along the first only, along the second only, and in neither.
-    """
-    quadrants = quadrant_sums(weight)
-    smallest = np.min(quadrants, axis=0, initial=np.inf)
-    valid = (smallest > 0) & (smallest >= min_share * weight.sum())
-    return np.where(valid, 1 / np.where(valid, quadrants, 1.0), 0.0)
+# --- quadrants ------------------------------------------------------------------------------------
 
 
 def quadrant_sums(sums: np.ndarray) -> np.ndarray:
-    """Sums over the four quadrants of each cut, of tables (..., A, B): (4, ..., A - 1, B - 1)."""
+    """Sums over the four quadrants of each cut, of tables (..., A, B): (4, ..., A - 1, B - 1).
+
+    They are: before the cut in both directions, before it along the first only, along the second
+    only, and in neither.
+    """
     cumulated = sums.cumsum(axis=-1).cumsum(axis=-2)
     a = cumulated[..., :-1, :-1]
     row, column = cumulated[..., :-1, -1:], cumulated[..., -1:, :-1]
@@ -334,102 +317,78 @@ def quadrant_sums(sums: np.ndarray) -> np.ndarray:
     return np.stack([a, row - a, column - a, everything - row - column + a])
 
 
-def quadrant_steps(kind, sums, weight, inverse, n_steps, rate=None):
-    """The sum of `n_steps` steps on the residuals of a table.
+def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
+    """One over the weight of the four quadrants of each cut: (4, A - 1, B - 1).
 
-    Parameters
-    ----------
-    kind : {"averaged", "best"}
-    sums : ndarray of shape (A, B)
-        Weighted sums of the residuals in the cells.
-    weight : ndarray of shape (A, B)
-        Weights of the cells.
-    inverse : ndarray of shape (4, A - 1, B - 1)
-        From `inverse_weights`.
-    n_steps : int
-    rate : float, default=None
-        Share of each fit that is added; by default that of `LEARNING_RATES`.
-
-    Returns
-    -------
-    added : ndarray of shape (A, B)
+    0 for cuts with a quadrant below `min_share` of all weight.
     """
-    rate = LEARNING_RATES[kind] if rate is None else rate
+    quadrants = quadrant_sums(weight)
+    smallest = np.min(quadrants, axis=0, initial=np.inf)
+    valid = (smallest > 0) & (smallest >= min_share * weight.sum())
+    return np.where(valid, 1 / np.where(valid, quadrants, 1.0), 0.0)
+
+
+def quadrant_steps(
+    kind: str, sums: np.ndarray, weight: np.ndarray, inverse: np.ndarray, n_steps: int
+) -> np.ndarray:
+    """The sum of `n_steps` steps of a kind on the residuals of a table: (A, B).
+
+    `sums` and `weight` are those of the residuals in the cells, `inverse` is from
+    `inverse_weights`.
+    """
     added = np.zeros(sums.shape)
     if not inverse.any():
         return added
-    sums = sums.copy()
+    sums, rate = sums.copy(), LEARNING_RATES[kind]
     if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._pairs import quadrant_loops as loops
-    else:
-        loops = _ArraySteps
-    steps = {"averaged": loops.averaged_steps, "best": loops.best_steps}[kind]
-    steps(sums, weight, inverse, rate, n_steps, added)
-    return added
+        from ..._hot_loops._pairs import quadrant_loops as loops
 
+        steps = {"averaged": loops.averaged_steps, "best": loops.best_steps}[kind]
+        steps(sums, weight, inverse, rate, n_steps, added)
+        return added
+    share = rate / np.count_nonzero(inverse[0])
 
-class _ArraySteps:
-    """The other route of `quadrant_loops`."""
+    def from_the_end(values, axis):
+        return np.flip(np.flip(values, axis).cumsum(axis), axis)
 
-    @staticmethod
-    def averaged_steps(sums, weight, inverse, rate, n_steps, added):
-        share = rate / np.count_nonzero(inverse[0])
-        for _ in range(n_steps):
-            a, b, c, d = quadrant_sums(sums) * inverse
+    for _ in range(n_steps):
+        quadrants = quadrant_sums(sums)
+        if kind == "averaged":
+            # The mean over cuts of the fit at a cell: each of its four terms is a sum over the cuts
+            # on one side of the cell, so cumulated sums from the end give all cells at once.
+            a, b, c, d = quadrants * inverse
             step = np.full(sums.shape, d.sum())
-            step[:-1] += _from_the_end((b - d).sum(axis=1), 0)[:, None]
-            step[:, :-1] += _from_the_end((c - d).sum(axis=0), 0)
-            step[:-1, :-1] += _from_the_end(_from_the_end(a - b - c + d, 1), 0)
+            step[:-1] += from_the_end((b - d).sum(axis=1), 0)[:, None]
+            step[:, :-1] += from_the_end((c - d).sum(axis=0), 0)
+            step[:-1, :-1] += from_the_end(from_the_end(a - b - c + d, 1), 0)
             step *= share
-            added += step
-            sums -= weight * step
-
-    @staticmethod
-    def best_steps(sums, weight, inverse, rate, n_steps, added):
-        for _ in range(n_steps):
-            quadrants = quadrant_sums(sums)
+        else:
             a, b, c, d = quadrants * quadrants * inverse
             gains = a + b + c + d
             i, j = np.unravel_index(gains.argmax(), gains.shape)
             if not gains[i, j] > 0:
-                return
+                break
             values = rate * quadrants[:, i, j] * inverse[:, i, j]
             first, second = np.arange(len(sums)) > i, np.arange(sums.shape[1]) > j
             step = values.reshape(2, 2)[first.astype(int)[:, None], second.astype(int)]
-            added += step
-            sums -= weight * step
+        added += step
+        sums -= weight * step
+    return added
 
 
-def _from_the_end(values, axis):
-    """Cumulative sums that begin at the end of an axis."""
-    return np.flip(np.flip(values, axis).cumsum(axis), axis)
-
-
-def ordered_bins(sums, weight, unordered):
-    """The order of the bins of both axes in which cuts are made.
+def ordered_bins(
+    sums: np.ndarray, weight: np.ndarray, unordered: Sequence[bool] | np.ndarray
+) -> list[np.ndarray]:
+    """The order of the bins of both axes in which cuts are made: a new one for `unordered` axes.
 
     Categories have no order; for one axis, the best one for a cut is that of the mean residuals
     [Fisher 1958]. But the residuals of an interaction have mean zero along each axis: here the
     order is that of the functions in the best product f(a) g(b), the first singular vectors of the
-    residuals.
-
-    Parameters
-    ----------
-    sums : ndarray of shape (A, B)
-        Weighted sums of the residuals in the cells.
-    weight : ndarray of shape (A, B)
-        Weights of the cells.
-    unordered : sequence of two bool
-        Axes whose bins are categories. The others keep their order.
-
-    Returns
-    -------
-    list of two int ndarrays
+    residuals. `sums` are the weighted sums of the residuals in the cells.
     """
     orders = [np.arange(n) for n in sums.shape]
     if any(unordered):
-        masses = [weight.sum(axis=1), weight.sum(axis=0)]
-        units = [np.where(m > 0, 1 / np.sqrt(np.where(m > 0, m, 1.0)), 0.0) for m in masses]
+        units = _units(weight)
         u, _, vt = np.linalg.svd(units[0][:, None] * sums * units[1], full_matrices=False)
         for axis, vector in enumerate([u[:, 0], vt[0]]):
             if unordered[axis]:

@@ -1,47 +1,100 @@
-"""Which pairs the parameter `interactions` asks for."""
+"""Pairs of features in an additive model: from the residuals of its main effects to their tables.
+
+The pairs are found and boosted on the residuals of the main effects, by the models that leave out
+one fold each, with the number of steps chosen by the held-out rows; the function of a pair is the
+mean over these models. The main effects are then fitted again, to what the pairs leave. In the end
+the parts of a pair's table that depend on one feature are moved to the main effects.
+
+For the logistic loss the residuals are working residuals, with the weights of a Newton step, and a
+few such steps follow each other.
+
+Which pairs interact is found by FAST [Lou et al. 2013], from tables of coarse bins. For each pair,
+the sums of the residuals in the cells of a table are freed of the two features' own additive parts
+(`AdditiveFit`). What is left has sum zero over each row and column, so that the four quadrants of a
+cut have the sums S, -S, -S, S. A constant in each of them lowers the squares by
+
+    S^2 (1 / N_1 + 1 / N_2 + 1 / N_3 + 1 / N_4)
+
+The largest value over all cuts is the *gain* of the pair: what the best cut explains beyond the
+additive parts, also where these were not fitted to the end. The source ranks the pairs by the same
+split of the residuals themselves, in which a main effect that is left over counts as well. The gain
+is a lower bound on the fall of the squares when the quadrants are fitted jointly with any additive
+function of both features, and equal to it for independent features.
+
+How large gains are without an interaction is found by turning the signs of the residuals at random:
+the sum in a cell is then normal with variance ``sum (w r)^2``, whatever the law of the noise, also
+when its variance depends on the features. Such sums are drawn from the tables, not from the rows.
+
+References
+----------
+Y. Lou, R. Caruana, J. Gehrke, G. Hooker (2013). "Accurate intelligible models with pairwise
+interactions". KDD.
+
+S. Coles (2001). *An Introduction to Statistical Modeling of Extreme Values*. Springer. The Gumbel
+law of maxima.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any, Concatenate, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
-from sklearn_ensemble_theory.boosting._additive.pair_rounds import (
-    PairBoost,
+from ..._blocks import Blocks, PassCount
+from ..._rows import MemoryRows
+from .pair_rounds import (
     PairColumns,
     PairPasses,
     PairResiduals,
     ResidualSums,
+    SummedTables,
+    boost_rows,
     cell_weights,
     residual_sums,
-    table_shape,
 )
-from sklearn_ensemble_theory.boosting._additive.pair_tables import (
+from .pair_tables import (
     AdditiveFit,
     CoarseBins,
+    Pair,
     coarse_bins,
     coarse_columns,
     inverse_weights,
-    merged_bins,
     ordered_bins,
+    pair_tables,
     purify,
     quadrant_sums,
 )
-from sklearn_ensemble_theory.boosting._additive.phases import (
-    BinnedRows,
-    LabelledRows,
-    WorkingResiduals,
-)
-from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
+from .phases import BinnedRows, TableModel
+from .sums import CutLayout
+
+# Ordered bins of a feature in the tables that find pairs, and in those of their functions.
+DETECTION_BINS, PAIR_BINS = 32, 64
+# Quadrants of less than this share of the weight are no evidence.
+_MIN_SHARE = 0.005
+# Draws of the signs: for each pair, and at least for all pairs together, since the scale of the
+# gains is estimated from all of them.
+_DRAWS_PER_PAIR, _DRAWS = 20, 400
+# Chance that "auto" finds any pair where there is none.
+_FALSE_ALARM = 0.05
+# Most pairs that "auto" chooses, as a multiple of the number of features.
+_MOST_PAIRS = 0.9
+# The tables of so many pairs are in memory at a time, in cells.
+_CELLS_AT_ONCE = 2**21
+# Cells of the tables that a block returns at a time, of three numbers each: 12 MiB.
+_CELLS_OF_A_PASS = 2**19
+# Folds that choose the number of steps where the fit has none.
+OWN_FOLDS = 5
+# Newton steps of a loss that is not squared.
+_NEWTON_STEPS = 3
 
 
-def resolve_interactions(interactions: Any, n_features: int) -> int | str | list[tuple[int, int]]:
-    """The number of pairs, "auto", or the pairs themselves.
+# --- the parameter `interactions` -----------------------------------------------------------------
+
+
+def resolve_interactions(interactions: Any, n_features: int) -> int | Literal["auto"] | list[Pair]:
+    """The number of pairs, "auto", or the pairs themselves, as tuples (a, b) with a < b.
 
     Parameters
     ----------
@@ -52,10 +105,6 @@ def resolve_interactions(interactions: Any, n_features: int) -> int | str | list
         - "auto": as many as are found to be significant.
         - pairs of numbers of features: these, in this order.
     n_features : int
-
-    Returns
-    -------
-    int, "auto" or list of tuples (a, b) with a < b
 
     Raises
     ------
@@ -71,31 +120,30 @@ def resolve_interactions(interactions: Any, n_features: int) -> int | str | list
     [(1, 3)]
     """
     n_all = n_features * (n_features - 1) // 2
+    refused = (
+        "interactions must be a non-negative number of pairs, a non-negative multiple of the "
+        f"number of features, 'auto' or a sequence of pairs of features; got {interactions!r}."
+    )
     if isinstance(interactions, str):
         if interactions != "auto":
-            raise ValueError(_message(interactions))
+            raise ValueError(refused)
         return "auto" if n_all else 0
     if isinstance(interactions, bool | np.bool_):
-        raise TypeError(_message(interactions))
+        raise TypeError(refused)
     if isinstance(interactions, Integral):
         if interactions < 0:
-            raise ValueError(_message(interactions))
+            raise ValueError(refused)
         return min(int(interactions), n_all)
     if isinstance(interactions, Real):
-        interactions = float(interactions)
-        if not 0 <= interactions < np.inf:
-            raise ValueError(_message(interactions))
+        if not 0 <= float(interactions) < np.inf:
+            raise ValueError(refused)
         # A little less, so that a product that is whole up to rounding is not rounded up.
-        wanted = np.ceil(interactions * n_features * (1 - 1e-12))
+        wanted = np.ceil(float(interactions) * n_features * (1 - 1e-12))
         return int(min(wanted, n_all))
     if not isinstance(interactions, Sequence | np.ndarray):
-        raise TypeError(_message(interactions))
-    return _checked_pairs(interactions, n_features)
-
-
-def _checked_pairs(pairs, n_features):
-    checked = []
-    for k, pair in enumerate(pairs):
+        raise TypeError(refused)
+    checked: list[Pair] = []
+    for k, pair in enumerate(interactions):
         members = list(pair) if isinstance(pair, Sequence | np.ndarray) else []
         whole = [isinstance(j, Integral) and not isinstance(j, bool) for j in members]
         if isinstance(pair, str) or len(members) != 2 or not all(whole):
@@ -113,26 +161,7 @@ def _checked_pairs(pairs, n_features):
     return checked
 
 
-def _message(interactions):
-    return (
-        "interactions must be a non-negative number of pairs, a non-negative multiple of the "
-        f"number of features, 'auto' or a sequence of pairs of features; got {interactions!r}."
-    )
-
-
-# Ordered bins of a feature in the tables.
-DETECTION_BINS = 32
-# Quadrants of less than this share of the weight are no evidence.
-_MIN_SHARE = 0.005
-# Draws of the signs: for each pair, and at least for all pairs together, since the scale of the
-# gains is estimated from all of them.
-_DRAWS_PER_PAIR, _DRAWS = 20, 400
-# Chance that "auto" finds any pair where there is none.
-_FALSE_ALARM = 0.05
-# Most pairs that "auto" chooses, as a multiple of the number of features.
-_MOST_PAIRS = 0.9
-# The tables of so many pairs are in memory at a time, in cells.
-_CELLS_AT_ONCE = 2**21
+# --- detection ------------------------------------------------------------------------------------
 
 
 class DetectedPairs(NamedTuple):
@@ -148,115 +177,37 @@ class DetectedPairs(NamedTuple):
         where the number of pairs was given.
     """
 
-    pairs: list[tuple[int, int]]
+    pairs: list[Pair]
     gains: np.ndarray
     p_values: np.ndarray
 
 
-def detect_pairs(
-    codes,
-    n_bins,
-    residual,
-    n_pairs,
-    sample_weight=None,
-    *,
-    frequency=None,
-    features=None,
-    max_bins=DETECTION_BINS,
-    missing=None,
-    categorical=None,
-    random_state=None,
-    n_threads=1,
-):
-    """The pairs with the largest gains, or those whose gains are significant.
-
-    Parameters
-    ----------
-    codes : unsigned ndarray of shape (n, p), in Fortran order
-    n_bins : int ndarray of shape (p,)
-        The codes of feature j are below ``n_bins[j]``.
-    residual : ndarray of shape (n,)
-        Residuals of a model of main effects.
-    n_pairs : int or "auto"
-        "auto" chooses the pairs whose gain is larger than the largest of all pairs would be in
-        95 % of the cases without interactions, and at most 0.9 p of them.
-    sample_weight : ndarray of shape (n,), default=None
-        Positive weights.
-    frequency : ndarray of shape (n,), default=None
-        How many rows each row stands for; `sample_weight` by default. In a Newton step, with
-        weights that contain the second derivatives, the weights of the rows without them.
-    features : int ndarray, default=None
-        The features among which pairs are looked for, in increasing order; all by default.
-    max_bins : int, default=32
-        Ordered bins of a feature in the tables.
-    missing, categorical : bool ndarray of shape (p,), default=None
-        See `coarse_bins`.
-    random_state : int, RandomState instance or None
-        Used by "auto" only.
-    n_threads : int, default=1
-        The result does not depend on it.
-
-    Returns
-    -------
-    DetectedPairs
-
-    Notes
-    -----
-    O(n p^2) for the tables, by one pass over the rows for each group of pairs, and O(B^3) for each
-    pair of features with B bins.
-    """
-    features = np.arange(len(n_bins)) if features is None else features
-    bins = coarse_bins(
-        codes, n_bins, max_bins, sample_weight, missing=missing, categorical=categorical
-    )
-    values = table_values(residual, sample_weight, frequency)
-    return strongest_pairs(
-        lambda pairs: pair_tables(codes, bins, pairs, values),
-        bins,
-        features,
-        n_pairs,
-        random_state=random_state,
-        n_threads=n_threads,
-    )
-
-
-def table_values(
-    residual: np.ndarray, sample_weight: np.ndarray | None, frequency: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What is summed in the cells: weighted residuals, weights, and the variances of the former."""
-    weight = np.ones(len(residual)) if sample_weight is None else sample_weight
-    sums = weight * residual
-    # A row that stands for m rows, with sum m s in all, has variance m s^2.
-    variance = sums * residual if frequency is None else sums**2 / frequency
-    return sums, weight, variance
-
-
 def strongest_pairs(
-    tables_of: Callable[[list], Sequence],
+    tables_of: Callable[[list[Pair]], Sequence[np.ndarray]],
     bins: CoarseBins,
     features: np.ndarray,
-    n_pairs: Any,
-    *,
-    random_state: Any = None,
-    n_threads: int = 1,
+    n_pairs: int | Literal["auto"],
     cells_at_once: int = _CELLS_AT_ONCE,
+    random_state: int | np.random.RandomState | None = 0,
 ) -> DetectedPairs:
-    """`detect_pairs`, from the tables of the pairs.
+    """The pairs with the largest gains, or those whose gains are significant.
 
     Parameters
     ----------
     tables_of : callable
         Of a list of pairs: the sums of `table_values` in the cells of each, (3, A, B). It is asked
-        for each pair once.
+        for each pair once, and for tables of about `cells_at_once` cells at a time.
     bins : CoarseBins
         Of all features.
     features : int array
-        See `detect_pairs`, as for the following.
+        The features among which pairs are looked for, in increasing order.
     n_pairs : int or "auto"
-    random_state : int, RandomState instance or None
-    n_threads : int, default=1
-    cells_at_once : int
-        The tables of so many cells are asked for at a time.
+        "auto" chooses the pairs whose gain is larger than the largest of all pairs would be in
+        95 % of the cases without interactions, and at most 0.9 p of them.
+
+    Notes
+    -----
+    O(B^3) for each pair of features with B bins.
     """
     own = [int(j) for j in features]
     p = len(own)
@@ -270,65 +221,43 @@ def strongest_pairs(
     seeds = [None] * len(pairs)
     if is_auto:
         seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=len(pairs))
-
-    def gains_of(group):
-        tables = tables_of([pairs[t] for t in group])
-        return [
-            _gains(*table, bins, pairs[t], seeds[t], n_draws) for t, table in zip(group, tables)
-        ]
-
-    groups = _groups(pairs, bins, n_threads, cells_at_once)
-    found = ThreadTeam(n_threads).run(gains_of, [(group,) for group in groups])
-    gains, null = zip(*(result for group in found for result in group))
-    gains = np.array(gains)
-    p_values = _p_values(gains, np.array(null)) if is_auto else np.full(len(pairs), np.nan)
-    order = np.argsort(-gains, kind="stable")[:n_most]
+    # Numbers of consecutive pairs whose tables are counted together.
+    cells = np.cumsum([np.prod(bins.shape(pair)) for pair in pairs])
+    group = (cells - 1) // max(1, min(cells_at_once, int(cells[-1])))
+    found, nulls = np.empty(len(pairs)), np.empty((len(pairs), n_draws))
+    for number in np.unique(group):
+        members = np.flatnonzero(group == number)
+        for t, table in zip(members, tables_of([pairs[t] for t in members])):
+            sums, weight, variance = table
+            unordered = [bins.unordered[j] for j in pairs[t]]
+            found[t] = interaction_gains(sums, weight, unordered)
+            if is_auto:
+                draws = np.random.default_rng(seeds[t]).standard_normal((n_draws, *sums.shape))
+                nulls[t] = interaction_gains(draws * np.sqrt(variance), weight, unordered)
+    p_values = _p_values(found, nulls) if is_auto else np.full(len(pairs), np.nan)
+    order = np.argsort(-found, kind="stable")[:n_most]
     if is_auto:
         order = order[p_values[order] <= _FALSE_ALARM]
-    return DetectedPairs([pairs[t] for t in order], gains[order], p_values[order])
+    return DetectedPairs([pairs[t] for t in order], found[order], p_values[order])
 
 
-def _groups(pairs, bins, n_threads, cells_at_once):
-    """Numbers of consecutive pairs whose tables are counted together."""
-    cells = np.cumsum([bins.n_bins[a] * bins.n_bins[b] for a, b in pairs])
-    size = max(1, min(cells_at_once, -(-int(cells[-1]) // n_threads)))
-    group = (cells - 1) // size
-    return [list(np.flatnonzero(group == g)) for g in np.unique(group)]
+def table_values(
+    residual: np.ndarray, weight: np.ndarray | None, frequency: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What is summed in the cells: weighted residuals, weights, and the variances of the former.
+
+    `frequency` is how many rows each row stands for, where the weights contain second derivatives.
+    """
+    weight = np.ones(len(residual)) if weight is None else weight
+    sums = weight * residual
+    # A row that stands for m rows, with sum m s in all, has variance m s^2.
+    variance = sums * residual if frequency is None else sums**2 / frequency
+    return sums, weight, variance
 
 
-def pair_tables(codes, bins, pairs, values):
-    """Sums of three values in the cells of each pair: a list of arrays of shape (3, A, B)."""
-    shapes = [(int(bins.n_bins[a]), int(bins.n_bins[b])) for a, b in pairs]
-    if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._pairs.pair_row_loops import add_pair_tables
-
-        starts = np.concatenate([[0], np.cumsum([a * b for a, b in shapes])]).astype(np.intp)
-        tables = np.zeros((starts[-1], 3))
-        add_pair_tables(
-            codes.T, bins.lookup(), bins.n_bins, np.array(pairs, np.intp), starts, values, tables
-        )
-        found = np.split(tables, starts[1:-1])
-        return [np.ascontiguousarray(t.T).reshape(3, *s) for t, s in zip(found, shapes)]
-    found = []
-    for (a, b), shape in zip(pairs, shapes):
-        cells = bins.maps[a].astype(np.intp).take(codes[:, a]) * shape[1]
-        cells += bins.maps[b].take(codes[:, b])
-        counted = [np.bincount(cells, v, shape[0] * shape[1]) for v in values]
-        found.append(np.reshape(counted, (3, *shape)))
-    return found
-
-
-def _gains(sums, weight, variance, bins, pair, seed, n_draws):
-    """The gain of a pair, and gains of as many draws without an interaction."""
-    unordered = tuple(bins.unordered[j] for j in pair)
-    gain = float(interaction_gains(sums, weight, unordered))
-    if n_draws == 0:
-        return gain, []
-    draws = np.random.default_rng(seed).standard_normal((n_draws, *sums.shape))
-    return gain, interaction_gains(draws * np.sqrt(variance), weight, unordered)
-
-
-def interaction_gains(sums, weight, unordered=(False, False)):
+def interaction_gains(
+    sums: np.ndarray, weight: np.ndarray, unordered: Sequence[bool] = (False, False)
+) -> np.ndarray:
     """The fall of the squares by the best cut into quadrants, beyond additive parts.
 
     Parameters
@@ -345,19 +274,19 @@ def interaction_gains(sums, weight, unordered=(False, False)):
     gains : ndarray of shape (...)
     """
     pure = AdditiveFit(weight).rest(sums)
-    if any(unordered):
-        gains = []
-        for table in pure.reshape(-1, *weight.shape):
-            order = np.ix_(*ordered_bins(table, weight, unordered))
-            gains.append(_largest(table[order], weight[order]))
-        return np.reshape(gains, pure.shape[:-2])
-    return _largest(pure, weight)
 
+    def largest(pure, weight):
+        inverse = inverse_weights(weight, _MIN_SHARE).sum(axis=0)
+        first = quadrant_sums(pure)[0]
+        return np.max(first**2 * inverse, axis=(-2, -1), initial=0.0)
 
-def _largest(pure, weight):
-    inverse = inverse_weights(weight, _MIN_SHARE).sum(axis=0)
-    first = quadrant_sums(pure)[0]
-    return np.max(first**2 * inverse, axis=(-2, -1), initial=0.0)
+    if not any(unordered):
+        return largest(pure, weight)
+    gains = []
+    for table in pure.reshape(-1, *weight.shape):
+        order = np.ix_(*ordered_bins(table, weight, unordered))
+        gains.append(largest(table[order], weight[order]))
+    return np.reshape(gains, pure.shape[:-2])
 
 
 def _p_values(gains, null):
@@ -374,12 +303,7 @@ def _p_values(gains, null):
     return np.where(scale > 0, np.minimum(single * len(gains), 1.0), np.where(gains > 0, 0.0, 1.0))
 
 
-# Ordered bins of a feature in the tables of pairs.
-PAIR_BINS = 64
-# Folds that choose the number of steps where the fit has none.
-OWN_FOLDS = 5
-# Newton steps of a loss that is not squared.
-_NEWTON_STEPS = 3
+# --- the functions of pairs -----------------------------------------------------------------------
 
 
 @dataclass
@@ -397,14 +321,10 @@ class PairTerms:
         The weight of the training rows.
     """
 
-    pairs: list
+    pairs: list[Pair]
     bins: CoarseBins
-    tables: list
-    cell_weights: list
-
-    def copy(self) -> "PairTerms":
-        """With tables of its own."""
-        return replace(self, tables=[table.copy() for table in self.tables])
+    tables: list[np.ndarray]
+    cell_weights: list[np.ndarray]
 
     def scores(self, codes: np.ndarray, model: int) -> np.ndarray:
         """The sum of the pairs of a model at rows in bins: (n, n_scores)."""
@@ -447,141 +367,33 @@ class PurePairs:
     constants : array of shape (n_scores,)
     """
 
-    tables: list
-    mains: list
+    tables: list[np.ndarray]
+    mains: list[list[np.ndarray | None]]
     constants: np.ndarray
 
 
-def fit_pairs(
-    source: Any,
-    models: Sequence,
-    interactions: int | str | list,
-    features: np.ndarray,
-    n_splits: int,
-) -> PairTerms | None:
-    """Find pairs and boost them; None if there are none.
+@dataclass
+class WorkingResiduals:
+    """The residuals of one score, of each model at all rows.
 
-    Parameters
+    Attributes
     ----------
-    source : PairsOfRows or PairsOfChunks
-    models : list of TableModel
-        The main effects: of all rows, then of each fold.
-    interactions : int, "auto" or list of pairs
-        From `resolve_interactions`.
-    features : int array
-        Those among which pairs are looked for.
-    n_splits : int
-    """
-    source.open(models, None)
-    pairs = interactions
-    if not isinstance(pairs, list):
-        pairs = _strongest(source, interactions, features)
-    if not pairs:
-        source.close()
-        return None
-    bins, weights = source.start(pairs)
-    n_scores = source.n_scores
-    tables = [np.zeros((1 + n_splits, n_scores, *weight.shape)) for weight in weights]
-    terms = PairTerms(pairs, bins, tables, weights)
-    for step in range(1 if source.is_quadratic else _NEWTON_STEPS):
-        if step:
-            source.open(models, terms)
-        for score in range(n_scores):
-            for total, added in zip(terms.tables, source.boosted(score)):
-                total[0, score] += added.mean(axis=0)
-                if n_splits:
-                    total[1:, score] += added
-    source.close()
-    return terms
-
-
-def _strongest(source, interactions, features):
-    """The pairs with the largest gains, summed over the scores."""
-    p, gains = len(features), {}
-    n_pairs = interactions if interactions == "auto" else p * (p - 1) // 2
-    if interactions != "auto" and source.n_scores == 1:
-        n_pairs = min(interactions, n_pairs)
-    for score in range(source.n_scores):
-        found = source.strongest(score, n_pairs, features)
-        for pair, gain in zip(found.pairs, found.gains):
-            gains[pair] = gains.get(pair, 0.0) + gain
-    most = len(gains) if interactions == "auto" else int(interactions)
-    return sorted(gains, key=lambda pair: (-gains[pair], pair))[:most]
-
-
-class PairsOfRows:
-    """What `fit_pairs` needs of rows in memory.
-
-    Parameters
-    ----------
-    risk : SquaredErrorFits or LogisticFits
-    rows : BinnedRows
+    weight : array of shape (n,) or None
+    frequency : array of shape (n,) or None
+        How many rows each row stands for: the weights without second derivatives.
+    residuals : list of arrays of shape (n,)
     """
 
-    def __init__(self, risk: Any, rows: BinnedRows) -> None:
-        self.risk, self.rows = risk, rows
-        self.n_scores, self.is_quadratic = risk.n_scores, risk.is_quadratic
-        layout = rows.layout
-        self.kinds = {"missing": layout.missing, "categorical": layout.categorical}
-        self.folds, self.n_members = rows.folds, rows.n_splits
-        if not self.n_members:
-            self.n_members = OWN_FOLDS
-            self.folds = own_folds(np.arange(len(rows.codes)))
-
-    def open(self, models: Sequence, terms: PairTerms | None) -> None:
-        """Compute the residuals of models and pairs, for all that follows."""
-        self.works = self.risk.working_residuals(models, terms)
-
-    def strongest(self, score: int, n_pairs: int | str, features: np.ndarray) -> DetectedPairs:
-        """The pairs that are found by the residuals of a score."""
-        work, rows = self.works[score], self.rows
-        return detect_pairs(
-            rows.codes,
-            rows.layout.n_bins,
-            work.residuals[0],
-            n_pairs,
-            work.weight,
-            frequency=work.frequency,
-            features=features,
-            random_state=0,
-            **self.kinds,
-        )
-
-    def start(self, pairs: list) -> tuple[CoarseBins, list[np.ndarray]]:
-        """The bins of the tables of pairs, and the weight of the rows in their cells."""
-        self.pairs, rows = pairs, self.rows
-        self.bins = coarse_bins(
-            rows.codes, rows.layout.n_bins, PAIR_BINS, rows.weight, **self.kinds
-        )
-        boost = self._boost(rows.weight)
-        return self.bins, [boost.cell_weights(t) for t in range(len(pairs))]
-
-    def boosted(self, score: int) -> list[np.ndarray]:
-        """What boosting on the residuals of a score adds to the tables: (K, A, B) for each pair."""
-        work = self.works[score]
-        residuals = work.residuals[1:]
-        if not self.rows.n_splits:
-            residuals = [work.residuals[0].copy() for _ in range(self.n_members)]
-        return self._boost(work.weight).run(residuals, self.folds).tables
-
-    def close(self) -> None:
-        """Free the residuals."""
-        self.works = []
-
-    def _boost(self, weight):
-        rows = self.rows
-        return PairBoost(rows.codes, rows.layout.n_bins, self.pairs, weight, bins=self.bins)
+    weight: np.ndarray | None
+    frequency: np.ndarray | None
+    residuals: list[np.ndarray]
 
 
-def own_folds(numbers: np.ndarray) -> np.ndarray:
-    """The folds that choose the number of steps where the fit has none, by the rows' numbers."""
-    return (numbers % OWN_FOLDS).astype(np.uint8)
-
-
-# Cells of the tables that a chunk returns at a time, of three numbers each: 12 MiB.
-_CELLS_OF_A_PASS = 2**19
-
-WorkOf = Callable[..., list[WorkingResiduals]]
+# Of rows, models, the terms of pairs that are added to these or None, and numbers of scores.
+WorkOf = Callable[
+    [BinnedRows, Sequence[TableModel], PairTerms | None, Sequence[int]], list[WorkingResiduals]
+]
+WithWork = Callable[Concatenate[BinnedRows, WorkingResiduals, ...], Any]
 
 
 def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:
@@ -591,153 +403,214 @@ def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:
     return np.concatenate(found).astype(float)
 
 
-@dataclass
-class _CellWeights(SummedFields):
-    """The weight of the rows in the cells of the pairs: (A, B) each."""
-
-    tables: list[np.ndarray]
+def own_folds(numbers: np.ndarray) -> np.ndarray:
+    """The folds that choose the number of steps where the fit has none, by the rows' numbers."""
+    return (numbers % OWN_FOLDS).astype(np.uint8)
 
 
-class PairsOfChunks:
-    """What `fit_pairs` needs of rows in chunks.
+class PairFit:
+    """The fit of pairs to the residuals of main effects.
 
     Parameters
     ----------
-    blocks : Blocks
-        Of `LabelledRows`, with folds.
+    blocks : MemoryRows or Blocks
+        Of `BinnedRows`. In memory the residuals are computed once for all that follows; of blocks
+        at every read, from the functions of the main effects and of the pairs, and kept where the
+        rows are while pairs are boosted on them.
     layout : CutLayout
     work_of : callable
         `squared_work` or `logistic_work`.
-    n_scores : int
-    n_splits : int
-    bin_weights : list of p arrays
-        The weight of the rows in each bin.
-    passes : PassCount
+    n_scores, n_splits : int
     is_quadratic : bool
         Whether the weights are those of the rows.
+    bin_weights : list of p arrays, default=None
+        The weight of the rows in each bin; in memory None counts it.
+    passes : PassCount, default=None
     """
 
     def __init__(
         self,
-        blocks: Blocks,
+        blocks: MemoryRows | Blocks,
         layout: CutLayout,
         work_of: WorkOf,
         n_scores: int,
         n_splits: int,
-        bin_weights: Sequence[np.ndarray],
-        passes: PassCount,
         *,
         is_quadratic: bool,
+        bin_weights: list[np.ndarray] | None = None,
+        passes: PassCount | None = None,
     ) -> None:
         self.blocks, self.layout, self.work_of = blocks, layout, work_of
-        self.n_scores, self.n_splits, self.bin_weights = n_scores, n_splits, bin_weights
-        self.passes, self.is_quadratic = passes, is_quadratic
-        self.models: list = []
-        self.terms: PairTerms | None = None
-        self.columns: Any = None
+        self.n_scores, self.n_splits, self.is_quadratic = n_scores, n_splits, is_quadratic
+        self.passes = PassCount() if passes is None else passes
+        self.bin_weights = bin_weights
+        self.works: list[WorkingResiduals] = []
 
-    def open(self, models: Sequence, terms: PairTerms | None) -> None:
+    def fit(
+        self,
+        models: Sequence[TableModel],
+        interactions: int | Literal["auto"] | list[Pair],
+        features: np.ndarray,
+    ) -> PairTerms | None:
+        """Find pairs and boost them; None if there are none.
+
+        Parameters
+        ----------
+        models : list of TableModel
+            The main effects: of all rows, then of each fold.
+        interactions : int, "auto" or list of pairs
+            From `resolve_interactions`.
+        features : int array
+            Those among which pairs are looked for.
+        """
+        if isinstance(self.blocks, MemoryRows):
+            rows = self.blocks.block
+            if self.bin_weights is None:
+                self.bin_weights = self._by_feature(weight_by_bin(rows, rows.weight))
+            if rows.folds is None:
+                rows.pair_folds = own_folds(np.arange(len(rows.codes)))
+        self._open(models, None)
+        pairs = interactions if isinstance(interactions, list) else None
+        if pairs is None:
+            pairs = self._strongest(interactions, features)
+        if not pairs:
+            return None
+        bins = self._bins(self.bin_weights, PAIR_BINS)
+        if isinstance(self.blocks, MemoryRows):
+            columns, weights = _columns_of_pairs(self.blocks.block, pairs, bins, n_folds=1)
+        else:
+            self.passes.n += 1
+            columns, weights = self.blocks.step(
+                _columns_of_pairs, pairs, bins, self.n_splits or OWN_FOLDS
+            )
+        cells = weights.tables
+        shapes = [(1 + self.n_splits, self.n_scores, *weight.shape) for weight in cells]
+        terms = PairTerms(pairs, bins, [np.zeros(shape) for shape in shapes], cells)
+        for step in range(1 if self.is_quadratic else _NEWTON_STEPS):
+            if step:
+                self._open(models, terms)
+            for score in range(self.n_scores):
+                for total, added in zip(terms.tables, self._boosted(score, columns, terms)):
+                    total[0, score] += added.mean(axis=0)
+                    if self.n_splits:
+                        total[1:, score] += added
+        self.works = []
+        return terms
+
+    def _open(self, models, terms):
         """Use the residuals of models and pairs, for all that follows."""
-        self.models = [model.copy() for model in models]
-        self.terms = None if terms is None else terms.copy()
+        self.models, self.terms = models, terms
+        if isinstance(self.blocks, MemoryRows):
+            self.works = self.work_of(self.blocks.block, models, terms, range(self.n_scores))
+        elif terms is not None:  # these change from score to score
+            self.terms = replace(terms, tables=[table.copy() for table in terms.tables])
 
-    def strongest(self, score: int, n_pairs: int | str, features: np.ndarray) -> DetectedPairs:
-        """The pairs that are found by the residuals of a score."""
-        model, weights = self.models[:1], self.bin_weights
-        if not self.is_quadratic:
-            total = self._sum(_working_weights, self.work_of, model, score)
-            weights = np.split(total, np.cumsum(self.layout.n_bins)[:-1])
-        bins = self._bins(weights, DETECTION_BINS)
-
-        def tables_of(pairs):
-            total = self._sum(_detection_tables, self.work_of, model, score, pairs, bins)
-            shapes = [(3, *table_shape(pair, bins)) for pair in pairs]
-            starts = np.cumsum([np.prod(shape) for shape in shapes])[:-1]
-            return [t.reshape(shape) for t, shape in zip(np.split(total, starts), shapes)]
-
-        return strongest_pairs(
-            tables_of, bins, features, n_pairs, random_state=0, cells_at_once=_CELLS_OF_A_PASS
-        )
-
-    def start(self, pairs: list) -> tuple[CoarseBins, list[np.ndarray]]:
-        """The bins of the tables of pairs, and the weight of the rows in their cells."""
-        self.pairs, self.bins = pairs, self._bins(self.bin_weights, PAIR_BINS)
+    def _sum(self, function: WithWork, score, models, *args):
+        """The sum over the blocks of a function of the rows and the residuals of a score."""
         self.passes.n += 1
-        self.columns, weights = self.blocks.step(_columns_of_pairs, pairs, self.bins)
-        return self.bins, weights.tables
+        if isinstance(self.blocks, MemoryRows):
+            return function(self.blocks.block, self.works[score], *args)
+        return self.blocks.sum(_with_work, function, self.work_of, models, self.terms, score, *args)
 
-    def boosted(self, score: int) -> list[np.ndarray]:
+    def _strongest(self, n_pairs, features):
+        """The pairs with the largest gains, summed over the scores."""
+        in_memory = isinstance(self.blocks, MemoryRows)
+        n_all = len(features) * (len(features) - 1) // 2
+        wanted = n_all
+        if n_pairs == "auto" or self.n_scores == 1:
+            wanted = n_pairs if n_pairs == "auto" else min(n_pairs, n_all)
+        gains: dict[Pair, float] = {}
+        for score in range(self.n_scores):
+            # The residuals of the first model, and bins of about the same weight.
+            weights, models = self.bin_weights, self.models[:1]
+            if not self.is_quadratic:
+                weights = self._by_feature(self._sum(_working_weights, score, models))
+            bins = self._bins(weights, DETECTION_BINS)
+
+            def tables_of(pairs, score=score, models=models, bins=bins):
+                return self._sum(_detection_tables, score, models, pairs, bins).tables
+
+            cells = _CELLS_AT_ONCE if in_memory else _CELLS_OF_A_PASS
+            found = strongest_pairs(tables_of, bins, features, wanted, cells)
+            for pair, gain in zip(found.pairs, found.gains):
+                gains[pair] = gains.get(pair, 0.0) + gain
+        most = len(gains) if n_pairs == "auto" else int(n_pairs)
+        return sorted(gains, key=lambda pair: (-gains[pair], pair))[:most]
+
+    def _boosted(self, score, columns, terms):
         """What boosting on the residuals of a score adds to the tables: (K, A, B) for each pair."""
+        pairs, bins = terms.pairs, terms.bins
+        if isinstance(self.blocks, MemoryRows):
+            work = self.works[score]
+            state = PairResiduals(_of_members(work, self.n_splits), work.weight)
+            return boost_rows(columns, state, pairs, bins).tables
         self.passes.n += 1
         state, sums = self.blocks.step(
             _residuals_of_members,
-            self.columns,
+            columns,
             self.work_of,
             self.models,
             self.terms,
             score,
-            self.pairs,
-            self.bins,
+            pairs,
+            bins,
         )
-        boost = PairPasses(self.columns, state, sums, self.pairs, self.bins, self.passes)
-        return boost.run().tables
+        return PairPasses(columns, state, sums, pairs, bins, self.passes).run().tables
 
-    def close(self) -> None:
-        """Free the coarse bins of the rows."""
-        self.columns = None
-
-    def _sum(self, function, *args):
-        self.passes.n += 1
-        return self.blocks.sum(function, *args)
+    def _by_feature(self, weights):
+        return np.split(weights, np.cumsum(self.layout.n_bins)[:-1])
 
     def _bins(self, weights, max_bins):
         layout = self.layout
-        return merged_bins(
-            lambda j: weights[j],
-            layout.n_bins,
-            max_bins,
-            missing=layout.missing,
-            categorical=layout.categorical,
-        )
+        return coarse_bins(weights, layout.n_bins, max_bins, layout.missing, layout.categorical)
 
 
-def _working_weights(block: LabelledRows, work_of: WorkOf, models: Any, score: int) -> np.ndarray:
-    return weight_by_bin(block.rows, work_of(block, models, None, [score])[0].weight)
+def _with_work(rows, function, work_of, models, terms, score, *args):
+    """The function of a block and of the residuals that are computed there."""
+    (work,) = work_of(rows, models, terms, [score])
+    return function(rows, work, *args)
+
+
+def _working_weights(rows: BinnedRows, work: WorkingResiduals) -> np.ndarray:
+    return weight_by_bin(rows, work.weight)
 
 
 def _detection_tables(
-    block: LabelledRows, work_of: WorkOf, models: Any, score: int, pairs: list, bins: CoarseBins
-) -> np.ndarray:
-    """The tables of some pairs in one piece."""
-    (work,) = work_of(block, models, None, [score])
+    rows: BinnedRows, work: WorkingResiduals, pairs: list[Pair], bins: CoarseBins
+) -> SummedTables:
     values = table_values(work.residuals[0], work.weight, work.frequency)
-    tables = pair_tables(block.rows.codes, bins, pairs, values)
-    return np.concatenate([table.ravel() for table in tables])
+    return SummedTables(pair_tables(rows.codes, bins, pairs, values))
 
 
 def _columns_of_pairs(
-    block: LabelledRows, pairs: list, bins: CoarseBins
-) -> tuple[PairColumns, _CellWeights]:
-    rows = block.rows
-    folds = rows.folds if rows.folds is not None else block.pair_folds
+    rows: BinnedRows, pairs: list[Pair], bins: CoarseBins, n_folds: int
+) -> tuple[PairColumns, SummedTables]:
+    """The rows in the tables of pairs, and their weight in the cells, summed by fold."""
+    folds = rows.pair_folds if rows.folds is None else rows.folds
     assert folds is not None  # rows without folds have those of pairs
     columns = PairColumns(coarse_columns(rows.codes, rows.layout.n_bins, pairs, bins), folds)
-    n_folds = rows.n_splits or OWN_FOLDS
-    weights = cell_weights(columns, rows.weight, n_folds, pairs, bins)
-    return columns, _CellWeights([table.sum(axis=0) for table in weights])
+    counted = columns if n_folds > 1 else columns._replace(folds=np.zeros(len(folds), np.uint8))
+    weights = cell_weights(counted, rows.weight, n_folds, pairs, bins)
+    return columns, SummedTables([table.sum(axis=0) for table in weights])
+
+
+def _of_members(work: WorkingResiduals, n_splits: int) -> list[np.ndarray]:
+    """The residuals of the models that leave out a fold; without folds, those of the only one."""
+    if n_splits:
+        return work.residuals[1:]
+    return [work.residuals[0].copy() for _ in range(OWN_FOLDS)]
 
 
 def _residuals_of_members(
-    block: LabelledRows,
+    rows: BinnedRows,
     columns: PairColumns,
     work_of: WorkOf,
-    models: list,
+    models: Sequence[TableModel],
     terms: PairTerms | None,
     score: int,
-    pairs: list,
+    pairs: list[Pair],
     bins: CoarseBins,
 ) -> tuple[PairResiduals, ResidualSums]:
-    (work,) = work_of(block, models, terms, [score])
-    own = work.residuals[1:] if block.rows.n_splits else work.residuals * OWN_FOLDS
-    state = PairResiduals(np.array(own), work.weight)
+    (work,) = work_of(rows, models, terms, [score])
+    state = PairResiduals(np.array(_of_members(work, rows.n_splits)), work.weight)
     return state, residual_sums(state, columns, pairs, bins)

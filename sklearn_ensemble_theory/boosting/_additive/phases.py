@@ -1,39 +1,57 @@
-"""Models as tables of binned features, and the stages in which rounds change them.
+"""Rounds of one kind for the models of all rows and of all folds at once; their best number.
 
 A *model* consists of one table a feature for each score, and of intercepts. The models of a fit are
-that of all rows and, with cross-validation, one for each fold held out. What is fitted
-(`squared_error_fits.py`, `logistic_stages.py`) *opens a stage*: for each model and each score it
-returns the products of the residuals with all cuts, from which rounds go on without the rows.
+that of all rows and, with cross-validation, one for each fold held out. A *risk*, that is what is
+fitted (`squared_error.py`, `logistic_loss.py`), *opens a stage*: for each model and each score it
+returns the state of the residuals, from which rounds go on without it. A *phase* is made of stages:
+one for the squared error, as many as gradients are computed for other losses.
 """
 
-import copy
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
-from sklearn_ensemble_theory.boosting._additive.sums import CutLayout
+from ..._progress import Progress
+from .cuts import NormalizedCuts, RowState, TableState
+from .rounds import SmoothingPath, SmoothingRounds, StumpPath, TableStumps
+from .sums import CutLayout
+
+MIB = 2**20
+# Rounds that are run at a time where the number is chosen with patience.
+_ROUNDS_AT_ONCE = 16
+# A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one
+# class by just 0.2, the default limit, if both classes have the same weight.
+_SAME = 1 - 1e-9
 
 
 @dataclass
 class BinnedRows:
-    """Training rows in bins.
+    """Rows in bins with what is to be predicted, in memory or those of one block.
 
     Attributes
     ----------
     codes : unsigned integer array of shape (n, p), in Fortran order
     layout : CutLayout
+    y : array of shape (n,)
+        Targets, or the numbers of classes.
     weight : array of shape (n,) or None
     folds : integer array of shape (n,) or None
         The fold that tests on the row; `n_splits` for rows that none tests on.
     n_splits : int
         0 without cross-validation.
+    pair_folds : unsigned array of shape (n,), default=None
+        The fold of each row in the boosting of pairs, where there are no `folds`.
     """
 
     codes: np.ndarray
     layout: CutLayout
+    y: np.ndarray
     weight: np.ndarray | None = None
     folds: np.ndarray | None = None
     n_splits: int = 0
+    pair_folds: np.ndarray | None = None
 
     @property
     def n_groups(self) -> int:
@@ -41,29 +59,6 @@ class BinnedRows:
         if self.folds is None:
             return 1
         return self.n_splits + bool((self.folds == self.n_splits).any())
-
-    @property
-    def held_out(self) -> list:
-        """The fold that each model leaves out: none, then each in turn."""
-        return [None, *range(self.n_splits)]
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows in bins with what is to be predicted, those of a chunk for instance.
-
-    Attributes
-    ----------
-    rows : BinnedRows
-    y : array of shape (n,)
-        Targets, or the numbers of classes.
-    pair_folds : unsigned array of shape (n,), default=None
-        The fold of each row in the boosting of pairs, where `rows` have none.
-    """
-
-    rows: BinnedRows
-    y: np.ndarray
-    pair_folds: np.ndarray | None = None
 
 
 @dataclass
@@ -79,11 +74,20 @@ class TableModel:
             [[None if t is None else t.copy() for t in own] for own in self.tables],
         )
 
-    def add(self, score: int, tables: list) -> None:
+    def add(self, score: int, tables: Sequence[np.ndarray | None]) -> None:
         own = self.tables[score]
         for j, table in enumerate(tables):
             if table is not None:
                 own[j] = table if own[j] is None else own[j] + table
+
+    def scores(self, codes: np.ndarray) -> np.ndarray:
+        """The scores at rows in bins: (n, n_scores)."""
+        scores = np.tile(self.intercepts, (len(codes), 1))
+        for score, own in enumerate(self.tables):
+            for j, table in enumerate(own):
+                if table is not None:
+                    scores[:, score] += table.take(codes[:, j])
+        return scores
 
 
 @dataclass
@@ -92,78 +96,71 @@ class Stage:
 
     Attributes
     ----------
-    states : list of lists of TableState
+    states : list of lists of TableState or RowState
         By model and score.
     models : list of TableModel
         With the intercepts of this stage.
-    held_losses : array of shape (n_splits,)
-        The mean losses over the held-out rows.
+    losses : array of shape (1 + n_splits,)
+        The mean loss of the first model over all rows, and of each other one over its held-out
+        rows.
     per_square : array of shape (1 + n_splits,)
-        What a sum of squares counts in the mean loss: over all rows, then over each fold.
-    train_loss : float
-        The mean loss of the first model.
+        What a sum of squares counts in these.
     """
 
-    states: list
-    models: list
-    held_losses: np.ndarray
+    states: list[list[TableState | RowState]]
+    models: list[TableModel]
+    losses: np.ndarray
     per_square: np.ndarray
-    train_loss: float
-
-    def spend(self) -> None:
-        """Forget the products of cuts, which have no use when the rounds of the stage are over."""
-        self.states = [[SpentState(state.cuts) for state in own] for own in self.states]
 
 
-@dataclass
-class WorkingResiduals:
-    """The residuals of one score, of each model at all rows.
+class Risk(Protocol):
+    """What is fitted, as sums over the rows: the squared error, or the logistic loss."""
 
-    Attributes
-    ----------
-    weight : array of shape (n,) or None
-    frequency : array of shape (n,) or None
-        How many rows each row stands for: the weights without second derivatives.
-    residuals : list of arrays of shape (n,)
-    """
+    n_splits: int
+    is_quadratic: bool  # whether one stage lasts for all rounds
+    max_cuts: int | None  # of how many cuts each model keeps the rows of products; None for all
+    rows: BinnedRows | None  # where they are in memory
 
-    weight: np.ndarray | None
-    frequency: np.ndarray | None
-    residuals: list
+    def start(self) -> list[TableModel]:
+        """Models of intercepts alone."""
 
-
-def scores_at(model: TableModel, codes: np.ndarray) -> np.ndarray:
-    """The scores of a model at rows in bins: (n, n_scores)."""
-    scores = np.tile(model.intercepts, (len(codes), 1))
-    for score, own in enumerate(model.tables):
-        for j, table in enumerate(own):
-            if table is not None:
-                scores[:, score] += table.take(codes[:, j])
-    return scores
+    def open(
+        self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
+    ) -> Stage:
+        """The next stage: see `LogisticLoss.open`."""
 
 
-class SpentState:
-    """The columns of a stage that is over, without their products."""
-
-    def __init__(self, cuts) -> None:
-        self.cuts = copy.copy(cuts)
-        self.cuts.forget_products()
-
-
-# Rounds that are run at a time where the number is chosen with patience.
-_ROUNDS_AT_ONCE = 16
-# A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one
-# class by just 0.2, the default limit, if both classes have the same weight.
-_SAME = 1 - 1e-9
+def cuts_in_memory(max_memory: float, rows: BinnedRows, n_scores: int = 1) -> int | None:
+    """Of how many cuts the sums with all cuts can be kept; None for all."""
+    n_cuts, n_groups, n_splits = rows.layout.n_cuts, rows.n_groups, rows.n_splits
+    # as counted, and as products of columns of each model, held-out rows apart
+    copies = n_scores * (n_groups + 1 + 2 * n_splits)
+    each = copies * n_cuts * 8 / MIB
+    if each > max_memory:
+        raise ValueError(
+            f"max_memory={max_memory} MiB is less than the {each:.2g} MiB of the sums "
+            f"over one of the {n_cuts} cuts with all others; use fewer bins."
+        )
+    return None if each * n_cuts <= max_memory else int(max_memory / each)
 
 
 @dataclass
 class Segment:
-    """The rounds of one stage: its models, and the paths by model and score."""
+    """The rounds of one stage: cuts and paths by model and score, and the models before them."""
 
-    stage: Stage
-    paths: list
+    models: list[TableModel]
+    cuts: list[list[NormalizedCuts]]
+    paths: list[list[SmoothingPath | StumpPath]]
     n_rounds: int
+
+    def models_after(self, n_rounds: int) -> list[TableModel]:
+        found = []
+        for model, cuts, paths in zip(self.models, self.cuts, self.paths):
+            model = model.copy()
+            for score, (own, path) in enumerate(zip(cuts, paths)):
+                model.add(score, own.tables(path.until(n_rounds).coefficients(own)))
+            found.append(model)
+        return found
 
 
 @dataclass
@@ -181,41 +178,38 @@ class PhaseResult:
         Mean losses after 0, 1, ..., T rounds.
     segments : list of Segment
         The stages of the first `n_rounds` rounds.
-    exhausted : bool
-        Whether the rounds ended because no step lowers the risk.
     """
 
-    models: list
+    models: list[TableModel]
     n_rounds: int
     train_path: np.ndarray
     held_path: np.ndarray
-    segments: list
-    exhausted: bool
+    segments: list[Segment]
 
 
 def run_phase(
-    risk,
-    models,
-    make_rounds,
-    max_rounds,
+    risk: Risk,
+    models: list[TableModel],
+    make_rounds: Callable[[TableState | RowState], SmoothingRounds | TableStumps],
+    max_rounds: int,
     *,
-    limit=np.inf,
-    longest=np.inf,
-    tolerance=0.0,
-    patience=None,
-    choose=True,
-    by_rows=False,
-    progress=None,
-):
+    limit: float = np.inf,
+    longest: float = np.inf,
+    tolerance: float = 0.0,
+    patience: int | None = None,
+    choose: bool = True,
+    by_rows: bool = False,
+    progress: Progress | None = None,
+) -> PhaseResult:
     """Run rounds of one kind, and go back to the best number of them.
 
     Parameters
     ----------
-    risk : SquaredErrorFits or LogisticStages
+    risk : Risk
     models : list of TableModel
         That of all rows, then those of the folds.
     make_rounds : callable
-        Of a `TableState`: an object with `run(n_rounds)`, `path`, `exhausted`, `falls` and
+        Of a state: an object with `run(n_rounds)`, `path`, `exhausted`, `n_run`, `falls` and
         `held_changes`.
     max_rounds : int
     limit : float, default=inf
@@ -223,7 +217,7 @@ def run_phase(
     longest : int, default=inf
         The largest number of rounds of a stage, where `limit` is finite.
     tolerance : float, default=0
-        See `LogisticStages.open`.
+        See `LogisticLoss.open`.
     patience : int, default=None
         The phase ends when the mean held-out loss has had no new minimum for so many rounds.
     choose : bool, default=True
@@ -231,10 +225,6 @@ def run_phase(
     by_rows : bool, default=False
         Whether the rounds sum residuals of rows and not products of cuts.
     progress : Progress, default=None
-
-    Returns
-    -------
-    PhaseResult
     """
     segments: list[Segment] = []
     train, held, done, exhausted = [], [], 0, False
@@ -242,52 +232,77 @@ def run_phase(
         stage = risk.open(models, tolerance, by_rows)
         rounds = [[make_rounds(state) for state in own] for own in stage.states]
         most = max_rounds - done if risk.is_quadratic else min(max_rounds - done, longest)
-        count = _run_stage(limit, rounds, int(most), patience, progress)
+        count = _run_stage(rounds, int(most), limit, patience, progress)
         exhausted = all(each.exhausted for each in rounds[0])
         if not risk.is_quadratic:  # what the end of a stage leaves, the next one may find
             exhausted = exhausted and count == 0
-        segment = Segment(stage, [[each.path for each in own] for own in rounds], count)
-        segments.append(segment)
-        paths = _losses_of_stage(stage, rounds, count)
+        # Mean losses after 0, ..., count rounds: of the first model, and of each on its fold.
+        of_train = stage.losses[0] - stage.per_square[0] * _cumulated(rounds[0], "falls", count)
+        of_held = np.empty((count + 1, len(rounds) - 1))
+        for fold, own in enumerate(rounds[1:]):
+            changes = _cumulated(own, "held_changes", count)
+            of_held[:, fold] = stage.losses[1 + fold] + stage.per_square[1 + fold] * changes
+        of_train, of_held = np.maximum(of_train, 0), np.maximum(of_held, 0)
+        # The next stage begins with the losses after the last round, computed again.
         keep_last = exhausted or done + count >= max_rounds
-        train.append(paths[0] if keep_last else paths[0][:-1])
-        held.append(paths[1] if keep_last else paths[1][:-1])
+        train.append(of_train if keep_last else of_train[:-1])
+        held.append(of_held if keep_last else of_held[:-1])
         done += count
-        models = _models_after(segment, count)
-        stage.spend()
+        cuts = [[state.cuts.without_products() for state in own] for own in stage.states]
+        paths = [[each.path for each in own] for own in rounds]
+        segments.append(Segment(stage.models, cuts, paths, count))
+        models = segments[-1].models_after(count)
         if patience is not None and not keep_last:
             so_far = np.concatenate(held).mean(axis=1)
             if len(so_far) - so_far.argmin() > patience:
-                train.append(paths[0][-1:])
-                held.append(paths[1][-1:])
+                train.append(of_train[-1:])
+                held.append(of_held[-1:])
                 break
     train_path, held_path = np.concatenate(train), np.concatenate(held)
     if choose and held_path.shape[1]:
-        models, segments = _rewind(segments, int(held_path.mean(axis=1).argmin()))
+        left, kept = int(held_path.mean(axis=1).argmin()), []
+        for segment in segments:
+            count = min(left, segment.n_rounds)
+            paths = [[path.until(count) for path in own] for own in segment.paths]
+            kept.append(Segment(segment.models, segment.cuts, paths, count))
+            left -= count
+            if left == 0:
+                break
+        segments, models = kept, kept[-1].models_after(kept[-1].n_rounds)
     n_rounds = sum(max(len(path.steps) for path in s.paths[0]) for s in segments)
-    return PhaseResult(models, n_rounds, train_path, held_path, segments, exhausted)
+    return PhaseResult(models, n_rounds, train_path, held_path, segments)
 
 
-def _run_stage(limit, rounds, max_rounds, patience, progress):
-    """Rounds of all models until the scores have moved by `limit`; their number."""
+def _run_stage(rounds, max_rounds, limit, patience, progress):
+    """Rounds of all models until the tables have moved by `limit`; their number.
+
+    The first model decides how many rounds there are, and the models of the folds follow. With
+    patience, and no limit, these run along, for the held-out loss.
+    """
     done, best, best_at = 0, np.inf, 0
     steady = not np.isfinite(limit)
-    chunk = 1
+    at_once = 1
     if steady:
-        chunk = max_rounds if patience is None else max(_ROUNDS_AT_ONCE, patience // 4)
+        at_once = max_rounds if patience is None else max(_ROUNDS_AT_ONCE, patience // 4)
     while done < max_rounds:
-        count = min(chunk, max_rounds - done)
+        count = min(at_once, max_rounds - done)
         for each in rounds[0]:
             each.run(count, progress) if progress is not None else each.run(count)
         done += count
-        moved = 0.0 if steady else max(_movement(each) for each in rounds[0])
+        moved = 0.0
+        if not steady:
+            for each in rounds[0]:
+                cuts = each.state.cuts
+                tables = cuts.tables(each.path.coefficients(cuts))
+                changes = [np.abs(t).max() for t in tables if t is not None]
+                moved = max(moved, max(changes, default=0.0))
         over = moved >= _SAME * limit or all(each.exhausted for each in rounds[0])
         if steady and patience is not None:
             for own in rounds[1:]:
                 for each in own:
                     each.run(done - each.n_run)
             total = np.mean(
-                [sum(each.held_changes.sum() for each in own) for own in rounds[1:]] or [0.0]
+                [sum(np.sum(each.held_changes) for each in own) for own in rounds[1:]] or [0.0]
             )
             if total < best:
                 best, best_at = total, done
@@ -295,8 +310,10 @@ def _run_stage(limit, rounds, max_rounds, patience, progress):
         if over:
             break
         if not steady:
+            # As many rounds as would reach the limit at the present speed, at most four times
+            # those that were made.
             per_round = max(moved / done, 1e-300)
-            chunk = int(np.clip((limit - moved) / per_round, 1, 4 * done))
+            at_once = int(np.clip((limit - moved) / per_round, 1, 4 * done))
     if not steady and all(each.exhausted for each in rounds[0]):
         done = max(each.n_run for each in rounds[0])
     for own in rounds[1:]:
@@ -305,24 +322,7 @@ def _run_stage(limit, rounds, max_rounds, patience, progress):
     return done
 
 
-def _movement(each):
-    """The largest change of a table in the rounds of a stage so far."""
-    cuts = each.state.cuts
-    tables = cuts.tables(each.path.coefficients(cuts))
-    return max((np.abs(t).max() for t in tables if t is not None), default=0.0)
-
-
-def _losses_of_stage(stage, rounds, count):
-    """Mean losses after 0, ..., count rounds: of the first model, and of each on its fold."""
-    train = stage.train_loss - stage.per_square[0] * _summed(rounds[0], "falls", count)
-    held = np.empty((count + 1, len(rounds) - 1))
-    for fold, own in enumerate(rounds[1:]):
-        changes = _summed(own, "held_changes", count)
-        held[:, fold] = stage.held_losses[fold] + stage.per_square[1 + fold] * changes
-    return np.maximum(train, 0), np.maximum(held, 0)
-
-
-def _summed(own, name, count):
+def _cumulated(own, name, count):
     """The cumulated changes of all scores; a score whose rounds have ended changes no more."""
     total = np.zeros(count + 1)
     for each in own:
@@ -331,27 +331,3 @@ def _summed(own, name, count):
         changes[: len(found)] = found
         total[1:] += np.cumsum(changes)
     return total
-
-
-def _models_after(segment, n_rounds):
-    models = []
-    for model, states, paths in zip(segment.stage.models, segment.stage.states, segment.paths):
-        model = model.copy()
-        for score, (state, path) in enumerate(zip(states, paths)):
-            cuts = state.cuts
-            model.add(score, cuts.tables(path.until(n_rounds).coefficients(cuts)))
-        models.append(model)
-    return models
-
-
-def _rewind(segments, n_rounds):
-    """The models after `n_rounds` rounds, and the segments until then."""
-    kept, left = [], n_rounds
-    for segment in segments:
-        count = min(left, segment.n_rounds)
-        paths = [[path.until(count) for path in own] for own in segment.paths]
-        kept.append(Segment(segment.stage, paths, count))
-        left -= count
-        if left == 0:
-            break
-    return _models_after(kept[-1], kept[-1].n_rounds), kept

@@ -1,22 +1,32 @@
-"""L2-boosting by regression stumps on the correlations of cuts, without the rows.
+"""Rounds of boosting on the products of residuals with all cuts: smoothing rounds, and stumps.
 
-With the columns z of `NormalizedCuts`, boosting with learning rate nu is matching pursuit [Bach,
-§10.3.3]: take the cut with the largest ``|z'Wr|``, and ``r <- r - nu (z'Wr) z``. All that the next
-round needs is ``z'Wr`` for every cut, and that changes by a row of the Gram matrix ``Q = Z'WZ``:
+With the columns z of `NormalizedCuts`, the least-squares stump at cut k is ``(z_k'Wr) z_k``.
+Boosting with learning rate nu is matching pursuit [Bach, §10.3.3]: take the cut with the largest
+``|z'Wr|``, and ``r <- r - nu (z'Wr) z``. All that the next round needs is ``z'Wr`` for every cut,
+and that changes by a row of the Gram matrix ``Q = Z'WZ``:
 
     c <- c - nu c[k] Q[k]
 
 A round costs O(P) for P cuts, independent of the number of rows. The constant need not be fitted
-again: every z has mean zero.
+again: every z has mean zero. This is the boosting loop of `boosting._loop`, written again for
+speed: a risk, a weak learner and a step rule there work on arrays as long as the rows, here a round
+is two BLAS calls on an array as long as the cuts.
+
+A *smoothing round* on feature j adds the mean of the stumps over its m_j cuts,
+
+    f_j <- f_j + (1/m_j) sum_k (z_k'Wr) z_k:
+
+the expected step of boosting with a random cut. It is a linear smoother. With bins of equal weight
+and many of them, its matrix is the kernel of the statistic of Anderson and Darling, whose
+eigenfunctions are the Legendre polynomials of the feature's ranks, of degrees d = 1, 2, ..., with
+eigenvalues 1 / (d (d + 1)) [Anderson and Darling 1952]: each round takes half of what is linear in
+the ranks, a sixth of what is quadratic, and so on. So a few rounds fit smooth functions with less
+variance than single stumps, and stumps are left for what is not smooth.
 
 A stump of a categorical feature separates a set of its categories from the others. The best set
 consists of those with the lowest or the highest mean residuals [Fisher 1958; Breiman et al. 1984],
 so that the categories are ordered by these in each round, at a cost of O(K log K). Its column is a
 sum of columns of single categories.
-
-This is the boosting loop of `boosting._loop`, written again for speed: a risk, a weak learner
-and a step rule there work on arrays as long as the rows, here a round is two BLAS calls on an array
-as long as the cuts.
 """
 
 from typing import NamedTuple
@@ -24,16 +34,176 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
-from sklearn_ensemble_theory._progress import Progress
-from sklearn_ensemble_theory.boosting._additive.cuts import TableState
+from ..._progress import Progress
+from .cuts import NormalizedCuts, RowState, TableState
+from .sums import CutLayout
 
 # If no correlation is above this share of the length of y, the residuals are orthogonal to all
 # stumps up to rounding, and the rounds end.
 _EXHAUSTED = 1e-14
+# The share of its shrunken mean residual by which a category moves in a smoothing round.
+_CATEGORY_RATE = 0.2
 # Rounds between two reports of the progress.
 _ROUNDS_AT_ONCE = 2**14
 # Rows of products with sets of categories that are kept.
 _MAX_SETS_KEPT = 256
+
+
+# --- smoothing rounds -----------------------------------------------------------------------------
+
+
+class SmoothingPath(NamedTuple):
+    """T smoothing rounds.
+
+    Attributes
+    ----------
+    cuts : list of T slices or int arrays
+        The cuts of each round.
+    steps : list of T ndarrays
+        The coefficients of their z.
+    falls : list of T floats
+        By how much each round lowered the sum of squares over the training rows.
+    """
+
+    cuts: list
+    steps: list
+    falls: list
+
+    def until(self, n_rounds: int) -> "SmoothingPath":
+        """The first rounds."""
+        return SmoothingPath(*(part[:n_rounds] for part in self))
+
+    def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
+        """The decrease of the squared error in the rounds of each feature."""
+        first = [own.start if isinstance(own, slice) else own[0] for own in self.cuts]
+        features = layout.feature[np.array(first, dtype=np.intp)]
+        return np.bincount(features, np.array(self.falls), minlength=len(layout.n_bins))
+
+    def coefficients(self, cuts: NormalizedCuts) -> np.ndarray:
+        """The sum of all rounds as coefficients of the z: (P,)."""
+        total = np.zeros(cuts.n_cuts)
+        for own, step in zip(self.cuts, self.steps):
+            total[own] += step
+        return total
+
+
+class SmoothingRounds:
+    """Smoothing rounds on the state of a model, which they change.
+
+    Each round takes the feature with the largest mean of ``(z_k'Wr)^2``, the first-order decrease
+    of the squared error. Jumps that are known beforehand are candidates too, as features with one
+    cut, and so is the cut between missing and present values. A round on a categorical feature
+    moves all categories towards their mean residuals, those of little weight less.
+
+    Parameters
+    ----------
+    state : TableState or RowState
+    jumps : int array, default=()
+        Cuts that are candidates of their own.
+    monotonic : int array of shape (p,), default=None
+        Features with a constraint, not 0, have no smoothing rounds.
+
+    Attributes
+    ----------
+    path : SmoothingPath
+    held_changes : list of T floats
+        By how much each round changed the sum of squares over the held-out rows.
+    exhausted : bool
+        Whether no round lowers the squared error any further.
+    """
+
+    def __init__(
+        self,
+        state: TableState | RowState,
+        jumps: np.ndarray | tuple = (),
+        monotonic: np.ndarray | None = None,
+    ) -> None:
+        self.state = state
+        cuts, layout = state.cuts, state.cuts.layout
+        free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
+        ordered = free & ~layout.categorical
+        spans = [layout.thresholds_of(j) for j in np.flatnonzero(ordered)]
+        n_used = [np.count_nonzero(cuts.scale[s]) for s in spans]
+        self.spans = [(s, n) for s, n in zip(spans, n_used) if n > 0]
+        self.starts = np.array([s.start for s, _ in self.spans], dtype=np.intp)
+        self.stops = np.array([s.stop for s, _ in self.spans], dtype=np.intp)
+        self.n_used = np.array([n for _, n in self.spans], dtype=float)
+        of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
+        jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature[k]]]
+        self.single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
+        self.categories = [_Categories(cuts, j) for j in np.flatnonzero(free & layout.categorical)]
+        self.categories = [each for each in self.categories if len(each.cuts)]
+        self.floor = _EXHAUSTED**2 * cuts.squares
+        self.exhausted = False
+        self.path = SmoothingPath([], [], [])
+        self.held_changes: list[float] = []
+
+    @property
+    def n_run(self) -> int:
+        return len(self.held_changes)
+
+    @property
+    def falls(self) -> list:
+        return self.path.falls
+
+    def run(self, n_rounds: int) -> None:
+        """At most `n_rounds` more rounds."""
+        state, has_held = self.state, self.state.has_held
+        values, n_all = state.values, state.n_cuts
+        for _ in range(0 if self.exhausted else n_rounds):
+            # The gain of every candidate: features, single cuts, categorical features.
+            squares = values[:n_all] ** 2
+            cumulated = np.concatenate([[0.0], np.cumsum(squares)])
+            means = (cumulated[self.stops] - cumulated[self.starts]) / self.n_used
+            of_categories = [each.gain(values) for each in self.categories]
+            gains = np.concatenate([means, squares[self.single], of_categories])
+            best = int(gains.argmax()) if len(gains) else 0
+            if not len(gains) or not gains[best] > self.floor:
+                self.exhausted = True
+                return
+            if best < len(means):
+                own, n_used = self.spans[best]
+                step = values[own] / n_used
+            elif best < len(means) + len(self.single):
+                best -= len(means)
+                own = self.single[best : best + 1]
+                step = values[own]
+            else:
+                each = self.categories[best - len(means) - len(self.single)]
+                own, step = each.cuts, each.step(values)
+            before = values[own].copy()
+            held_before = values[n_all:][own].copy() if has_held else before
+            state.subtract(own, step)
+            # |r - Zb|^2 = |r|^2 - 2 b'c + b'Qb
+            fall = step @ (before + values[own])
+            held = -(step @ (held_before + values[n_all:][own])) if has_held else 0.0
+            for part, entry in zip((*self.path, self.held_changes), (own, step, fall, held)):
+                part.append(entry)
+
+
+class _Categories:
+    """The step of all categories of one feature at once."""
+
+    def __init__(self, cuts: NormalizedCuts, j: int | np.integer) -> None:
+        own = cuts.layout.spans[j]
+        self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
+        self.scale = cuts.scale[self.cuts]
+        weight = cuts.raw_left[self.cuts]
+        # Means are shrunk as those of groups of which the average one has as much weight as the
+        # prior: a category of that weight moves half as far as one of great weight.
+        prior = weight.mean() if len(weight) else 1.0
+        self.weight = weight + prior
+        self.degrees = max((weight / self.weight).sum(), 1.0)
+
+    def gain(self, values: np.ndarray) -> float:
+        sums = values[self.cuts] / self.scale
+        return (sums**2 / self.weight).sum() / self.degrees
+
+    def step(self, values: np.ndarray) -> np.ndarray:
+        return _CATEGORY_RATE * values[self.cuts] / (self.scale**2 * self.weight)
+
+
+# --- stumps ---------------------------------------------------------------------------------------
 
 
 class CategorySet(NamedTuple):
@@ -73,7 +243,7 @@ class StumpPath(NamedTuple):
             chosen=self.chosen[:n_rounds], steps=self.steps[:n_rounds], held=self.held[:n_rounds]
         )
 
-    def falls_by_feature(self, layout) -> np.ndarray:
+    def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
         """The decrease of the squared error in the rounds of each feature, up to a factor."""
         features = np.searchsorted(layout.offsets, self.chosen, side="right") - 1
         for number, of_set in enumerate(self.sets):
@@ -81,7 +251,7 @@ class StumpPath(NamedTuple):
         factor = 2 / self.learning_rate - 1
         return factor * np.bincount(features, self.steps**2, minlength=len(layout.n_bins))
 
-    def coefficients(self, cuts) -> np.ndarray:
+    def coefficients(self, cuts: NormalizedCuts) -> np.ndarray:
         """The sum of all rounds as coefficients of the z of single cuts: (P,)."""
         n_cuts = cuts.n_cuts
         sums = np.zeros(n_cuts + len(self.sets))
@@ -91,29 +261,48 @@ class StumpPath(NamedTuple):
             coefficients[of_set.cuts] += total * of_set.scale / cuts.scale[of_set.cuts]
         return coefficients
 
+    def sides(self, cuts: NormalizedCuts) -> tuple[np.ndarray, np.ndarray]:
+        """What each round's stump adds on its left and on its right side.
+
+        The values on the right are those of the present values, where the cut separates only these.
+        """
+        scale = np.concatenate([cuts.scale, [each.scale for each in self.sets]])
+        share = np.where(cuts.valid_cut >= 0, cuts.valid_share, cuts.share)
+        share = np.concatenate([share, [each.share for each in self.sets]])
+        jump, share = self.steps * scale[self.chosen], share[self.chosen]
+        return jump * (1 - share), -jump * share
+
 
 class TableStumps:
-    """Rounds of boosting by stumps on a `TableState`, which they change.
+    """Rounds of boosting by stumps on the state of a model, which they change.
 
     Parameters
     ----------
-    state : TableState
+    state : TableState or RowState
     learning_rate : float in (0, 1]
     monotonic : int array of shape (p,), default=None
         1 or -1 for features with an increasing or decreasing function, 0 for the others.
+
+    Attributes
+    ----------
+    n_run : int
+    exhausted : bool
+        Whether no stump lowers the squared error any further.
     """
 
-    def __init__(self, state: TableState, learning_rate: float, monotonic=None) -> None:
+    def __init__(
+        self,
+        state: TableState | RowState,
+        learning_rate: float,
+        monotonic: np.ndarray | None = None,
+    ) -> None:
         self.state, self.learning_rate = state, learning_rate
         self.rate = (learning_rate / state.preference).tolist()
         self.floor = learning_rate * _EXHAUSTED * np.sqrt(state.cuts.squares)
         layout = state.cuts.layout
         self.signs = None
         self.categorical = [_BestSet(state, j) for j in np.flatnonzero(layout.categorical)]
-        self.single = np.concatenate(
-            [np.arange(layout.n_cuts)[layout.cuts_of(e.feature)] for e in self.categorical]
-            or [np.empty(0)]
-        ).astype(np.intp)
+        self.single = np.flatnonzero(layout.categorical[layout.feature])
         if monotonic is not None and np.any(monotonic):
             self.signs = np.zeros(state.n_cuts)
             for j in np.flatnonzero(monotonic):  # z is higher on the left
@@ -122,7 +311,7 @@ class TableStumps:
         self.number_of_set: dict[bytes, int] = {}
         self.rows_of_sets: dict[int, np.ndarray] = {}
         self.parts: list = []
-        self.exhausted = state.n_cuts == 0
+        self.n_run, self.exhausted = 0, state.n_cuts == 0
 
     def run(self, n_rounds: int, progress: Progress | None = None) -> None:
         """At most `n_rounds` more rounds."""
@@ -135,22 +324,9 @@ class TableStumps:
             done += len(ks)
             if progress is not None:
                 progress.advance(steps=len(ks))
+        self.n_run += done
         if progress is not None and done < n_rounds:
             progress.finish("no stump lowers the error any further")
-
-    @property
-    def n_run(self) -> int:
-        return sum(len(part[0]) for part in self.parts)
-
-    @property
-    def falls(self) -> np.ndarray:
-        """By how much each round lowered the sum of squares over the training rows."""
-        return falls_of_steps(self.learning_rate, self.path.steps)
-
-    @property
-    def held_changes(self) -> np.ndarray:
-        """By how much each round changed the sum of squares over the held-out rows."""
-        return held_out_changes(self.state.cuts, self.path)
 
     @property
     def path(self) -> StumpPath:
@@ -159,16 +335,28 @@ class TableStumps:
         chosen, steps, held = (np.concatenate(part) for part in zip(empty, *self.parts))
         return StumpPath(chosen, steps, held, self.sets, self.learning_rate)
 
+    @property
+    def falls(self) -> np.ndarray:
+        """By how much each round lowered the sum of squares over the training rows."""
+        return (2 / self.learning_rate - 1) * self.path.steps**2
+
+    @property
+    def held_changes(self) -> np.ndarray:
+        """By how much each round changed the sum of squares over the held-out rows."""
+        cuts, path = self.state.cuts, self.path
+        of_sets = []
+        for each in path.sets:
+            left = cuts.held_raw[each.cuts].sum()
+            share = each.share
+            length = left * (1 - 2 * share) + share**2 * cuts.held_weight
+            of_sets.append(each.scale**2 * length)
+        lengths = np.concatenate([cuts.held_lengths(), of_sets])
+        return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
+
     def _take_plain(self, count):
-        """Rounds in place, two BLAS calls each.
+        """The cuts, steps and products with held-out residuals of rounds, two BLAS calls each.
 
         The values are never replaced: daxpy adds to them where they are.
-
-        Returns
-        -------
-        ks, bs, ds : lists of T numbers
-            The cut of each round, what was added of its z, and z's product with the held-out
-            residuals.
         """
         ks, bs, ds = [], [], []
         values, views, n_all = self.state.values, self.state.rows.views, self.state.n_cuts
@@ -191,7 +379,7 @@ class TableStumps:
         return ks, bs, ds
 
     def _take_any(self, count):
-        """The same where cuts have a required sign or are sets of categories."""
+        """The same where cuts have a required sign or are sets of categories, or by rows."""
         ks, bs, ds = [], [], []
         state, values, n_all = self.state, self.state.values, self.state.n_cuts
         with_held, n_values = len(values) > n_all, len(values)
@@ -211,70 +399,54 @@ class TableStumps:
             if found is None:
                 b = self.rate[k] * values[k]
             else:
-                k = self._set_number(found[0], found[2])
-                b = self.learning_rate * found[1]
+                feature, value, members = found
+                key = feature.key(members)
+                if key not in self.number_of_set:
+                    self.number_of_set[key] = len(self.sets)
+                    self.sets.append(feature.category_set(members))
+                k = n_all + self.number_of_set[key]
+                b = self.learning_rate * value
             if -self.floor <= b <= self.floor or not best > 0:
                 self.exhausted = True
                 break
-            if with_held:
-                ds.append(self._held_product(k))
-            if state.by_rows:
-                self._subtract_from_rows(k, b)
-            else:
-                daxpy(self._row(k, ks), values, n_values, -b)
+            if k < n_all:
+                if with_held:
+                    ds.append(float(values[n_all + k]))
+                if state.by_rows:
+                    state.subtract(np.array([k]), np.array([b]))
+                else:
+                    row = state.rows.views[k]
+                    if row is None:
+                        row = state.rows.load(k, [i for i in ks if i < n_all])
+                    daxpy(row, values, n_values, -b)
+            else:  # the column of a set is a sum of those of its categories
+                of_set = self.sets[k - n_all]
+                own = of_set.cuts
+                weights = of_set.scale / state.cuts.scale[own]
+                if with_held:
+                    ds.append(float(weights @ values[n_all + own]))
+                if state.by_rows:
+                    state.subtract(own, b * of_set.scale / state.cuts.scale[own])
+                else:
+                    if k not in self.rows_of_sets:
+                        first = state.cuts.layout.spans[of_set.feature].start
+                        row = weights @ state.rows.of_feature(of_set.feature)[own - first]
+                        while len(self.rows_of_sets) >= _MAX_SETS_KEPT:
+                            self.rows_of_sets.pop(next(iter(self.rows_of_sets)))
+                        self.rows_of_sets[k] = row
+                    daxpy(self.rows_of_sets[k], values, n_values, -b)
             ks.append(k)
             bs.append(b)
         return ks, bs, ds
-
-    def _row(self, k, ks):
-        n_all = self.state.n_cuts
-        row = self.state.rows.views[k] if k < n_all else self.rows_of_sets.get(k)
-        if row is None and k >= n_all:
-            return self._row_of_set(k)
-        return self.state.rows.load(k, [i for i in ks if i < n_all]) if row is None else row
-
-    def _subtract_from_rows(self, k, b):
-        n_all = self.state.n_cuts
-        if k < n_all:
-            self.state.subtract(np.array([k]), np.array([b]))
-            return
-        of_set = self.sets[k - n_all]
-        step = b * of_set.scale / self.state.cuts.scale[of_set.cuts]
-        self.state.subtract(of_set.cuts, step)
-
-    def _set_number(self, feature, members):
-        key = feature.key(members)
-        if key not in self.number_of_set:
-            self.number_of_set[key] = len(self.sets)
-            self.sets.append(feature.category_set(members))
-        return self.state.n_cuts + self.number_of_set[key]
-
-    def _row_of_set(self, k):
-        of_set = self.sets[k - self.state.n_cuts]
-        first = self.state.cuts.layout.cuts_of(of_set.feature).start
-        rows = self.state.rows.of_feature(of_set.feature)[of_set.cuts - first]
-        row = (of_set.scale / self.state.cuts.scale[of_set.cuts]) @ rows
-        while len(self.rows_of_sets) >= _MAX_SETS_KEPT:
-            self.rows_of_sets.pop(next(iter(self.rows_of_sets)))
-        self.rows_of_sets[k] = row
-        return row
-
-    def _held_product(self, k):
-        n_all = self.state.n_cuts
-        if k < n_all:
-            return float(self.state.values[n_all + k])
-        of_set = self.sets[k - n_all]
-        weights = of_set.scale / self.state.cuts.scale[of_set.cuts]
-        return float(weights @ self.state.values[n_all + of_set.cuts])
 
 
 class _BestSet:
     """The set of categories of one feature that lowers the squared error most."""
 
-    def __init__(self, state, j):
-        self.state, self.feature = state, j
-        cuts, layout = state.cuts, state.cuts.layout
-        own = layout.cuts_of(j)
+    def __init__(self, state: TableState | RowState, j: int | np.integer) -> None:
+        self.state, self.feature = state, int(j)
+        cuts = state.cuts
+        own = cuts.layout.spans[j]
         self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
         self.scale = cuts.scale[self.cuts]
         self.preference = state.preference[self.cuts]
@@ -284,7 +456,7 @@ class _BestSet:
         self.weight = np.append(weight, rest) if self.has_rest else weight
         self.total = self.weight.sum()
 
-    def best(self):
+    def best(self) -> tuple[float, np.ndarray | None]:
         """z'Wr of the best set, and its members among the categories, a bool array."""
         sums = self.state.values[self.cuts] / (self.scale * self.preference)
         if self.has_rest:
@@ -305,204 +477,10 @@ class _BestSet:
             members, value = ~members, -value  # one name for a set and its complement
         return value, members[: len(self.cuts)]
 
-    def key(self, members):
-        return int(self.feature).to_bytes(8, "little") + np.packbits(members).tobytes()
+    def key(self, members: np.ndarray) -> bytes:
+        return self.feature.to_bytes(8, "little") + np.packbits(members).tobytes()
 
-    def category_set(self, members):
+    def category_set(self, members: np.ndarray) -> CategorySet:
         weight = self.weight[: len(self.cuts)][members].sum()
         scale = np.sqrt(self.total / (weight * (self.total - weight)))
-        return CategorySet(int(self.feature), self.cuts[members], scale, weight / self.total)
-
-
-def falls_of_steps(learning_rate, steps):
-    """By how much each round lowers the sum of squares over the training rows."""
-    return (2 / learning_rate - 1) * steps**2
-
-
-def held_out_changes(cuts, path: StumpPath) -> np.ndarray:
-    """By how much each round changes the sum of squares over the held-out rows."""
-    lengths = cuts.held_lengths()
-    of_sets = [_held_length_of_set(cuts, each) for each in path.sets]
-    lengths = np.concatenate([lengths, of_sets])
-    return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
-
-
-def _held_length_of_set(cuts, of_set):
-    left = cuts.held_raw[of_set.cuts].sum()
-    share = of_set.share
-    return of_set.scale**2 * (left * (1 - 2 * share) + share**2 * cuts.held_weight)
-
-
-def sides_of_steps(cuts, path: StumpPath):
-    """What each round's stump adds on its left and on its right side.
-
-    The values on the right are those of the present values, where the cut separates only these.
-    """
-    scale = np.concatenate([cuts.scale, [each.scale for each in path.sets]])
-    share = np.where(cuts.valid_cut >= 0, cuts.valid_share, cuts.share)
-    share = np.concatenate([share, [each.share for each in path.sets]])
-    jump, share = path.steps * scale[path.chosen], share[path.chosen]
-    return jump * (1 - share), -jump * share
-
-
-# The share of its shrunken mean residual by which a category moves in a round.
-_CATEGORY_RATE = 0.2
-
-
-class SmoothingPath(NamedTuple):
-    """T smoothing rounds.
-
-    Attributes
-    ----------
-    cuts : list of T slices or int arrays
-        The cuts of each round.
-    steps : list of T ndarrays
-        The coefficients of their z.
-    falls, held_changes : ndarray of shape (T,)
-        By how much each round lowered the sum of squares over the training rows, and changed that
-        over the held-out rows (0 without a fold).
-    """
-
-    cuts: list
-    steps: list
-    falls: np.ndarray
-    held_changes: np.ndarray
-
-    def until(self, n_rounds: int) -> "SmoothingPath":
-        """The first rounds."""
-        return SmoothingPath(
-            self.cuts[:n_rounds],
-            self.steps[:n_rounds],
-            self.falls[:n_rounds],
-            self.held_changes[:n_rounds],
-        )
-
-    def falls_by_feature(self, layout) -> np.ndarray:
-        """The decrease of the squared error in the rounds of each feature."""
-        first = [own.start if isinstance(own, slice) else own[0] for own in self.cuts]
-        features = np.searchsorted(layout.offsets, np.array(first, dtype=np.intp), "right") - 1
-        return np.bincount(features, self.falls, minlength=len(layout.n_bins))
-
-    def coefficients(self, cuts) -> np.ndarray:
-        """The sum of all rounds as coefficients of the z: (P,)."""
-        total = np.zeros(cuts.n_cuts)
-        for own, step in zip(self.cuts, self.steps):
-            total[own] += step
-        return total
-
-
-class SmoothingRounds:
-    """Smoothing rounds on a `TableState`, which they change.
-
-    Parameters
-    ----------
-    state : TableState
-    jumps : int array, default=()
-        Cuts that are candidates of their own.
-    monotonic : int array of shape (p,), default=None
-        Features with a constraint, not 0, have no smoothing rounds.
-    """
-
-    def __init__(self, state: TableState, jumps=(), monotonic=None) -> None:
-        self.state = state
-        cuts, layout = state.cuts, state.cuts.layout
-        free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
-        ordered = free & ~layout.categorical
-        spans = [layout.thresholds_of(j) for j in np.flatnonzero(ordered)]
-        n_used = [np.count_nonzero(cuts.scale[s]) for s in spans]
-        self.spans = [(s, n) for s, n in zip(spans, n_used) if n > 0]
-        self.starts = np.array([s.start for s, _ in self.spans], dtype=np.intp)
-        self.stops = np.array([s.stop for s, _ in self.spans], dtype=np.intp)
-        self.n_used = np.array([n for _, n in self.spans], dtype=float)
-        of_valid = layout.offsets[1:][layout.missing & ~layout.categorical] - 1
-        jumps = [k for k in np.asarray(jumps, dtype=np.intp) if free[layout.feature_of(k)]]
-        self.single = np.concatenate([np.array(jumps, dtype=np.intp), of_valid])
-        self.categories = [_Categories(cuts, j) for j in np.flatnonzero(free & layout.categorical)]
-        self.categories = [each for each in self.categories if len(each.cuts)]
-        self.floor = (1e-14**2) * cuts.squares
-        self.exhausted = False
-        self.parts: tuple[list, list, list, list] = ([], [], [], [])
-
-    def run(self, n_rounds: int) -> None:
-        """At most `n_rounds` more rounds."""
-        state = self.state
-        values, n_all = state.values, state.n_cuts
-        for _ in range(0 if self.exhausted else n_rounds):
-            own, step = self._best_step()
-            if own is None:
-                self.exhausted = True
-                return
-            before = values[own].copy()
-            held_before = values[n_all:][own].copy() if state.has_held else before
-            state.subtract(own, step)
-            # |r - Zb|^2 = |r|^2 - 2 b'c + b'Qb
-            falls = step @ (before + values[own])
-            held = 0.0
-            if state.has_held:
-                held = -(step @ (held_before + values[n_all:][own]))
-            for part, entry in zip(self.parts, (own, step, falls, held)):
-                part.append(entry)
-
-    @property
-    def n_run(self) -> int:
-        return len(self.parts[0])
-
-    @property
-    def falls(self) -> np.ndarray:
-        return np.array(self.parts[2])
-
-    @property
-    def held_changes(self) -> np.ndarray:
-        return np.array(self.parts[3])
-
-    @property
-    def path(self) -> SmoothingPath:
-        """All rounds so far."""
-        cuts, steps, falls, held = self.parts
-        return SmoothingPath(list(cuts), list(steps), np.array(falls), np.array(held))
-
-    def _best_step(self):
-        """The cuts of the best round and the coefficients of their z; None if nothing is left."""
-        values = self.state.values[: self.state.n_cuts]
-        squares = values**2
-        cumulated = np.concatenate([[0.0], np.cumsum(squares)])
-        means = (cumulated[self.stops] - cumulated[self.starts]) / self.n_used
-        gains = np.concatenate(
-            [means, squares[self.single], [each.gain(values) for each in self.categories]]
-        )
-        if not len(gains):
-            return None, None
-        best = int(gains.argmax())
-        if not gains[best] > self.floor:
-            return None, None
-        if best < len(means):
-            own = self.spans[best][0]
-            return own, values[own] / self.n_used[best]
-        best -= len(means)
-        if best < len(self.single):
-            own = self.single[best : best + 1]
-            return own, values[own]
-        each = self.categories[best - len(self.single)]
-        return each.cuts, each.step(values)
-
-
-class _Categories:
-    """The step of all categories of one feature at once."""
-
-    def __init__(self, cuts, j):
-        own = cuts.layout.cuts_of(j)
-        self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
-        self.scale = cuts.scale[self.cuts]
-        weight = cuts.raw_left[self.cuts]
-        # Means are shrunk as those of groups of which the average one has as much weight as the
-        # prior: a category of that weight moves half as far as one of great weight.
-        prior = weight.mean() if len(weight) else 1.0
-        self.weight = weight + prior
-        self.degrees = max((weight / self.weight).sum(), 1.0)
-
-    def gain(self, values):
-        sums = values[self.cuts] / self.scale
-        return (sums**2 / self.weight).sum() / self.degrees
-
-    def step(self, values):
-        return _CATEGORY_RATE * values[self.cuts] / (self.scale**2 * self.weight)
+        return CategorySet(self.feature, self.cuts[members], scale, weight / self.total)

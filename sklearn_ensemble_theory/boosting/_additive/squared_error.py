@@ -1,26 +1,29 @@
-"""The squared error as sums over bins: one pass over the rows."""
+"""The squared error as sums over bins: one pass over the rows, and another one given pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._blocks import Blocks, PassCount, SummedFields
-from sklearn_ensemble_theory.boosting._additive.cuts import NormalizedCuts, RowState, TableState
-from sklearn_ensemble_theory.boosting._additive.pairs import PairTerms
-from sklearn_ensemble_theory.boosting._additive.phases import (
-    LabelledRows,
-    Stage,
-    TableModel,
-    WorkingResiduals,
-    scores_at,
-)
-from sklearn_ensemble_theory.boosting._additive.sums import CutSums, StoredGram, cut_sums
+from ..._blocks import Blocks, PassCount, SummedFields
+from ..._rows import MemoryRows
+from .cuts import NormalizedCuts, RowState, TableState
+from .pairs import PairTerms, WorkingResiduals
+from .phases import BinnedRows, Stage, TableModel, cuts_in_memory
+from .sums import CountedGram, CutSums, StoredGram, cut_sums
 
 
-class SquaredErrorFits:
-    """The squared error.
+@dataclass
+class _TargetSums(SummedFields):
+    """The sums with the targets minus the pairs of each of M models, by fold."""
+
+    y: np.ndarray  # (M, k)
+    yy: np.ndarray  # (M, k)
+    left_y: np.ndarray  # (M, k, P)
+
+
+class SquaredError:
+    """The risk of the squared error.
 
     Parameters
     ----------
@@ -30,138 +33,91 @@ class SquaredErrorFits:
     n_splits : int
     max_cuts : int or None
         Of how many cuts each model keeps the rows of products.
-    rows : BinnedRows, default=None
-    y : array of shape (n,), default=None
-        The rows, where they are at hand.
-    offsets : list of arrays of shape (n,), default=None
+    blocks : MemoryRows or Blocks, default=None
+        Of `BinnedRows`, where they can still be read.
+    passes : PassCount, default=None
+    pairs : PairTerms, default=None
         What was subtracted from y in the sums of each model.
     """
 
     n_scores = 1
     is_quadratic = True
 
-    def __init__(self, sums, gram, n_splits=0, max_cuts=None, rows=None, y=None, offsets=None):
-        self.offsets = offsets
-        held_out = [None, *range(n_splits)]
-        each = sums if isinstance(sums, list) else [sums] * len(held_out)
-        self.cuts = [NormalizedCuts(own, gram, fold) for own, fold in zip(each, held_out)]
-        self.gram, self.max_cuts, self.n_splits = gram, max_cuts, n_splits
-        self.rows, self.y = rows, y
+    def __init__(
+        self,
+        sums: CutSums | list[CutSums],
+        gram: CountedGram | StoredGram,
+        n_splits: int,
+        max_cuts: int | None = None,
+        blocks: MemoryRows | Blocks | None = None,
+        passes: PassCount | None = None,
+        pairs: PairTerms | None = None,
+    ) -> None:
+        self.held_out = [None, *range(n_splits)]
+        self.sums = sums if isinstance(sums, list) else [sums] * len(self.held_out)
+        self.cuts = [NormalizedCuts(own, gram, k) for own, k in zip(self.sums, self.held_out)]
+        self.gram, self.n_splits, self.max_cuts = gram, n_splits, max_cuts
+        self.blocks, self.pairs = blocks, pairs
+        self.passes = PassCount() if passes is None else passes
+        self.rows = blocks.block if isinstance(blocks, MemoryRows) else None
         weights = [self.cuts[0].weight, *(cuts.held_weight for cuts in self.cuts[1:])]
         self.per_square = 1.0 / np.array(weights)
 
+    @classmethod
+    def of_rows(cls, rows: BinnedRows, max_memory: float) -> "SquaredError":
+        """That of rows in memory, whose products of cuts are counted when they are needed."""
+        options = {"sample_weight": rows.weight, "folds": rows.folds}
+        sums = cut_sums(rows.codes, rows.layout, rows.y, n_folds=rows.n_groups, **options)
+        max_cuts = cuts_in_memory(max_memory, rows)
+        gram = CountedGram(rows.codes, rows.layout, sums.left_weight, max_cuts=max_cuts, **options)
+        blocks = MemoryRows(rows, rows.codes.shape[1])
+        return cls(sums, gram, rows.n_splits, max_cuts, blocks)
+
     def start(self) -> list[TableModel]:
-        p = len(self.cuts[0].layout.n_bins)
+        p = len(self.gram.layout.n_bins)
         return [TableModel(np.array([cuts.mean]), [[None] * p]) for cuts in self.cuts]
 
-    def open(self, models: list, tolerance: float = 0.0, by_rows: bool = False) -> Stage:
-        """The next stage; `tolerance` has no meaning here."""
-        if by_rows:
-            states = [[self._row_state(number, model)] for number, model in enumerate(models)]
-        else:
-            states = [
-                [TableState(cuts, self.max_cuts, model.tables[0])]
-                for cuts, model in zip(self.cuts, models)
-            ]
-        squares = np.array([states[0][0].start_squares, *(s[0].start_held for s in states[1:])])
+    def open(
+        self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
+    ) -> Stage:
+        """The only stage; `tolerance` has no meaning here."""
+        states: list[TableState | RowState] = []
+        for number, (cuts, model) in enumerate(zip(self.cuts, models)):
+            if not by_rows:
+                states.append(TableState(cuts, self.max_cuts, model.tables[0]))
+                continue
+            rows, fold = self.rows, self.held_out[number]
+            assert rows is not None  # only rows in memory are summed by rows
+            residual = rows.y - model.scores(rows.codes)[:, 0]
+            if self.pairs is not None:
+                residual -= self.pairs.scores(rows.codes, number)[:, 0]
+            is_held = None if fold is None else rows.folds == fold
+            states.append(RowState(cuts, rows.codes, residual, rows.weight, is_held))
+        squares = np.array([states[0].start_squares, *(s.start_held for s in states[1:])])
         losses = np.maximum(squares, 0) * self.per_square
-        return Stage(states, models, losses[1:], self.per_square, losses[0])
+        return Stage([[state] for state in states], models, losses, self.per_square)
 
-    def _row_state(self, number, model):
-        rows = self.rows
-        residual = self.y - scores_at(model, rows.codes)[:, 0]
-        if self.offsets is not None:
-            residual -= self.offsets[number]
-        fold = rows.held_out[number]
-        is_held = None if fold is None else rows.folds == fold
-        return RowState(self.cuts[number], rows.codes, residual, rows.weight, is_held)
-
-    def working_residuals(self, models: list, pairs=None) -> list[WorkingResiduals]:
-        return squared_work(LabelledRows(self.rows, self.y), models, pairs, [0])
-
-    def given(self, pairs) -> "SquaredErrorFits":
-        """The risk of main effects that are added to pairs."""
-        rows = self.rows
-        offsets = [pairs.scores(rows.codes, k)[:, 0] for k in range(len(rows.held_out))]
-        sums = [
-            cut_sums(
-                rows.codes,
-                rows.layout,
-                self.y - offset,
-                sample_weight=rows.weight,
-                left_weight=self.gram.left_weight,
-                folds=rows.folds,
-                n_folds=rows.n_groups,
-            )
-            for offset in offsets
-        ]
-        return SquaredErrorFits(
-            sums, self.gram, self.n_splits, self.max_cuts, rows, self.y, offsets
-        )
-
-
-def squared_work(
-    block: LabelledRows, models: Sequence[TableModel], pairs: Any, scores: Sequence[int]
-) -> list[WorkingResiduals]:
-    """The residuals of each model; `pairs` and `scores` have no meaning for the squared error."""
-    residuals = [block.y - scores_at(model, block.rows.codes)[:, 0] for model in models]
-    return [WorkingResiduals(block.rows.weight, None, residuals)]
-
-
-@dataclass
-class _TargetSums(SummedFields):
-    """The sums with the targets minus the pairs of each of M models, by fold.
-
-    Attributes
-    ----------
-    y, yy : array of shape (M, k)
-    left_y : array of shape (M, k, P)
-    """
-
-    y: np.ndarray
-    yy: np.ndarray
-    left_y: np.ndarray
-
-
-class ChunkedSquaredFits(SquaredErrorFits):
-    """`SquaredErrorFits`, whose rows are in chunks.
-
-    Parameters
-    ----------
-    blocks : Blocks
-        Of `LabelledRows`.
-    sums : CutSums
-        Over all chunks.
-    gram : StoredGram
-    n_splits : int
-    passes : PassCount
-    """
-
-    def __init__(
-        self, blocks: Blocks, sums: CutSums, gram: StoredGram, n_splits: int, passes: PassCount
-    ) -> None:
-        super().__init__(sums, gram, n_splits)
-        self.blocks, self.sums, self.passes = blocks, sums, passes
-
-    def given(self, pairs: PairTerms) -> SquaredErrorFits:
+    def given(self, pairs: PairTerms) -> "SquaredError":
         """The risk of main effects that are added to pairs; one pass."""
+        assert self.blocks is not None
         self.passes.n += 1
         found = self.blocks.sum(_sums_minus_pairs, pairs, len(self.cuts))
         sums = [
-            replace(self.sums, y=y, yy=yy, left_y=left_y)
-            for y, yy, left_y in zip(found.y, found.yy, found.left_y)
+            replace(own, y=y, yy=yy, left_y=left_y)
+            for own, y, yy, left_y in zip(self.sums, found.y, found.yy, found.left_y)
         ]
-        return SquaredErrorFits(sums, self.gram, self.n_splits)
+        return SquaredError(
+            sums, self.gram, self.n_splits, self.max_cuts, self.blocks, self.passes, pairs
+        )
 
 
-def _sums_minus_pairs(block: LabelledRows, pairs: PairTerms, n_models: int) -> _TargetSums:
-    rows = block.rows
-    none = np.zeros((rows.n_groups, rows.layout.n_cuts))
+def _sums_minus_pairs(rows: BinnedRows, pairs: PairTerms, n_models: int) -> _TargetSums:
+    none = np.zeros((rows.n_groups, rows.layout.n_cuts))  # the weights are known
     each = [
         cut_sums(
             rows.codes,
             rows.layout,
-            block.y - pairs.scores(rows.codes, number)[:, 0],
+            rows.y - pairs.scores(rows.codes, number)[:, 0],
             sample_weight=rows.weight,
             folds=rows.folds,
             n_folds=rows.n_groups,
@@ -170,3 +126,14 @@ def _sums_minus_pairs(block: LabelledRows, pairs: PairTerms, n_models: int) -> _
         for number in range(n_models)
     ]
     return _TargetSums(*(np.array([getattr(s, n) for s in each]) for n in ("y", "yy", "left_y")))
+
+
+def squared_work(
+    rows: BinnedRows,
+    models: Sequence[TableModel],
+    pairs: PairTerms | None,
+    scores: Sequence[int],
+) -> list[WorkingResiduals]:
+    """The residuals of each model; `pairs` and `scores` have no meaning for the squared error."""
+    residuals = [rows.y - model.scores(rows.codes)[:, 0] for model in models]
+    return [WorkingResiduals(rows.weight, None, residuals)]

@@ -1,4 +1,4 @@
-"""Cuts of binned features: their numbers, and how sums over bins become sums over cuts.
+"""Sums over binned rows with no cut, one and two: all that boosting by stumps needs of the rows.
 
 A *cut* of an ordered feature is a threshold c; its indicator L is 1 where the feature's bin is at
 or below c. If the feature has a bin for missing values, that is its last bin, and its last cut V is
@@ -6,21 +6,40 @@ the indicator of the values that are present. A *cut* of a categorical feature i
 categories, with the indicator of that category; the last bin, of missing and unseen values, has
 none.
 
-A feature of B bins therefore has B - 1 cuts. They are numbered consecutively: those of feature j
-are `offsets[j]`, ..., `offsets[j + 1] - 1`. P is the number of all cuts.
+With weights w and targets y the sums are, for each cut and each pair of cuts,
+
+    w'L,   L'Wy,   L'WL*        (and w'1, w'y, y'Wy)
+
+All of them are kept fold by fold: those of a training set are the total minus those of the fold
+held out, so that k folds cost no more passes than none. A pair of features needs one pass over the
+rows for its products L'WL*: a count of their combined bins, cumulated in both directions where the
+features are ordered.
+
+P is the number of cuts, m_j that of feature j; k is the number of folds.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from ..._hot_loops.compilation import uses_numba
+
+# Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
+_BLOCK_ROWS = 2**15
+# Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
+# row and other feature (by compiled loops), for each product of two cuts, and for the calls that
+# count a cut.
+_ROW_OF_TABLE, _ROW_OF_COMPILED_TABLE, _ROW_OF_CUT, _CELL, _CALLS = 2, 0.5, 4, 15, 3e5
+
+# Of codes, targets, weights or None, and folds or None, each of n rows.
+RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
 
 
 class CutLayout:
-    """Which cuts there are.
+    """Which cuts there are: a feature of B bins has B - 1, numbered consecutively.
 
     Parameters
     ----------
@@ -33,55 +52,106 @@ class CutLayout:
 
     Attributes
     ----------
+    n_cuts : int
     offsets : int array of shape (p + 1,)
+        The cuts of feature j are ``offsets[j]``, ..., ``offsets[j + 1] - 1``.
+    spans : list of p slices
+        The same as slices.
+    feature : int array of shape (P,)
+        The feature of each cut.
     valid_cut : int array of shape (P,)
         For each cut of an ordered feature with missing values, other than V, the number of V;
         -1 for all other cuts.
     """
 
-    def __init__(self, n_bins, missing=None, categorical=None):
+    def __init__(
+        self,
+        n_bins: Sequence[int] | np.ndarray,
+        missing: np.ndarray | Sequence[bool] | None = None,
+        categorical: np.ndarray | Sequence[bool] | None = None,
+    ) -> None:
         self.n_bins = np.asarray(n_bins, dtype=np.intp)
-        p = len(self.n_bins)
-        self.missing = np.zeros(p, bool) if missing is None else np.asarray(missing, bool)
-        self.categorical = (
-            np.zeros(p, bool) if categorical is None else np.asarray(categorical, bool)
-        )
+        none = np.zeros(len(self.n_bins), dtype=bool)
+        self.missing = none if missing is None else np.asarray(missing, bool)
+        self.categorical = none if categorical is None else np.asarray(categorical, bool)
         self.offsets = np.concatenate([[0], np.cumsum(self.n_bins - 1)]).astype(np.intp)
-        self.valid_cut = np.full(self.offsets[-1], -1, dtype=np.intp)
+        self.n_cuts = int(self.offsets[-1])
+        ends = self.offsets.tolist()
+        self.spans = [slice(first, last) for first, last in pairwise(ends)]
+        self.feature = np.repeat(np.arange(len(self.n_bins)), self.n_bins - 1)
+        self.valid_cut = np.full(self.n_cuts, -1, dtype=np.intp)
         for j in np.flatnonzero(self.missing & ~self.categorical):
             last = self.offsets[j + 1] - 1
             self.valid_cut[self.offsets[j] : last] = last
 
-    @property
-    def n_cuts(self) -> int:
-        return int(self.offsets[-1])
+    def cuts_of(self, group: int) -> slice:
+        """The cuts whose products are counted together: group k < P is cut k, P + j feature j."""
+        return slice(group, group + 1) if group < self.n_cuts else self.spans[group - self.n_cuts]
 
-    def feature_of(self, cut: int) -> int:
-        return int(np.searchsorted(self.offsets, cut, side="right")) - 1
-
-    def cuts_of(self, j: int) -> slice:
-        return slice(int(self.offsets[j]), int(self.offsets[j + 1]))
-
-    def thresholds_of(self, j: int) -> slice:
+    def thresholds_of(self, j: int | np.integer) -> slice:
         """The cuts of an ordered feature at its thresholds: all but V."""
-        cuts = self.cuts_of(j)
+        cuts = self.spans[j]
         return slice(cuts.start, cuts.stop - bool(self.missing[j]))
 
-    def sums_of_cuts(self, j: int, table: np.ndarray, axis: int = -1) -> np.ndarray:
-        """Sums over the cuts of feature j from sums over its bins, along an axis of `table`.
-
-        `table` may be overwritten.
-        """
+    def sums_of_cuts(self, j: int | np.integer, table: np.ndarray, axis: int = -1) -> np.ndarray:
+        """Sums over the cuts of feature j from those over its bins; `table` may be overwritten."""
         if not self.categorical[j]:
             np.cumsum(table, axis=axis, out=table)
         return table[..., :-1] if axis == -1 else table[..., :-1, :]
 
-    def products_of_own_cuts(self, j: int, left_weight: np.ndarray) -> np.ndarray:
+    def products_of_own_cuts(self, j: int | np.integer, left_weight: np.ndarray) -> np.ndarray:
         """L'WL* for two cuts of feature j, from w'L: shape (..., m, m)."""
         number = np.arange(left_weight.shape[-1])
         if self.categorical[j]:
             return left_weight[..., None] * (number[:, None] == number)
+        # The rows left of two thresholds are those left of the lower one.
         return left_weight[..., np.minimum.outer(number, number)]
+
+
+def tables_by_bin(
+    first: np.ndarray,
+    n_first: int,
+    codes: np.ndarray,
+    others: np.ndarray | Sequence[int],
+    n_bins: np.ndarray,
+    weight: np.ndarray | None,
+    block_rows: int | None = None,
+) -> list[np.ndarray]:
+    """The weight (None: the number) of rows by `first` and by the bin of each of other columns.
+
+    A table (n_first, B) for each of `others`. `block_rows` are read at a time, so that their codes
+    stay in cache while they are counted for one column after the other.
+    """
+    if uses_numba():
+        from ..._hot_loops.table_loops import add_counts, add_weights
+
+        others = np.asarray(others, dtype=np.intp)
+        widths = n_bins[others]
+        starts = np.concatenate([[0], np.cumsum(n_first * widths)]).astype(np.intp)
+        found = np.zeros(starts[-1], dtype=np.int64 if weight is None else np.float64)
+        first = first.astype(np.uint32, copy=False)
+        if weight is None:
+            add_counts(first, codes.T, others, widths, starts, found)
+        else:
+            add_weights(first, codes.T, others, widths, weight, starts, found)
+        return [t.reshape(n_first, -1) for t in np.split(found, starts[1:-1])]
+    kind = np.intp if weight is None else np.float64
+    tables = [np.zeros(n_first * n_bins[j], kind) for j in others]
+    for start in range(0, len(codes), block_rows or max(len(codes), 1)):
+        rows = slice(start, None if block_rows is None else start + block_rows)
+        own, stride = first[rows].astype(np.intp), None
+        w = None if weight is None else weight[rows]
+        cells, scaled = np.empty_like(own), np.empty_like(own)
+        for j, table in zip(others, tables):
+            if n_bins[j] != stride:
+                stride = n_bins[j]
+                np.multiply(own, stride, out=scaled)
+            np.add(scaled, codes[rows, j], out=cells)
+            table += np.bincount(cells, weights=w, minlength=len(table))
+    return [table.reshape(n_first, -1) for table in tables]
+
+
+# --- sums with one cut or none --------------------------------------------------------------------
 
 
 @dataclass
@@ -94,25 +164,32 @@ class CutSums:
     left_weight: np.ndarray  # (k, P)
     left_y: np.ndarray  # (k, P)
 
-    def __add__(self, other):
-        return CutSums(*(mine + theirs for mine, theirs in zip(self._sums(), other._sums())))
-
-    def _sums(self):
+    def arrays(self) -> tuple[np.ndarray, ...]:
         return self.weight, self.y, self.yy, self.left_weight, self.left_y
 
-    def moderate(self):
-        """Whether products of two sums are safe from overflow."""
-        return all((np.abs(a) < 1e150).all() for a in self._sums())
+    def __add__(self, other: "CutSums") -> "CutSums":
+        return CutSums(*(mine + theirs for mine, theirs in zip(self.arrays(), other.arrays())))
 
-    def of_fold(self, fold):
+    def of_fold(self, fold: int) -> "CutSums":
         """Sums over the rows of one fold."""
-        return CutSums(*(a[fold] for a in self._sums()))
+        return CutSums(*(a[fold] for a in self.arrays()))
 
-    def without(self, fold):
+    def without(self, fold: int | None) -> "CutSums":
         """Sums over the rows of all other folds; over all rows if `fold` is None."""
         if fold is None:
-            return CutSums(*(a.sum(axis=0) for a in self._sums()))
-        return CutSums(*(np.delete(a, fold, axis=0).sum(axis=0) for a in self._sums()))
+            return CutSums(*(a.sum(axis=0) for a in self.arrays()))
+        return CutSums(*(np.delete(a, fold, axis=0).sum(axis=0) for a in self.arrays()))
+
+    def bin_weights(self, layout: CutLayout) -> list[np.ndarray]:
+        """The weight of all rows in each bin of each feature."""
+        left, total = self.left_weight.sum(axis=0), self.weight.sum()
+        weights = []
+        for j, span in enumerate(layout.spans):
+            if layout.categorical[j]:
+                weights.append(np.append(left[span], total - left[span].sum()))
+            else:
+                weights.append(np.diff(np.concatenate([[0.0], left[span], [total]])))
+        return [np.maximum(weight, 0.0) for weight in weights]
 
 
 def cut_sums(
@@ -125,102 +202,33 @@ def cut_sums(
     n_folds: int = 1,
     left_weight: np.ndarray | None = None,
 ) -> CutSums:
-    """`CutSums` of n rows.
-
-    Parameters
-    ----------
-    codes : integer ndarray of shape (n, p), in Fortran order
-        Bins.
-    layout : CutLayout
-    y : ndarray of shape (n,)
-    sample_weight : ndarray of shape (n,), default=None
-    folds : integer ndarray of shape (n,), default=None
-        The fold of each row, below `n_folds`.
-    n_folds : int, default=1
-    left_weight : ndarray of shape (k, P), default=None
-        w'L by fold, where it is known.
-    """
+    """`CutSums` of n rows in bins; `left_weight` is w'L by fold where it is known."""
     wy = y if sample_weight is None else sample_weight * y
     left_y = np.zeros((n_folds, layout.n_cuts))
     wanted = [(wy, left_y)]
     if left_weight is None:
         left_weight = np.zeros((n_folds, layout.n_cuts))
         wanted.append((sample_weight, left_weight))
+    used = np.flatnonzero(layout.n_bins > 1)
+    fold = np.zeros(len(codes), np.uint32) if folds is None else folds
+    for values, sums in wanted:
+        tables = tables_by_bin(fold, n_folds, codes, used, layout.n_bins, values)
+        for j, table in zip(used, tables):
+            sums[:, layout.spans[j]] = layout.sums_of_cuts(j, table)
 
     def per_fold(values):
         if folds is None:
             return np.atleast_1d(len(y) if values is None else values.sum()).astype(float)
         return np.bincount(folds, weights=values, minlength=n_folds).astype(float)
 
-    used = np.flatnonzero(layout.n_bins > 1)
-    for values, sums in wanted:
-        for j, table in _tables_of_folds(codes, layout.n_bins, used, values, folds, n_folds):
-            sums[:, layout.cuts_of(j)] = layout.sums_of_cuts(j, table)
     return CutSums(per_fold(sample_weight), per_fold(wy), per_fold(wy * y), left_weight, left_y)
 
 
-def _tables_of_folds(codes, n_bins, used, values, folds, n_folds):
-    """For each feature that is used, the sums of `values` by fold and bin: (k, B)."""
-    if uses_numba():
-        fold = np.zeros(len(codes), np.uint32) if folds is None else folds.astype(np.uint32)
-        yield from zip(used, tables_of_pairs(fold, n_folds, codes, used, n_bins, values))
-        return
-    for j in used:
-        bins = codes[:, j].astype(np.intp)
-        if folds is not None:
-            bins += n_bins[j] * folds.astype(np.intp)
-        of_bin = np.bincount(bins, weights=values, minlength=n_folds * n_bins[j])
-        yield j, of_bin.reshape(n_folds, n_bins[j])
+# --- sums with two cuts, of rows in memory: counted when they are first needed --------------------
 
 
-def tables_of_pairs(first, n_first, codes, others, n_bins, weight):
-    """The weight (None: the number) of the rows by `first` and by the bin of each other column.
-
-    A list of arrays of shape (n_first, B). By compiled loops.
-    """
-    from sklearn_ensemble_theory._hot_loops.table_loops import add_counts, add_weights
-
-    others = np.asarray(others, dtype=np.intp)
-    widths = n_bins[others]
-    starts = np.concatenate([[0], np.cumsum(n_first * widths)]).astype(np.intp)
-    tables = np.zeros(starts[-1], dtype=np.int64 if weight is None else np.float64)
-    if weight is None:
-        add_counts(first, codes.T, others, widths, starts, tables)
-    else:
-        add_weights(first, codes.T, others, widths, weight, starts, tables)
-    return [t.reshape(n_first, -1) for t in np.split(tables, starts[1:-1])]
-
-
-# Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
-_BLOCK_ROWS = 2**15
-# Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
-# row and other feature (by compiled loops), for each product of two cuts, and for the calls that
-# count a cut.
-_ROW_OF_TABLE, _ROW_OF_COMPILED_TABLE, _ROW_OF_CUT, _CELL, _CALLS = 2, 0.5, 4, 15, 3e5
-
-
-class _Groups:
-    """Cuts whose products with all cuts are computed together.
-
-    Group k < P is the single cut k; group P + j is all cuts of feature j.
-    """
-
-    def __init__(self, layout):
-        self.layout = layout
-        self.n_cuts = layout.n_cuts
-
-    def cuts_of(self, group):
-        if group < self.n_cuts:
-            return slice(group, group + 1)
-        return self.layout.cuts_of(group - self.n_cuts)
-
-    def whole(self, j):
-        """The group of all cuts of feature j."""
-        return self.n_cuts + j
-
-
-class CountedGram(_Groups):
-    """The sums with two cuts, counted when they are first needed.
+class CountedGram:
+    """The sums with two cuts, in groups of cuts (`CutLayout.cuts_of`), counted when needed.
 
     All cuts of a feature at once cost one table of combined bins for each other feature; with few
     rows and many bins most of such a table is empty. So the first cuts of a feature that are
@@ -233,45 +241,38 @@ class CountedGram(_Groups):
         As for `cut_sums`.
     left_weight : ndarray of shape (k, P)
         From `cut_sums`.
-    patience : int, default=None
-        How many cuts of a feature are counted one by one; None compares the costs.
     max_cuts : int, default=None
         Of how many cuts the sums are kept; the group used least recently is dropped first.
     """
 
     def __init__(
         self,
-        codes,
-        layout,
-        left_weight,
-        sample_weight=None,
-        folds=None,
-        patience=None,
-        max_cuts=None,
-    ):
-        super().__init__(layout)
-        self.codes = codes
-        self.left_weight = left_weight
-        self.sample_weight = sample_weight
-        self.folds = folds
-        self.max_cuts = self.n_cuts if max_cuts is None else max_cuts
+        codes: np.ndarray,
+        layout: CutLayout,
+        left_weight: np.ndarray,
+        sample_weight: np.ndarray | None = None,
+        folds: np.ndarray | None = None,
+        max_cuts: int | None = None,
+    ) -> None:
+        self.codes, self.layout, self.left_weight = codes, layout, left_weight
+        self.sample_weight, self.folds = sample_weight, folds
+        self.max_cuts = layout.n_cuts if max_cuts is None else max_cuts
         n_rows, p = codes.shape
         m = layout.n_bins - 1
-        if patience is None:
-            one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + _CELL * self.n_cuts
-            row = _ROW_OF_COMPILED_TABLE if uses_numba() else _ROW_OF_TABLE
-            patience = (row * n_rows * p + _CELL * m * self.n_cuts) / one_cut
+        one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + _CELL * layout.n_cuts
+        row = _ROW_OF_COMPILED_TABLE if uses_numba() else _ROW_OF_TABLE
+        patience = (row * n_rows * p + _CELL * m * layout.n_cuts) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
         self.patience = np.where(m > self.max_cuts, np.inf, patience)
         self.n_single = np.zeros(p, dtype=np.intp)
-        self.blocks = OrderedDict()
-        self.totals = {}
+        self.blocks: OrderedDict[int, np.ndarray] = OrderedDict()
+        self.totals: dict[int, np.ndarray] = {}
 
-    def group_for(self, cut):
+    def group_for(self, cut: int) -> int:
         """The group of which the block is needed for the products of `cut`."""
-        j = self.layout.feature_of(cut)
-        whole = self.whole(j)
+        j = int(self.layout.feature[cut])
+        whole = self.layout.n_cuts + j
         if whole in self.blocks:
             return whole
         if cut not in self.blocks:
@@ -280,26 +281,27 @@ class CountedGram(_Groups):
             self.n_single[j] += 1
         return cut
 
-    def block(self, group):
+    def block(self, group: int) -> np.ndarray:
         """L'WL* of the g cuts of a group with all cuts: (k, g, P). O(n p) the first time."""
         if group in self.blocks:
             self.blocks.move_to_end(group)
             return self.blocks[group]
-        if group < self.n_cuts:
+        n_cuts = self.layout.n_cuts
+        if group < n_cuts:
             block = self._count_cut(group)
         else:
-            block = self._count_feature(group - self.n_cuts)
-            cuts = self.cuts_of(group)
+            block = self._count_feature(group - n_cuts)
+            cuts = self.layout.cuts_of(group)
             for cut in range(cuts.start, cuts.stop):
                 self.blocks.pop(cut, None)
-        if self.max_cuts < self.n_cuts:
+        if self.max_cuts < n_cuts:
             n_kept = sum(kept.shape[1] for kept in self.blocks.values())
             while self.blocks and n_kept + block.shape[1] > self.max_cuts:
                 n_kept -= self.blocks.popitem(last=False)[1].shape[1]
         self.blocks[group] = block
         return block
 
-    def total(self, group):
+    def total(self, group: int) -> np.ndarray:
         """The block of a group summed over the folds: (g, P)."""
         if group not in self.totals or group not in self.blocks:
             for known in [g for g in self.totals if g not in self.blocks]:
@@ -308,60 +310,43 @@ class CountedGram(_Groups):
         return self.totals[group]
 
     def _count_feature(self, j):
-        layout, own = self.layout, self.layout.cuts_of(j)
-        block = np.empty((len(self.left_weight), own.stop - own.start, self.n_cuts))
+        """The products of all cuts of a feature, from tables of its bins and those of others."""
+        layout, own = self.layout, self.layout.spans[j]
+        n_folds, n_bins = len(self.left_weight), layout.n_bins
+        block = np.empty((n_folds, own.stop - own.start, layout.n_cuts))
         block[:, :, own] = layout.products_of_own_cuts(j, self.left_weight[:, own])
         uncounted = []
-        for other in np.flatnonzero(layout.n_bins > 1):
-            if self.whole(other) in self.blocks:  # the Gram matrix is symmetric
-                known = self.blocks[self.whole(other)][:, :, own]
-                block[:, :, layout.cuts_of(other)] = np.swapaxes(known, 1, 2)
+        for other in np.flatnonzero(n_bins > 1):
+            if layout.n_cuts + other in self.blocks:  # the Gram matrix is symmetric
+                known = self.blocks[layout.n_cuts + other][:, :, own]
+                block[:, :, layout.spans[other]] = np.swapaxes(known, 1, 2)
             elif other != j:
                 uncounted.append(other)
-        for other, table in zip(uncounted, self._tables(j, uncounted)):
-            table = layout.sums_of_cuts(j, table, axis=-2)
-            block[:, :, layout.cuts_of(other)] = layout.sums_of_cuts(other, table)
+        first = self.codes[:, j].astype(np.uint32)
+        if self.folds is not None:
+            first += self.folds.astype(np.uint32) * np.uint32(n_bins[j])
+        tables = tables_by_bin(
+            first,
+            n_folds * n_bins[j],
+            self.codes,
+            uncounted,
+            n_bins,
+            self.sample_weight,
+            _BLOCK_ROWS,
+        )
+        for other, table in zip(uncounted, tables):
+            table = layout.sums_of_cuts(j, table.reshape(n_folds, n_bins[j], -1), axis=-2)
+            block[:, :, layout.spans[other]] = layout.sums_of_cuts(other, table)
         return block
 
-    def _tables(self, j, others):
-        """The weight of the rows in each bin of j and each of each other feature: (k, B_j, B)."""
-        n_bins = self.layout.n_bins
-        n_folds = len(self.left_weight)
-        if uses_numba():
-            first = self.codes[:, j].astype(np.uint32)
-            if self.folds is not None:
-                first += self.folds.astype(np.uint32) * np.uint32(n_bins[j])
-            found = tables_of_pairs(
-                first, n_folds * n_bins[j], self.codes, others, n_bins, self.sample_weight
-            )
-            return [t.reshape(n_folds, n_bins[j], -1) for t in found]
-        counted = np.intp if self.sample_weight is None else np.float64
-        tables = [np.zeros(n_folds * n_bins[j] * n_bins[other], counted) for other in others]
-        bins = np.empty(min(_BLOCK_ROWS, len(self.codes)), dtype=np.intp)
-        for start in range(0, len(self.codes), _BLOCK_ROWS):
-            rows = slice(start, start + _BLOCK_ROWS)
-            first = self.codes[rows, j].astype(np.intp)
-            if self.folds is not None:
-                first += n_bins[j] * self.folds[rows].astype(np.intp)
-            bins = bins[: len(first)]
-            w = None if self.sample_weight is None else self.sample_weight[rows]
-            stride, scaled = None, np.empty_like(first)
-            for other, table in zip(others, tables):
-                if n_bins[other] != stride:
-                    stride = n_bins[other]
-                    np.multiply(first, stride, out=scaled)
-                np.add(scaled, self.codes[rows, other], out=bins)
-                table += np.bincount(bins, weights=w, minlength=len(table))
-        return [t.reshape(n_folds, n_bins[j], n_bins[other]) for other, t in zip(others, tables)]
-
     def _count_cut(self, k):
-        """The weight left of cut k and of each other cut, from the bins of the rows left of k."""
+        """The products of a single cut, from the bins of the rows left of it."""
         layout, n_folds = self.layout, len(self.left_weight)
-        p, j = len(layout.n_bins), layout.feature_of(k)
+        p, j = len(layout.n_bins), int(layout.feature[k])
         first_bin = layout.offsets + np.arange(p + 1)
         n_bins = int(first_bin[-1])
         weight_in_bin = np.zeros(n_folds * n_bins)
-        own, code = layout.cuts_of(j), k - layout.offsets[j]
+        own, code = layout.spans[j], k - layout.offsets[j]
         step = max(_BLOCK_ROWS // p, 1024)
         for start in range(0, len(self.codes), step):
             codes = self.codes[start : start + step].T
@@ -374,39 +359,41 @@ class CountedGram(_Groups):
             if self.sample_weight is not None:
                 w = np.tile(self.sample_weight[start + left], p)
             weight_in_bin += np.bincount(bins.ravel(), weights=w, minlength=len(weight_in_bin))
-        weight_in_bin = weight_in_bin.reshape(n_folds, n_bins)
-        # The sums run on from feature to feature: subtract those of the features before.
-        cumulated = np.cumsum(weight_in_bin, axis=1)
-        before = cumulated[:, first_bin[:-1]] - weight_in_bin[:, first_bin[:-1]]
-        cumulated -= np.repeat(before, layout.n_bins, axis=1)
-        for other in np.flatnonzero(layout.categorical):
-            bins = slice(first_bin[other], first_bin[other + 1])
-            cumulated[:, bins] = weight_in_bin[:, bins]
-        block = np.delete(cumulated, first_bin[1:] - 1, axis=1)[:, None, :]
+        block = cumulated_by_feature(layout, weight_in_bin.reshape(n_folds, n_bins))[:, None, :]
         # Of one feature the rows left of both are those left of the lower cut: the same sums.
         block[:, :, own] = layout.products_of_own_cuts(j, self.left_weight[:, own])[:, code, None]
         return block
 
 
-class StoredGram(_Groups):
+def cumulated_by_feature(layout: CutLayout, in_bin: np.ndarray) -> np.ndarray:
+    """Sums over all cuts (k, P), from those over all bins, feature after feature."""
+    first = layout.offsets + np.arange(len(layout.offsets))
+    # The sums run on from feature to feature: subtract those of the features before.
+    cumulated = np.cumsum(in_bin, axis=1)
+    before = cumulated[:, first[:-1]] - in_bin[:, first[:-1]]
+    cumulated -= np.repeat(before, layout.n_bins, axis=1)
+    for j in np.flatnonzero(layout.categorical):
+        cumulated[:, first[j] : first[j + 1]] = in_bin[:, first[j] : first[j + 1]]
+    return np.delete(cumulated, first[1:] - 1, axis=1)
+
+
+class StoredGram:
     """The sums with two cuts that were accumulated before: an array of shape (k, P, P)."""
 
-    def __init__(self, gram, layout):
-        super().__init__(layout)
-        self.gram = gram
+    def __init__(self, gram: np.ndarray, layout: CutLayout) -> None:
+        self.gram, self.layout = gram, layout
 
-    def group_for(self, cut):
-        return self.whole(self.layout.feature_of(cut))
+    def group_for(self, cut: int) -> int:
+        return self.layout.n_cuts + int(self.layout.feature[cut])
 
-    def block(self, group):
-        return self.gram[:, self.cuts_of(group)]
+    def block(self, group: int) -> np.ndarray:
+        return self.gram[:, self.layout.cuts_of(group)]
 
-    def total(self, group):
+    def total(self, group: int) -> np.ndarray:
         return self.block(group).sum(axis=0)
 
 
-# Of codes, targets, weights or None, and folds or None, each of n rows.
-RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
+# --- all sums at once, of rows that are read a few at a time --------------------------------------
 
 
 @dataclass
@@ -429,22 +416,83 @@ class StumpSums:
 
     @classmethod
     def of(cls, blocks: Iterable[RowsInBins], layout: CutLayout, n_groups: int) -> "StumpSums":
-        """The sums over some rows in bins; O(n p^2).
+        """The sums over rows in bins, with n_groups folds (1 for none); O(n p^2).
 
-        Parameters
-        ----------
-        blocks : iterable of RowsInBins
-            Blocks of rows, so few in each that their codes stay in the processor's cache; weights
-            in all of them or in none.
-        layout : CutLayout
-        n_groups : int
-            The number of folds; 1 where there are none.
+        So few rows should be in each block that their codes stay in the processor's cache; weights
+        in all of them or in none. Nothing is allocated for a block by compiled loops: that costs
+        as much time as counting it.
         """
-        counter = _Counter(layout, n_groups)
+        pairs, n_bins = _PairsOfFeatures(layout, n_groups), layout.n_bins
+        tables = np.zeros(pairs.stops[-1], np.int32)
+        known = np.zeros((n_groups, layout.n_cuts)) if len(pairs.first) else None  # w'L, in the end
+        compiled, total = uses_numba() and known is not None, None
+        widths = n_bins[pairs.used]
+        stops = np.concatenate([[0], np.cumsum(n_groups * widths)]).astype(np.intp)
+        targets, moments = np.zeros(stops[-1]), np.zeros((3, n_groups))
+        n_rows, buffers = 0, np.empty((2, 0), np.uint32)
         with np.errstate(over="ignore", invalid="ignore"):
-            for block in blocks:
-                counter.add(*block)
-            return cls(counter.sums(), counter.tables, layout)
+            for codes, y, weight, folds in blocks:
+                n_rows += len(y)
+                kind = _kind_of(n_rows, weight is None and tables.dtype.kind == "i")
+                tables = tables.astype(kind, copy=False)
+                if not compiled:
+                    sums = cut_sums(
+                        codes,
+                        layout,
+                        y,
+                        sample_weight=weight,
+                        folds=folds,
+                        n_folds=n_groups,
+                        left_weight=known,
+                    )
+                    total = sums if total is None else total + sums
+                    for i, others, part, starts in pairs.by_first(tables):
+                        cells = codes[:, i].astype(np.intp)
+                        if folds is not None:
+                            cells += folds.astype(np.intp) * n_bins[i]
+                        for k, j in enumerate(others):
+                            both = cells * n_bins[j] + codes[:, j]
+                            table = part[starts[k] : starts[k + 1]]
+                            counted = np.bincount(both, weight, len(table))
+                            table += counted.astype(part.dtype, copy=False)
+                    continue
+                from ..._hot_loops import table_loops
+
+                if len(y) > buffers.shape[1]:
+                    buffers = np.empty((2, len(y)), np.uint32)
+                fold, cells = buffers[:, : len(y)]
+                fold[:] = 0 if folds is None else folds
+                columns = codes.T
+                table_loops.add_moments(fold, y, y[:0] if weight is None else weight, moments)
+                wy = y if weight is None else weight * y
+                table_loops.add_weights(fold, columns, pairs.used, widths, wy, stops, targets)
+                for i, others, part, starts in pairs.by_first(tables):
+                    np.multiply(fold, np.uint32(n_bins[i]), out=cells)
+                    np.add(cells, columns[i], out=cells)
+                    arguments = cells, columns, others, n_bins[others]
+                    if weight is None:
+                        table_loops.add_counts(*arguments, starts, part)
+                    else:
+                        table_loops.add_weights(*arguments, weight, starts, part)
+            if compiled:
+                left_y = np.zeros((n_groups, layout.n_cuts))
+                for i, table in zip(pairs.used, np.split(targets, stops[1:-1])):
+                    own = table.reshape(n_groups, -1)
+                    left_y[:, layout.spans[i]] = layout.sums_of_cuts(i, own)
+                total = CutSums(moments[0], moments[1], moments[2], left_y, left_y)
+            assert total is not None  # there is a block
+            if known is not None:
+                # w'L from one table of each feature: with the last one, and of that with another.
+                left_weight = np.zeros((n_groups, layout.n_cuts))
+                for (i, j), table in pairs.split(tables):
+                    if j == pairs.used[-1]:
+                        for feature, axis in ((i, 2), (j, 1)):
+                            own = table.sum(axis=axis).astype(np.float64)
+                            left_weight[:, layout.spans[feature]] = layout.sums_of_cuts(
+                                feature, own
+                            )
+                total.left_weight = left_weight
+        return cls(total, tables, layout)
 
     def __add__(self, other: "StumpSums") -> "StumpSums":
         with np.errstate(over="ignore", invalid="ignore"):
@@ -453,17 +501,21 @@ class StumpSums:
             kind = _kind_of(sums.weight.sum(), counts)
             return StumpSums(sums, np.add(self.tables, other.tables, dtype=kind), self.layout)
 
+    def moderate(self) -> bool:
+        """Whether products of two sums are safe from overflow."""
+        return all((np.abs(a) < 1e150).all() for a in self.sums.arrays())
+
     def gram(self) -> np.ndarray:
         """The sums with two cuts: (k, P, P)."""
         layout, left_weight = self.layout, self.sums.left_weight
-        pairs = _Pairs(layout, len(left_weight))
+        pairs = _PairsOfFeatures(layout, len(left_weight))
         gram = np.empty((len(left_weight), layout.n_cuts, layout.n_cuts))
         with np.errstate(over="ignore", invalid="ignore"):
             for j in pairs.used:
-                own = layout.cuts_of(j)
+                own = layout.spans[j]
                 gram[:, own, own] = layout.products_of_own_cuts(j, left_weight[:, own])
             for (i, j), table in pairs.split(self.tables):
-                one, other = layout.cuts_of(i), layout.cuts_of(j)
+                one, other = layout.spans[i], layout.spans[j]
                 table = layout.sums_of_cuts(i, table.astype(np.float64), axis=-2)
                 table = layout.sums_of_cuts(j, table)
                 gram[:, one, other] = table
@@ -471,10 +523,10 @@ class StumpSums:
         return gram
 
 
-class _Pairs:
-    """Where the table of each pair of features is."""
+class _PairsOfFeatures:
+    """Where the table of each pair of features is, in one array of them all."""
 
-    def __init__(self, layout, n_groups):
+    def __init__(self, layout: CutLayout, n_groups: int) -> None:
         self.layout, self.n_groups = layout, n_groups
         self.used = np.flatnonzero(layout.n_bins > 1)
         n_bins = layout.n_bins[self.used]
@@ -482,17 +534,14 @@ class _Pairs:
         self.stops = np.concatenate([[0], np.cumsum(n_groups * n_bins[first] * n_bins[second])])
         self.first, self.second = self.used[first], self.used[second]
 
-    def __len__(self):
-        return len(self.first)
-
-    def split(self, tables):
+    def split(self, tables: np.ndarray) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
         """The features of each pair, and their table of shape (k, B_i, B_j)."""
         n_bins = self.layout.n_bins
         for number, (i, j) in enumerate(zip(self.first.tolist(), self.second.tolist())):
             table = tables[self.stops[number] : self.stops[number + 1]]
             yield (i, j), table.reshape(self.n_groups, n_bins[i], n_bins[j])
 
-    def by_first(self, tables):
+    def by_first(self, tables: np.ndarray) -> Iterator[tuple]:
         """Features with those after them: the tables of both, and where each of them begins."""
         stop = 0
         for number, i in enumerate(self.used[:-1].tolist()):
@@ -501,100 +550,8 @@ class _Pairs:
             part = tables[self.stops[start] : self.stops[stop]]
             yield i, others, part, self.stops[start : stop + 1] - self.stops[start]
 
-    def left_weight(self, tables):
-        """w'L by fold, from one table of each feature."""
-        found = np.zeros((self.n_groups, self.layout.n_cuts))
-        last = self.used[-1]
-        for (i, j), table in self.split(tables):
-            if j == last:
-                _write_cuts(self.layout, i, table.sum(axis=2), found)
-        _write_cuts(self.layout, last, table.sum(axis=1), found)
-        return found
 
-
-class _Counter:
-    """The sums over the rows so far; O(n p^2) for n more rows.
-
-    Without new arrays for every block of rows: that costs as much time as counting them.
-    """
-
-    def __init__(self, layout, n_groups):
-        self.layout, self.pairs = layout, _Pairs(layout, n_groups)
-        self.tables = np.zeros(self.pairs.stops[-1], np.int32)
-        self.total = None
-        self.left_weight = np.zeros((n_groups, layout.n_cuts)) if len(self.pairs) else None
-        used = self.pairs.used
-        self.n_bins = layout.n_bins[used]
-        self.stops = np.concatenate([[0], np.cumsum(n_groups * self.n_bins)]).astype(np.intp)
-        # By compiled loops: targets by feature, fold and bin, and moments of targets by fold.
-        self.targets, self.moments = np.zeros(self.stops[-1]), np.zeros((3, n_groups))
-        self.n_rows, self.buffers = 0, np.empty((2, 0), np.uint32)
-
-    def add(self, codes, y, weight, folds):
-        self.n_rows += len(y)
-        kind = _kind_of(self.n_rows, weight is None and self.tables.dtype.kind == "i")
-        self.tables = self.tables.astype(kind, copy=False)
-        if uses_numba() and len(self.pairs):
-            self._add_compiled(codes, y, weight, folds)
-        else:
-            self._add(codes, y, weight, folds)
-
-    def sums(self):
-        """The sums with one cut or none."""
-        if self.total is None:
-            left_y = np.zeros_like(self.left_weight)
-            for i, table in zip(self.pairs.used, np.split(self.targets, self.stops[1:-1])):
-                _write_cuts(self.layout, i, table.reshape(len(left_y), -1), left_y)
-            self.total = CutSums(*self.moments, self.left_weight, left_y)
-        if len(self.pairs):
-            self.total.left_weight = self.pairs.left_weight(self.tables)
-        return self.total
-
-    def _add_compiled(self, codes, y, weight, folds):
-        from sklearn_ensemble_theory._hot_loops import table_loops
-
-        if len(y) > self.buffers.shape[1]:
-            self.buffers = np.empty((2, len(y)), np.uint32)
-        fold, cells = self.buffers[:, : len(y)]
-        fold[:] = 0 if folds is None else folds
-        columns, n_bins = codes.T, self.layout.n_bins
-        table_loops.add_moments(fold, y, y[:0] if weight is None else weight, self.moments)
-        wy = y if weight is None else weight * y
-        table_loops.add_weights(
-            fold, columns, self.pairs.used, self.n_bins, wy, self.stops, self.targets
-        )
-        for i, others, part, starts in self.pairs.by_first(self.tables):
-            np.multiply(fold, np.uint32(n_bins[i]), out=cells)
-            np.add(cells, columns[i], out=cells)
-            if weight is None:
-                table_loops.add_counts(cells, columns, others, n_bins[others], starts, part)
-            else:
-                table_loops.add_weights(
-                    cells, columns, others, n_bins[others], weight, starts, part
-                )
-
-    def _add(self, codes, y, weight, folds):
-        known = {} if self.left_weight is None else {"left_weight": self.left_weight}
-        n_folds, n_bins = self.pairs.n_groups, self.layout.n_bins
-        options = {"sample_weight": weight, "folds": folds, "n_folds": n_folds, **known}
-        sums = cut_sums(codes, self.layout, y, **options)
-        self.total = sums if self.total is None else self.total + sums
-        for i, others, part, starts in self.pairs.by_first(self.tables):
-            cells = codes[:, i].astype(np.intp)
-            if folds is not None:
-                cells += folds.astype(np.intp) * n_bins[i]
-            for k, j in enumerate(others):
-                both = cells * n_bins[j] + codes[:, j]
-                table = part[starts[k] : starts[k + 1]]
-                table += np.bincount(both, weight, len(table)).astype(part.dtype, copy=False)
-
-
-def _write_cuts(layout, j, of_bin, out):
-    """Sums over the cuts of feature j, from those over its bins."""
-    out[:, layout.cuts_of(j)] = layout.sums_of_cuts(j, of_bin.astype(np.float64))
-
-
-def _kind_of(n_rows, counts):
+def _kind_of(n_rows: float, counts: bool) -> np.dtype:
     """Numbers that hold the sums, of as few bytes as possible: chunks are sent to be added."""
     if not counts:
         return np.dtype(np.float64)
