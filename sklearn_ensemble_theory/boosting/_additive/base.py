@@ -110,6 +110,7 @@ class BaseAdditive(BaseEstimator):
         self, X: Any, y: Any, reset: bool, **checks: Any
     ) -> tuple[np.ndarray, np.ndarray, CategoricalColumns | None]:
         """X as numbers and y, and the categories of the columns: new, or of an earlier chunk."""
+        # Columns with categories are encoded before scikit-learn's checks, which want numbers.
         columns = None if reset else self._columns
         given = self.categorical_features
         if reset and given is not None and (is_frame(X) or not isinstance(given, str)):
@@ -175,6 +176,7 @@ class BaseAdditive(BaseEstimator):
     ) -> int | Literal["auto"] | list[Pair]:
         """What `interactions` asks for; no pairs of features with a constraint."""
         given = self.interactions
+        # Names of features become their numbers; what is no name is left for the message.
         names = getattr(self, "feature_names_in_", None)
         is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
         if names is not None and is_list:
@@ -222,6 +224,7 @@ class BaseAdditive(BaseEstimator):
         With pairs, the main effects are fitted again to what these leave. `limit` is that of
         `run_phase`; `pair_fit` is not used without pairs.
         """
+        # First the main effects alone: pairs are found and fitted by what these leave.
         wanted = self._wanted_pairs(len(layout.n_bins), monotonic)
         smoothing, stumps = self._boost(risk, layout, jumps, monotonic, limit)
         if pair_fit is None or wanted in (0, []):
@@ -232,6 +235,7 @@ class BaseAdditive(BaseEstimator):
             self._progress().message("no pairs of features")
             return smoothing, stumps, None
         self._progress().message(f"{len(pairs.pairs)} pairs of features")
+        # Main effects that were fitted without the pairs have taken over a part of them.
         return *self._boost(risk.given(pairs), layout, jumps, monotonic, limit), pairs
 
     def _boost(self, risk, layout, jumps, monotonic, limit):
@@ -305,7 +309,8 @@ class BaseAdditive(BaseEstimator):
         self.term_features_ = [(j,) for j in range(p)]
         self._pair_maps = []
 
-        # The functions of all terms, and the intercept that gets their means.
+        # The functions of all terms, and the intercept that gets their means. Those of pairs are
+        # purified: what depends on one feature is in the functions of features.
         shapes, intercepts, shifts = shapes_of(stumps.models[0], pure[0], weights, bins.missing)
         intercepts = scale * intercepts + mean + scale * shifts
         if n_scores > 1:
@@ -315,6 +320,7 @@ class BaseAdditive(BaseEstimator):
         if pairs is not None:
             self.term_features_ += pairs.pairs
             self.bin_weights_ += pairs.cell_weights
+            # Missing values without a bin of their own have a code, whose entry is padded with 0.
             maps = pairs.bins.maps
             self._pair_maps = [
                 m if has else np.append(m, n).astype(m.dtype)
@@ -328,7 +334,7 @@ class BaseAdditive(BaseEstimator):
             places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
         self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
         self.__dict__.pop("shape_standard_errors_", None)
-        if len(stumps.models) > 2:
+        if len(stumps.models) > 2:  # the jackknife over the models that leave out one fold
             of_folds = [
                 shapes_of(model, own, weights, bins.missing)[0]
                 for model, own in zip(stumps.models[1:], pure[1:])
@@ -467,6 +473,7 @@ class BaseAdditive(BaseEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """The intercept and all terms: (n,) or (n, n_classes)."""
+        # Table look-up without codes where there are no pairs; functions that are 0 cost nothing.
         X = self._checked_X(X)
         bins = self._bins
         p = len(bins.edges)
@@ -513,6 +520,7 @@ def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smooth
     """
     if risk.rows is None or (risk.is_quadratic and not risk.n_splits):
         return False
+    # The factors are nanoseconds, measured on one machine; they only have to be right by an order.
     n, p = risk.rows.codes.shape
     n_cuts, n_models = layout.n_cuts, 1 + risk.n_splits
     n_rounds, n_countings = (100, 3) if smoothing else (1000, 3)

@@ -60,7 +60,7 @@ class NormalizedCuts:
     ) -> None:
         self.gram, self.layout, self.fold = gram, gram.layout, fold
         self.n_cuts = self.layout.n_cuts
-        train = sums.without(fold)
+        train = sums.without(fold)  # all sums are added: differences would lose digits
         self.valid_cut = self.layout.valid_cut
         self.weight, left = train.weight, train.left_weight
         present = self.valid_cut >= 0
@@ -87,6 +87,7 @@ class NormalizedCuts:
 
         self.products = self.scale * (columns(train.left_y) - self.share * train.y)
         if fold is not None:
+            # The same columns, and the same mean of y, over rows that have not made them.
             held = sums.of_fold(fold)
             self.held_weight, self.held_raw = held.weight, held.left_weight
             self.held_left = columns(self.held_raw)
@@ -116,6 +117,7 @@ class NormalizedCuts:
             held_weight, held_left = self.held_weight, self.held_left
         left, scale = self.left_weight, self.scale
         if uses_numba():
+            # The loop below in one pass over the products.
             from ..._hot_loops.table_loops import scale_cut_products
 
             scale_cut_products(
@@ -151,6 +153,7 @@ class NormalizedCuts:
         def counted(group):
             return self.gram.total(group) if fold is None else self.gram.block(group)[fold]
 
+        # u = L - a V for thresholds of features with missing values, on both sides of the product.
         block = counted(group)
         if not self.has_present:
             return block
@@ -265,6 +268,7 @@ class TableState:
         self.start_held = cuts.held_squares if self.has_held else 0.0
         if tables is None:
             return
+        # The model's own functions are subtracted, each as a sum of columns.
         coefficients = cuts.coefficients_of(tables)
         correlations = self.values[:n_cuts] / self.preference
         held, before = self.values[n_cuts:].copy(), self.values.copy()
@@ -281,6 +285,7 @@ class TableState:
     def subtract(self, own: slice | np.ndarray, step: np.ndarray) -> None:
         """Subtract ``sum_k step[k] z[own[k]]``, of cuts of one feature, from the residuals."""
         if not isinstance(own, slice) and len(own) == 1:
+            # A single cut may be counted without the others of its feature.
             row = self.rows.views[own[0]]
             products = (self.rows.load(int(own[0])) if row is None else row)[None]
         else:
@@ -316,6 +321,7 @@ class CutRows(RowCache):
         return self.of_group[group]
 
     def _load_group(self, group, recent=()):
+        # The values of a state have these factors, and so must what is subtracted from them.
         rows = self.cuts.rows(group)
         rows[:, : len(self.preference)] *= self.preference
         cuts = self.cuts.layout.cuts_of(group)
@@ -390,6 +396,7 @@ class RowState:
             first = layout.offsets + np.arange(len(layout.offsets))
             n_bins = int(first[-1])
             in_bin = np.zeros((2, n_bins))
+            # All features in one count, of so few rows at a time that their bins stay in cache.
             step = max(2**18 // max(len(layout.n_bins), 1), 1)
             for start in range(0, len(weighted), step):
                 rows = slice(start, start + step)

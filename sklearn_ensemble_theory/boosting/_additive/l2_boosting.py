@@ -448,6 +448,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "use interactions=0."
             )
         self._monotonic(rows.X.shape[1], rows.columns)  # refused before the sums are taken
+        # The units of weights and of the target are those of the first chunk.
         weight, unit = rows.weight, 1.0
         if known is not None:
             unit = known.weight_unit
@@ -464,6 +465,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             )
         else:
             bins, target = known.bins, known.target
+        # One group more than folds: of rows that no split tests on.
         n_groups = rows.n_splits + 1
         if known is not None and n_groups != len(known.sums.sums.weight):
             raise ValueError(
@@ -472,6 +474,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             )
         self._check_memory_of_blocks(bins.layout().n_cuts, n_groups, rows.n_splits)
         sums = _sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
+        # Sums of chunks are added, which is all that is needed of their rows.
         if known is not None:
             sums = known.sums + sums
         if not sums.moderate():
@@ -498,6 +501,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         self._check_memory_of_blocks(n_cuts, max(n_splits, 1), n_splits)
         self._progress().message(f"{n_cuts} cuts in {p} features")
         blocks, passes = None, PassCount(found.n_passes)
+        # Without pairs the rows are put into bins and summed in one go, and nothing is kept.
         if with_pairs:
             passes.n += 1
             blocks = found.rows.map(_targets_in_bins, bins, target, n_splits)
@@ -541,6 +545,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         target: TargetScale,
     ) -> None:
         """The model, from the sums over all rows, and for pairs from the rows."""
+        # Rows can still be read after `fit`, in memory or in blocks, but not after `partial_fit`.
         pair_fit, sums = None, risk.sums[0]
         weights = sums.bin_weights(layout)
         if risk.blocks is not None:
@@ -557,6 +562,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)
         units = target.squares_in_units
         self._set_terms(bins, columns, weights, results, target.scale, target.mean, units)
+        # The importance of a feature: its share of the fall of the squared error in all rounds.
         falls = np.zeros(len(layout.n_bins))
         for phase in results[:2]:
             for segment in [] if phase is None else phase.segments:
@@ -607,7 +613,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             raise ValueError(
                 f"n_estimators must be increasing numbers from 0 to {self.n_estimators_}."
             )
-        return np.array(list(self._scores_after(X, rounds)))
+        return np.array(list(self._scores_after(X, rounds.tolist())))
 
     def staged_predict(self, X: ArrayLike) -> Iterator[np.ndarray]:
         """Predict with the models after 1, 2, ... rounds, one after the other.

@@ -178,6 +178,7 @@ class LogisticLoss(ABC):
         """
         self.n_refreshes += 1
         self._read(models)
+        # Products of cuts are counted again where the weights have changed too much.
         for score, known in enumerate(self.known):
             if known is not None and tolerance > 0:
                 change, total = self._change(score)
@@ -203,6 +204,7 @@ class LogisticLoss(ABC):
                 else:
                     state = TableState(cuts, self.max_cuts, rows=known.rows[number])
                     known.rows[number] = state.rows
+                # The columns have mean zero: what is constant in the residuals goes here.
                 model.intercepts[score] += cuts.mean
                 states[number].append(state)
         if self.n_scores > 1:
@@ -291,6 +293,7 @@ class LogisticLossOfRows(LogisticLoss):
                 for number, scores in enumerate(self.scores):
                     scores += self.pairs.scores(codes, number)
             self.scored = [None] * len(models)
+        # Tables that are the same objects have not changed since the stage before.
         for number, (model, scores) in enumerate(zip(models, self.scores)):
             before = self.scored[number]
             for score in range(self.n_scores):
@@ -317,6 +320,7 @@ class LogisticLossOfRows(LogisticLoss):
     def _counted(self, score):
         curvature = curvature_of(self.probabilities[0][:, score], self.n_scores)
         weight, rows = self.weight * curvature, self.rows
+        # w'L, which the sums of all models with these weights share.
         sums = self._sums_of(np.zeros(len(curvature)), weight, None)
         gram = CountedGram(
             rows.codes, rows.layout, sums.left_weight, weight, rows.folds, self.max_cuts
@@ -428,6 +432,7 @@ class LogisticLossOfBlocks(LogisticLoss):
         # One score at a time: these sums are the largest.
         self.passes.n += 1
         counted = self.blocks.sum(_weight_sums, self.models[0], score, self.pairs)
+        # The squares of residuals with the new weights came with the gradients, for this case.
         self.found.squares[score] = self.found.new_squares[score]
         gram = StoredGram(counted.gram(), self.layout)
         model, none = self.models[0].copy(), [None] * len(self.held_out)

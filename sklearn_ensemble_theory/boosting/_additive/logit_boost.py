@@ -367,6 +367,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         if len(classes) == 2:
             target = np.asarray(rows.y == 1, dtype=float)
             target -= np.average(target, weights=weight)
+        # Rows become bins, and the rounds read these only.
         bins, jumps = choose_bins(rows, target, self.max_bins, self.bin_edges, self.max_memory)
         layout = bins.layout()
         self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
@@ -417,11 +418,12 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         ValueError
             If `classes` are missing in the first call or differ later, or y has others.
         """
+        # The classes: given, those of the calls before, or those of an earlier fit.
         known = getattr(self, "_kept", None)
         if classes is not None:
             classes = np.unique(np.asarray(classes))
         if known is None and classes is None:
-            classes = getattr(self, "classes_", None)  # those of an earlier fit
+            classes = getattr(self, "classes_", None)
         if known is None and classes is None:
             raise ValueError("classes must be given in the first call of partial_fit.")
         if known is not None:
@@ -432,6 +434,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             classes = self.classes_
         rows, classes = self._checked_rows(X, y, sample_weight, classes, reset=known is None)
         monotonic = self._monotonic_of_classes(rows.X.shape[1], rows.columns, classes)
+        # The chunk joins the rows of the calls before, in the bins of the first one. Second
+        # derivatives change with the model, so that sums, as for the squared error, do not suffice.
         n = len(rows.y)
         weight = np.ones(n) if rows.weight is None else rows.weight
         if known is None:
@@ -478,6 +482,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         p = rows.n_features
         monotonic = self._monotonic(p, None)  # refused before rows are read
         with_pairs = self._wanted_pairs(p, monotonic) not in (0, [])
+        # One pass finds bins and classes; another one leaves a byte for every value.
         found = bins_of_blocks(self, rows, ClassLabels.of)
         bins, n_splits, classes = found.bins, found.n_splits, found.target.labels
         self._check_classes(classes)

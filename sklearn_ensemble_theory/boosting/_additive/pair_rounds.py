@@ -127,6 +127,7 @@ def boost_members(
     for _ in range(max_sweeps):
         if not level:
             break
+        # A visit of each pair that is not done, with the number of steps that it has come to.
         for t in list(level):
             best, steps, least_change = None, [], -least
             for kind in LEARNING_RATES:
@@ -135,7 +136,7 @@ def boost_members(
                 change = np.mean([changes[1] for _, changes in proposed] / totals[:, 1])
                 if change < least_change:
                     best, steps, least_change = visit, proposed, change
-            if best is None:
+            if best is None:  # no kind helps: fewer steps the next time, or none any more
                 level[t] += 1
                 if level[t] == len(STEPS):
                     del level[t]
@@ -172,7 +173,7 @@ class _Member:
             self.weights[t] = self.rows.weights(t)
             self.additive[t] = AdditiveFit(self.weights[t][0])
         weight = self.weights[t][0]
-        target = self.additive[t].rest(self.current[0])
+        target = self.additive[t].rest(self.current[0])  # without what main effects explain
         unordered = self.bins.unordered[list(self.pairs[t])]
         if unordered.any():
             # The order changes from visit to visit, and the quadrants with it.
@@ -186,6 +187,7 @@ class _Member:
         added = quadrant_steps(visit.kind, target[order], weight[order], inverse, visit.n_steps)
         table = np.empty_like(added)
         table[order] = added
+        # |r - D|^2 - |r|^2 of training and held-out rows, from the sums in the cells.
         changes = [
             np.sum(table * (of_weight * table - 2 * of_sums))
             for of_weight, of_sums in zip(self.weights[t], self.current)
@@ -416,6 +418,7 @@ class PairPasses:
         self.ahead = min(2 * self.ahead, n_active) if self.pending is None else 1
         wanted = [self.active[(first + i) % n_active] for i in range(self.ahead)]
         pairs = [self.pairs[each] for each in wanted]
+        # Without steps since the last pass, nothing is written.
         if self.pending is None:
             sums = self.residuals.sum(_cell_sums, self.columns, pairs, self.bins)
         else:
@@ -430,7 +433,7 @@ class PairPasses:
 
     def subtract(self, t: int, k: int, table: np.ndarray) -> None:
         """Subtract a table from the residuals of member k, in the next pass."""
-        self.found.clear()
+        self.found.clear()  # the sums of all other pairs have changed too
         if self.pending is None:
             self.pending = t, np.zeros((len(self.of_start.totals), *table.shape))
         self.pending[1][k] += table

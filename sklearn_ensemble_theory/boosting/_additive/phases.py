@@ -229,6 +229,7 @@ def run_phase(
     segments: list[Segment] = []
     train, held, done, exhausted = [], [], 0, False
     while not segments or (done < max_rounds and not exhausted):
+        # The risk gives states of the residuals, and rounds change these until the stage is over.
         stage = risk.open(models, tolerance, by_rows)
         rounds = [[make_rounds(state) for state in own] for own in stage.states]
         most = max_rounds - done if risk.is_quadratic else min(max_rounds - done, longest)
@@ -259,6 +260,7 @@ def run_phase(
                 held.append(of_held[-1:])
                 break
     train_path, held_path = np.concatenate(train), np.concatenate(held)
+    # Back to the best number of rounds: the stages until then, and the models after it.
     if choose and held_path.shape[1]:
         left, kept = int(held_path.mean(axis=1).argmin()), []
         for segment in segments:

@@ -106,8 +106,10 @@ class SmoothingRounds:
     Attributes
     ----------
     path : SmoothingPath
-    held_changes : list of T floats
-        By how much each round changed the sum of squares over the held-out rows.
+    falls, held_changes : list of T floats
+        By how much each round lowered the sum of squares over the training rows, and changed that
+        over the held-out rows.
+    n_run : int
     exhausted : bool
         Whether no round lowers the squared error any further.
     """
@@ -134,24 +136,18 @@ class SmoothingRounds:
         self.categories = [_Categories(cuts, j) for j in np.flatnonzero(free & layout.categorical)]
         self.categories = [each for each in self.categories if len(each.cuts)]
         self.floor = _EXHAUSTED**2 * cuts.squares
-        self.exhausted = False
-        self.path = SmoothingPath([], [], [])
+        self.n_run, self.exhausted = 0, False
+        self.falls: list[float] = []
         self.held_changes: list[float] = []
-
-    @property
-    def n_run(self) -> int:
-        return len(self.held_changes)
-
-    @property
-    def falls(self) -> list:
-        return self.path.falls
+        self.path = SmoothingPath([], [], self.falls)
 
     def run(self, n_rounds: int) -> None:
         """At most `n_rounds` more rounds."""
         state, has_held = self.state, self.state.has_held
         values, n_all = state.values, state.n_cuts
         for _ in range(0 if self.exhausted else n_rounds):
-            # The gain of every candidate: features, single cuts, categorical features.
+            # The gain of every candidate: features, whose sums are differences of cumulated
+            # squares, single cuts, categorical features.
             squares = values[:n_all] ** 2
             cumulated = np.concatenate([[0.0], np.cumsum(squares)])
             means = (cumulated[self.stops] - cumulated[self.starts]) / self.n_used
@@ -179,6 +175,7 @@ class SmoothingRounds:
             held = -(step @ (held_before + values[n_all:][own])) if has_held else 0.0
             for part, entry in zip((*self.path, self.held_changes), (own, step, fall, held)):
                 part.append(entry)
+            self.n_run += 1
 
 
 class _Categories:
@@ -254,6 +251,7 @@ class StumpPath(NamedTuple):
     def coefficients(self, cuts: NormalizedCuts) -> np.ndarray:
         """The sum of all rounds as coefficients of the z of single cuts: (P,)."""
         n_cuts = cuts.n_cuts
+        # A set's column is a sum of those of its categories, each of which has a scale of its own.
         sums = np.zeros(n_cuts + len(self.sets))
         np.add.at(sums, self.chosen, self.steps)
         coefficients = sums[:n_cuts]
@@ -350,6 +348,7 @@ class TableStumps:
             share = each.share
             length = left * (1 - 2 * share) + share**2 * cuts.held_weight
             of_sets.append(each.scale**2 * length)
+        # |r - bz|^2 - |r|^2 = b (b |z|^2 - 2 z'r), with all sums over the held-out rows.
         lengths = np.concatenate([cuts.held_lengths(), of_sets])
         return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
 
@@ -358,12 +357,13 @@ class TableStumps:
 
         The values are never replaced: daxpy adds to them where they are.
         """
+        # What the loop reads stands in local names: a round takes a few microseconds.
         ks, bs, ds = [], [], []
         values, views, n_all = self.state.values, self.state.rows.views, self.state.n_cuts
         rate, floor, item, n_values = self.rate, self.floor, values.item, len(values)
         with_held = n_values > n_all
         for _ in range(count):
-            k = idamax(values, n_all)
+            k = idamax(values, n_all)  # of the training rows: the held-out products come after
             b = rate[k] * item(k)
             if -floor <= b <= floor:
                 self.exhausted = True
@@ -458,6 +458,8 @@ class _BestSet:
 
     def best(self) -> tuple[float, np.ndarray | None]:
         """z'Wr of the best set, and its members among the categories, a bool array."""
+        # Sums of residuals in the categories, from the products with their columns; those of all
+        # rows have the sum 0.
         sums = self.state.values[self.cuts] / (self.scale * self.preference)
         if self.has_rest:
             sums = np.append(sums, -sums.sum())

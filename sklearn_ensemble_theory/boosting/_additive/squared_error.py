@@ -60,6 +60,7 @@ class SquaredError:
         self.blocks, self.pairs = blocks, pairs
         self.passes = PassCount() if passes is None else passes
         self.rows = blocks.block if isinstance(blocks, MemoryRows) else None
+        # Mean losses: of the first model over all rows, of the others over those they leave out.
         weights = [self.cuts[0].weight, *(cuts.held_weight for cuts in self.cuts[1:])]
         self.per_square = 1.0 / np.array(weights)
 

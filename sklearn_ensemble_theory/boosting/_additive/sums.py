@@ -143,6 +143,9 @@ def tables_by_bin(
         w = None if weight is None else weight[rows]
         cells, scaled = np.empty_like(own), np.empty_like(own)
         for j, table in zip(others, tables):
+            if n_first == 1:
+                table += np.bincount(codes[rows, j], weights=w, minlength=len(table))
+                continue
             if n_bins[j] != stride:
                 stride = n_bins[j]
                 np.multiply(own, stride, out=scaled)
@@ -211,6 +214,7 @@ def cut_sums(
         wanted.append((sample_weight, left_weight))
     used = np.flatnonzero(layout.n_bins > 1)
     fold = np.zeros(len(codes), np.uint32) if folds is None else folds
+    # Each feature is counted by fold and bin, and cumulated over its bins.
     for values, sums in wanted:
         tables = tables_by_bin(fold, n_folds, codes, used, layout.n_bins, values)
         for j, table in zip(used, tables):
@@ -294,6 +298,7 @@ class CountedGram:
             cuts = self.layout.cuts_of(group)
             for cut in range(cuts.start, cuts.stop):
                 self.blocks.pop(cut, None)
+        # Least recently used groups make room; one group is always kept, however large it is.
         if self.max_cuts < n_cuts:
             n_kept = sum(kept.shape[1] for kept in self.blocks.values())
             while self.blocks and n_kept + block.shape[1] > self.max_cuts:

@@ -110,6 +110,7 @@ def staged_tables(
     first, following = 0, iter(segments)
     segment = next(following)
     done, tables = 0, [list(own) for own in segment.model.tables]
+    # Only what is new since the last number of rounds is added, and nothing within a stage twice.
     for n_rounds in rounds:
         while n_rounds > first + segment.n_rounds:
             first += segment.n_rounds
@@ -147,6 +148,7 @@ def stump_tables(
                 table[:-1][sets[j][number]] += jumps[number]
             yield j, table
             continue
+        # Jumps at the thresholds, cumulated from the right; the others are "present or missing".
         at_edge = own < n_edges
         jumps = np.bincount(own[at_edge], weights=(lefts - rights)[at_edge], minlength=n_edges)
         table = np.append(np.cumsum(jumps[::-1])[::-1], 0.0) + rights[at_edge].sum()
