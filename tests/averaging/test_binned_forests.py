@@ -21,10 +21,11 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.averaging import _members as bins
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
+from ..routes import numba_disabled
+
+AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
 ENSEMBLES = [RandomForestRegressor, RandomForestClassifier, BaggingRegressor, BaggingClassifier]
 BINNED = {
     RandomForestRegressor: BinnedTreeRegressor,
@@ -64,31 +65,34 @@ def outputs(ensemble, X):
 @every_ensemble
 def test_auto_bins_above_a_number_of_rows(Ensemble, monkeypatch):
     X, y = data(Ensemble, 60)
-    monkeypatch.setattr(bins, "AUTO_ROWS", 60)
+    monkeypatch.setattr(AUTO_ROWS, 60)
     exact = Ensemble(n_estimators=3, random_state=0).fit(X, y)
     assert {type(tree) for tree in exact.estimators_} == {EXACT[Ensemble]}
     assert type(exact.estimator_) is EXACT[Ensemble]
     none = clone(exact).set_params(max_bins=None).fit(X, y)
     assert np.array_equal(outputs(exact, X), outputs(none, X))
 
-    monkeypatch.setattr(bins, "AUTO_ROWS", 59)
+    monkeypatch.setattr(AUTO_ROWS, 59)
     binned = clone(exact).fit(X, y)
     assert {type(tree) for tree in binned.estimators_} == {BINNED[Ensemble]}
     assert type(binned.estimator_) is BINNED[Ensemble]
     assert all(isinstance(tree, EXACT[Ensemble]) for tree in binned.estimators_)
-    assert binned.estimator_.max_bins == bins.AUTO_BINS
+    assert binned.estimator_.max_bins == 2047
     none = clone(exact).set_params(max_bins=None).fit(X, y)
     assert type(none.estimator_) is EXACT[Ensemble]
 
 
 def test_auto_has_2047_bins_above_ten_thousand_rows():
-    assert (bins.AUTO_ROWS, bins.AUTO_BINS) == (10_000, 2047)
+    X, y = data(RandomForestRegressor, 10_001)
+    forest = RandomForestRegressor(1, max_depth=1, random_state=0)
+    assert forest.fit(X, y).estimator_.max_bins == 2047
+    assert not hasattr(forest.fit(X[1:], y[1:]).estimator_, "max_bins")
 
 
 @pytest.mark.parametrize("numba", [True, False])
 def test_the_choice_does_not_depend_on_numba(numba, monkeypatch):
     X, y = data(RandomForestRegressor, 60)
-    monkeypatch.setattr(bins, "AUTO_ROWS", 50)
+    monkeypatch.setattr(AUTO_ROWS, 50)
     forest = RandomForestRegressor(2, random_state=0)
     if numba:
         forest.fit(X, y)
@@ -117,7 +121,7 @@ def cases_without_bins():
 )
 def test_what_cannot_be_binned(ensemble, X, y, monkeypatch):
     """ "auto" is then as None, and a number is an error."""
-    monkeypatch.setattr(bins, "AUTO_ROWS", 50)
+    monkeypatch.setattr(AUTO_ROWS, 50)
     ensemble = ensemble.set_params(random_state=0)
     automatic = clone(ensemble).fit(X, y)
     exact = clone(ensemble).set_params(max_bins=None).fit(X, y)

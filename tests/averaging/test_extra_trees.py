@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 import sklearn.ensemble
 from scipy import stats
 
@@ -11,11 +12,12 @@ from sklearn_ensemble_theory import (
     ExtraTreesRegressor,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
-from sklearn_ensemble_theory.averaging import _members as bins
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
+from ..routes import numba_disabled
+
+BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
+AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
 BINNED = {ExtraTreesRegressor: BinnedTreeRegressor, ExtraTreesClassifier: BinnedTreeClassifier}
 every_class = pytest.mark.parametrize("Trees", list(BINNED))
 
@@ -51,7 +53,7 @@ def test_exact_trees_are_those_of_scikit_learn(Trees, params, regression):
     np.testing.assert_allclose(ours.feature_importances_, expected.feature_importances_)
 
 
-@pytest.mark.skipif(not TREES_TRY_BOTH_SIDES, reason="missing values before release 1.9")
+@pytest.mark.skipif(BEFORE_1_9, reason="missing values before release 1.9")
 @every_class
 def test_missing_values_and_weights_as_in_scikit_learn(Trees, regression):
     X, y = data_for(Trees, regression)
@@ -77,10 +79,10 @@ def test_monotonic_trees_as_in_scikit_learn(regression):
 @every_class
 def test_bins_above_a_number_of_rows(Trees, regression, monkeypatch):
     X, y = data_for(Trees, regression)
-    monkeypatch.setattr(bins, "AUTO_ROWS", 100)
+    monkeypatch.setattr(AUTO_ROWS, 100)
     model = Trees(3, random_state=0).fit(X, y)
     assert {type(tree) for tree in model.estimators_} == {BINNED[Trees]}
-    assert (model.estimator_.splitter, model.estimator_.max_bins) == ("random", bins.AUTO_BINS)
+    assert (model.estimator_.splitter, model.estimator_.max_bins) == ("random", 2047)
     assert not hasattr(Trees(3, max_bins=None).fit(X, y).estimator_, "max_bins")
     assert not hasattr(Trees(3).fit(X[:100], y[:100]).estimator_, "max_bins")
 

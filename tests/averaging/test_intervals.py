@@ -16,13 +16,14 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.bounds import jackknife_plus_coverage_bound
 from sklearn_ensemble_theory.ensembles import _order_statistics
 from sklearn_ensemble_theory.ensembles._intervals import conformal_rank
 from sklearn_ensemble_theory.ensembles._order_statistics import LookedUpSums, order_statistics
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
+
+from ..routes import numba_disabled, uses_numba
 
 LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 

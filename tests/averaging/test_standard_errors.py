@@ -1,24 +1,172 @@
-"""Standard errors of weighted rows, and the jackknife after bootstrap."""
+"""Standard errors and the decomposition of the variance: against fresh data, and of weights."""
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
+    BaggingClassifier,
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.averaging._sampling import SCHEMES
 from sklearn_ensemble_theory.ensembles._jackknife import (
     SquaredInfluences,
     corrected,
     covariance_vectors,
+    decompose,
+    infinitesimal_jackknife,
     jackknife_variance,
     left_out_vectors,
 )
 
-from .test_resampling import dense_draws
+from .test_sampling import SCHEMES, dense_draws
+
+POINTS = np.linspace(0.1, 0.9, 15)[:, None]
+
+
+def fresh_data_sets(leaf, n_sets, n=80, n_estimators=100, seed=0, **params):
+    """Bags of trees on fresh samples of a noisy sine: fitted, and their members' predictions."""
+    rng = np.random.default_rng(seed)
+    for r in range(n_sets):
+        X = rng.random((n, 1))
+        y = np.sin(6 * X[:, 0]) + 0.5 * rng.standard_normal(n)
+        bag = BaggingRegressor(
+            DecisionTreeRegressor(min_samples_leaf=leaf), n_estimators, random_state=r, **params
+        ).fit(X, y)
+        yield bag, np.stack([tree.predict(POINTS) for tree in bag.estimators_])
+
+
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")  # at a few points, of 100 members
+@pytest.mark.parametrize(
+    ("leaf", "params"),
+    [
+        (10, {"bootstrap": True}),
+        (3, {"bootstrap": False, "max_samples": 20}),
+    ],
+)
+def test_standard_error_and_decomposition_against_fresh_data(leaf, params):
+    bags = list(fresh_data_sets(leaf, n_sets=30, **params))
+    answers = np.stack([members for _, members in bags])  # (sets, B, points)
+    B = answers.shape[1]
+    within = answers.var(axis=1, ddof=1).mean()
+    of_the_mean = answers.mean(axis=1).var(axis=0, ddof=1).mean()
+    of_infinitely_many = of_the_mean - within / B
+
+    jackknife = np.mean([bag.standard_error(POINTS) ** 2 for bag, _ in bags])
+    assert np.sqrt(jackknife) == pytest.approx(np.sqrt(of_infinitely_many), rel=0.15)
+
+    parts = [bag.variance_decomposition(POINTS) for bag, _ in bags]
+    sigma2 = np.mean([p.sigma2 for p in parts])
+    rho = np.mean([p.rho * p.sigma2 for p in parts]) / sigma2
+    true_sigma2 = within + of_infinitely_many
+    assert sigma2 == pytest.approx(true_sigma2, rel=0.1)
+    assert rho == pytest.approx(of_infinitely_many / true_sigma2, rel=0.25)
+    variance = np.mean([p.variance for p in parts])
+    assert np.sqrt(variance) == pytest.approx(np.sqrt(of_the_mean), rel=0.15)
+    # The spread of the members is another thing than the error of their mean.
+    spread = np.mean([bag.ensemble_std(POINTS) ** 2 for bag, _ in bags])
+    assert spread == pytest.approx(within)
+    assert spread > 1.5 * jackknife
+
+
+def test_true_correlation_of_two_members():
+    """rho as in [Shah, §4.5], from pairs of trees on the same data, against rho sigma² above."""
+    n_sets = 100
+    sets = fresh_data_sets(10, n_sets=n_sets, n_estimators=10, seed=5)
+    answers = np.stack([members for _, members in sets])
+    first, second = answers[:, :5].mean(axis=1), answers[:, 5:].mean(axis=1)
+    covariance = (
+        np.mean((first - first.mean(0)) * (second - second.mean(0))) * n_sets / (n_sets - 1)
+    )
+    between = answers.mean(axis=1).var(axis=0, ddof=1).mean()
+    between -= answers.var(axis=1, ddof=1).mean() / 10
+    assert covariance == pytest.approx(between, rel=0.05)
+    sigma2 = answers.reshape(-1, len(POINTS)).var(axis=0).mean()
+    B = 10
+    mean_variance = answers.mean(axis=1).var(axis=0, ddof=1).mean()
+    rho = covariance / sigma2
+    assert rho * sigma2 + (1 - rho) * sigma2 / B == pytest.approx(mean_variance, rel=0.05)
+
+
+def test_noise_of_few_members_is_taken_out():
+    """Without the correction the estimate from 60 members would be several times too large."""
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 1))
+    y = np.sin(6 * X[:, 0]) + 0.5 * rng.standard_normal(100)
+    tree = DecisionTreeRegressor(min_samples_leaf=5)
+    many = BaggingRegressor(tree, 1000, random_state=0).fit(X, y)
+    reference = jackknife_variance(many, POINTS)[0].mean()
+    few = [
+        jackknife_variance(BaggingRegressor(tree, 60, random_state=s).fit(X, y), POINTS)[0].mean()
+        for s in range(1, 31)
+    ]
+    assert np.mean(few) == pytest.approx(reference, rel=0.1)
+    draws, spread = many._member_spec.scheme.noise / 60, np.mean(many.ensemble_std(POINTS) ** 2)
+    assert draws * spread > 2 * reference
+
+
+def test_jackknife_is_the_sum_of_squared_covariances():
+    rng = np.random.default_rng(0)
+    weights, answers = rng.poisson(1, (7, 5)).astype(float), rng.standard_normal((7, 2))
+    by_hand = np.zeros(2)
+    covariances = np.array([[np.cov(w, t, ddof=0)[0, 1] for t in answers.T] for w in weights.T])
+    by_hand = ((covariances - covariances.mean(axis=0)) ** 2).sum(axis=0)
+    got = infinitesimal_jackknife(weights, answers, scale=2.0, noise=3.0)
+    np.testing.assert_allclose(got, 2 * (by_hand - 3.0 * answers.var(axis=0) / 7))
+
+
+def test_decomposition_of_equal_and_of_independent_members():
+    parts = decompose(np.array([2.0, 0.0, 0.0]), np.array([0.0, 3.0, 0.0]), n_members=6)
+    np.testing.assert_allclose(parts.rho, [1, 0, 0])
+    np.testing.assert_allclose(parts.sigma2, [2, 3, 0])
+    np.testing.assert_allclose(parts.variance, [2, 0.5, 0])
+
+
+def test_too_few_members_warn_and_give_zero_not_nan():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((300, 2)), rng.standard_normal(300)
+    bag = BaggingRegressor(n_estimators=3, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="more members than n_estimators=3"):
+        error = bag.standard_error(rng.random((50, 2)))
+    assert np.isfinite(error).all()
+    assert (error >= 0).all()
+
+
+def test_no_standard_error_is_an_error_with_its_reason():
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 2)), rng.standard_normal(30)
+    with pytest.raises(ValueError, match="n_estimators >= 2"):
+        BaggingRegressor(n_estimators=1).fit(X, y).ensemble_std(X)
+    with pytest.raises(ValueError, match="fitted to every row with the same weight"):
+        RandomForestRegressor(5, bootstrap=False).fit(X, y).standard_error(X)
+
+
+@pytest.mark.parametrize("cls", [BaggingClassifier, RandomForestClassifier])
+def test_standard_errors_of_probabilities(cls):
+    rng = np.random.default_rng(0)
+    X = rng.random((80, 2))
+    y = np.array(["a", "b", "c"])[rng.integers(0, 3, 80)]
+    model = cls(n_estimators=200, max_samples=0.5, random_state=0).fit(X, y)
+    assert model.standard_error(X[:6]).shape == (6, 3)
+    assert model.ensemble_std(X[:6]).shape == (6, 3)
+    assert model.variance_decomposition(X[:6]).rho.max() <= 1
+
+
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
+def test_chunks_do_not_change_the_answer(monkeypatch):
+    from sklearn_ensemble_theory.ensembles import _members
+
+    rng = np.random.default_rng(0)
+    X, y = rng.random((50, 2)), rng.standard_normal(50)
+    bag = BaggingRegressor(n_estimators=60, max_samples=0.5, random_state=0).fit(X, y)
+    whole = bag.standard_error(X), bag.ensemble_std(X)
+    monkeypatch.setattr(_members, "PREDICTIONS", 60 * 7)
+    np.testing.assert_allclose(bag.standard_error(X), whole[0], rtol=1e-12)
+    np.testing.assert_allclose(bag.ensemble_std(X), whole[1], rtol=1e-12)
+
+
+# Weighted rows, and the jackknife after bootstrap
 
 
 @pytest.mark.parametrize("B", [12, 60])  # fewer members than rows, and more
