@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GroupKFold, cross_validate
@@ -13,7 +14,6 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import DivideAndConquerClassifier, DivideAndConquerRegressor
-from sklearn_ensemble_theory.averaging._divide_and_conquer import block_of_rows, weights_by_risk
 
 
 @pytest.fixture
@@ -27,20 +27,25 @@ def rows():
 # Blocks
 
 
+def blocks_of(y, m, **options):
+    model = DivideAndConquerRegressor(DummyRegressor(), m, **options)
+    return model.fit(np.zeros((len(y), 1)), y).blocks_
+
+
 @pytest.mark.parametrize(("n", "m"), [(10, 1), (10, 3), (10, 10), (203, 8)])
 @pytest.mark.parametrize("strata", [None, np.arange(203) % 7])
 @pytest.mark.parametrize("seed", [None, 0])
 def test_blocks_are_of_equal_size(n, m, strata, seed):
-    rng = None if seed is None else np.random.RandomState(seed)
-    strata = strata if strata is None else strata[:n]
-    block = block_of_rows(n, m, rng, strata=strata)
+    y = np.arange(203.0) if strata is None else strata
+    options = {"shuffle": seed is not None, "stratify": strata is not None, "random_state": seed}
+    block = blocks_of(y[:n], m, **options)
     sizes = np.bincount(block, minlength=m)
     assert sizes.max() - sizes.min() <= 1
     if strata is not None:
         for value in np.unique(strata):
-            counts = np.bincount(block[strata == value], minlength=m)
+            counts = np.bincount(block[y[:n] == value], minlength=m)
             assert counts.max() - counts.min() <= 2
-    elif rng is None:
+    elif seed is None:
         assert (np.diff(block) >= 0).all()
 
 
@@ -48,7 +53,7 @@ def test_stratified_blocks_are_not_biased():
     """Every block gets the smaller ones of successive values as often as the larger ones."""
     means = [
         np.bincount(
-            block_of_rows(60, 3, np.random.RandomState(seed), strata=np.arange(60.0)),
+            blocks_of(np.arange(60.0), 3, stratify=True, random_state=seed),
             weights=np.arange(60),
         )
         / 20
@@ -155,10 +160,27 @@ def test_blocks_that_lack_a_class(rows):
     assert model.score(X[order], labels) > 0.5
 
 
-def test_weights_by_risk():
-    np.testing.assert_allclose(weights_by_risk(np.array([2.0, 1.0])), [1.0, 2.0])
-    np.testing.assert_allclose(weights_by_risk(np.zeros(3)), 1)
-    assert np.isfinite(weights_by_risk(np.array([0.0, 1e-300, 1.0]))).all()
+@pytest.mark.parametrize(
+    ("y", "risks", "expected"),
+    [
+        ([0.0, 0.0, 1.0, 1.0], [1, 1], [0.5, 0.5]),
+        ([1.0, 1.0, 1.0, 1.0], [0, 0], [0.5, 0.5]),
+        ([0.0, 0.0, 0.0, 0.0, 0.0, 2.0], [0.5, 0, 0.25], None),
+    ],
+)
+def test_weights_by_risk(y, risks, expected):
+    """In proportion to 1/risk; risks of 0 and the smallest ones give finite weights."""
+    X = np.zeros((len(y), 1))
+    model = DivideAndConquerRegressor(
+        DummyRegressor(), len(risks), shuffle=False, weighting="risk"
+    ).fit(X, y)
+    top = max(model.block_risks_.max(), 1e-300)
+    shares = 1 / np.maximum(model.block_risks_ / top, 1e-9)
+    np.testing.assert_allclose(model.block_weights_, shares / shares.sum())
+    if expected is not None:
+        np.testing.assert_allclose(model.block_risks_, risks)
+        np.testing.assert_allclose(model.block_weights_, expected)
+    assert np.isfinite(model.block_weights_).all()
 
 
 def test_bad_blocks_lose_their_weight(rows):

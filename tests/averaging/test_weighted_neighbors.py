@@ -11,8 +11,8 @@ from sklearn.neighbors import KNeighborsRegressor, sort_graph_by_row_values
 from sklearn_ensemble_theory import AdaBoostClassifier, BaggingRegressor
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 
+from ..routes import numba_disabled
 from .neighbor_data import regression, schemes
 
 ANY_WEIGHT = pytest.mark.parametrize(
