@@ -254,7 +254,8 @@ class Plan(NamedTuple):
 
     def sketches(self, block: "Block") -> list[Any]:
         d, q = block.rows.X.shape[1], block.rows.y.shape[1]
-        return [self.kind([seed, block.number], self.size, d, q + 1) for seed in self.seeds]
+        n = block.number  # 0 in memory, where one number seeds faster than two
+        return [self.kind([seed, n] if n else seed, self.size, d, q + 1) for seed in self.seeds]
 
     def sums(self, block: "Block", sketches: list[Sketch]) -> SketchSums:
         sums = SketchSums(sketches, block.frame)
