@@ -23,7 +23,7 @@ from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     check_usual_units,
     finite_predictions,
-    rows_of_positive_weight,
+    kept_rows,
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
@@ -254,11 +254,11 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
-        kept = rows_of_positive_weight(sample_weight, X)
-        X, y = kept.take(as_csr_or_array(X), y)
+        rows = kept_rows(as_csr_or_array(X), y, sample_weight)
+        X, y = rows.X, rows.y
         classes, codes = np.unique(y, return_inverse=True)
         self._check_labels(classes)
-        weight, rng = kept.normalised, check_random_state(self.random_state)
+        weight, rng = rows.shares(), check_random_state(self.random_state)
         ball, scale = self._scaled_ball(largest_entry(X))
         X = X if scale == 1 else X / scale
         phi = MARGIN_FUNCTIONS[self.loss]
@@ -401,9 +401,9 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             self, X, y, accept_sparse="csr", dtype=np.float64, order="C", reset=first
         )
         check_classification_targets(y)
-        kept = rows_of_positive_weight(sample_weight, X, as_given=True)
-        check_usual_units(kept.weight)
-        X, y = kept.take(as_csr_or_array(X), y)
+        rows = kept_rows(as_csr_or_array(X), y, sample_weight, as_given=True)
+        check_usual_units(rows.weights())
+        X, y = rows.X, rows.y
         labels = self._labels_of(classes, first)
         codes = np.searchsorted(labels, y)
         if np.any(labels[np.minimum(codes, len(labels) - 1)] != y):
@@ -411,7 +411,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         if largest_entry(X) > LARGEST_SCALE:
             raise ValueError(f"partial_fit needs features of at most {LARGEST_SCALE:g}; scale X.")
         ball, phi = BALLS[self.norm](float(self.radius)), MARGIN_FUNCTIONS[self.loss]
-        size, weight = ball.row_size(X), kept.weight
+        size, weight = ball.row_size(X), rows.weights()
         states = [] if first else [state for state in self._states if state is not None]
         moved: list[StochasticState] = []
         for number, k in enumerate(positive_classes(len(labels))):

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._hot_loops.array_loops import two_valued
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
-from sklearn_ensemble_theory._rows import rows_of_positive_weight, validate_data
+from sklearn_ensemble_theory._rows import kept_rows, validate_data
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
@@ -269,8 +269,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        kept = rows_of_positive_weight(sample_weight, X)
-        (X, codes), weight = kept.take(X, codes), kept.normalised
+        rows = kept_rows(X, codes, sample_weight)
+        X, codes, weight = rows.X, rows.y, rows.shares()
 
         task = ClassTask(codes, classes)
         split, left, right = best_stump(X, None, weight, task, self.max_bins, STUMPS)
@@ -482,9 +482,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         """
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
-        kept = rows_of_positive_weight(sample_weight, X)
-        (X, y), weight = kept.take(X, y), kept.normalised
-        del kept  # its weights are not needed any more
+        rows = kept_rows(X, y, sample_weight)
+        X, y, weight = rows.X, rows.y, rows.shares()
+        del rows  # its weights are not needed any more
         # Differences of numbers near the largest float are infinite: then y is in units of 4.
         unit = 4.0 if np.abs(y).max() > LARGEST_DIFFERENCE else 1.0
 
