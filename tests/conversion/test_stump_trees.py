@@ -13,8 +13,8 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 
+from ..routes import numba_disabled
 from .counterparts import assert_same_predictions, diabetes
 
 FIELDS = ("feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples")

@@ -12,10 +12,11 @@ from sklearn_ensemble_theory import (
     FrankWolfeClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory._learners import ClassTask
 from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
 from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
+
+from ..routes import numba_disabled
 
 
 class Inherited(BinnedTreeClassifier):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.trees import _compiled_growth as threaded_histograms
 from sklearn_ensemble_theory.trees import _histograms as bin_sums
 from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
@@ -15,6 +14,8 @@ from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrow
 from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
 from sklearn_ensemble_theory.trees._histograms import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._options import GrowthOptions
+
+from ..routes import uses_numba
 
 needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 every_grower = pytest.mark.parametrize(

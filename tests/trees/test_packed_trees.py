@@ -25,7 +25,6 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
 )
 from sklearn_ensemble_theory._hot_loops import predict_loops
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory.ensembles._members import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import (
@@ -35,6 +34,8 @@ from sklearn_ensemble_theory.trees._packed import (
     single_precision_cuts,
     uses_compiled_loops,
 )
+
+from ..routes import numba_disabled, uses_numba
 
 
 @pytest.fixture(params=["numba", "no numba"])

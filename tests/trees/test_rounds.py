@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._learners import LeastSquaresTask, prepare_rounds
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._loop import boost
@@ -21,6 +20,8 @@ from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrow
 from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs, add_multiple
+
+from ..routes import numba_disabled, uses_numba
 
 needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 

@@ -16,8 +16,8 @@ from sklearn.tree import (
 from sklearn.utils import get_tags
 
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
-from sklearn_ensemble_theory._compat import TREES_TRY_BOTH_SIDES
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+
+from ..routes import TREES_TRY_BOTH_SIDES, numba_disabled
 
 PAIRS = [
     (BinnedTreeRegressor, DecisionTreeRegressor),
