@@ -556,7 +556,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 1,
                 risk.n_splits,
                 is_quadratic=True,
-                bin_weights=None if risk.rows is not None else weights,
+                bin_weights=() if risk.rows is not None else weights,
                 passes=risk.passes,
             )
         results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)

@@ -423,8 +423,8 @@ class PairFit:
     n_scores, n_splits : int
     is_quadratic : bool
         Whether the weights are those of the rows.
-    bin_weights : list of p arrays, default=None
-        The weight of the rows in each bin; in memory None counts it.
+    bin_weights : list of p arrays, default=()
+        The weight of the rows in each bin, which is counted in memory where it is not given.
     passes : PassCount, default=None
     """
 
@@ -437,7 +437,7 @@ class PairFit:
         n_splits: int,
         *,
         is_quadratic: bool,
-        bin_weights: list[np.ndarray] | None = None,
+        bin_weights: Sequence[np.ndarray] = (),
         passes: PassCount | None = None,
     ) -> None:
         self.blocks, self.layout, self.work_of = blocks, layout, work_of
@@ -465,13 +465,14 @@ class PairFit:
         """
         if isinstance(self.blocks, MemoryRows):
             rows = self.blocks.block
-            if self.bin_weights is None:
+            if not len(self.bin_weights):
                 self.bin_weights = self._by_feature(weight_by_bin(rows, rows.weight))
             if rows.folds is None:
                 rows.pair_folds = own_folds(np.arange(len(rows.codes)))
         self._open(models, None)
-        pairs = interactions if isinstance(interactions, list) else None
-        if pairs is None:
+        if isinstance(interactions, list):
+            pairs = interactions
+        else:
             pairs = self._strongest(interactions, features)
         if not pairs:
             return None
@@ -497,7 +498,7 @@ class PairFit:
         self.works = []
         return terms
 
-    def _open(self, models, terms):
+    def _open(self, models: Sequence[TableModel], terms: PairTerms | None) -> None:
         """Use the residuals of models and pairs, for all that follows."""
         self.models, self.terms = models, terms
         if isinstance(self.blocks, MemoryRows):
@@ -505,20 +506,21 @@ class PairFit:
         elif terms is not None:  # these change from score to score
             self.terms = replace(terms, tables=[table.copy() for table in terms.tables])
 
-    def _sum(self, function: WithWork, score, models, *args):
+    def _sum(self, function: WithWork, score: int, models: Sequence[TableModel], *args: Any) -> Any:
         """The sum over the blocks of a function of the rows and the residuals of a score."""
         self.passes.n += 1
         if isinstance(self.blocks, MemoryRows):
             return function(self.blocks.block, self.works[score], *args)
         return self.blocks.sum(_with_work, function, self.work_of, models, self.terms, score, *args)
 
-    def _strongest(self, n_pairs, features):
+    def _strongest(self, n_pairs: int | Literal["auto"], features: np.ndarray) -> list[Pair]:
         """The pairs with the largest gains, summed over the scores."""
         in_memory = isinstance(self.blocks, MemoryRows)
+        # Of several scores all gains are needed, for their sums.
         n_all = len(features) * (len(features) - 1) // 2
-        wanted = n_all
-        if n_pairs == "auto" or self.n_scores == 1:
-            wanted = n_pairs if n_pairs == "auto" else min(n_pairs, n_all)
+        wanted: int | Literal["auto"] = "auto"
+        if n_pairs != "auto":
+            wanted = min(n_pairs, n_all) if self.n_scores == 1 else n_all
         gains: dict[Pair, float] = {}
         for score in range(self.n_scores):
             # The residuals of the first model, and bins of about the same weight.
@@ -537,7 +539,7 @@ class PairFit:
         most = len(gains) if n_pairs == "auto" else int(n_pairs)
         return sorted(gains, key=lambda pair: (-gains[pair], pair))[:most]
 
-    def _boosted(self, score, columns, terms):
+    def _boosted(self, score: int, columns: Any, terms: PairTerms) -> list[np.ndarray]:
         """What boosting on the residuals of a score adds to the tables: (K, A, B) for each pair."""
         pairs, bins = terms.pairs, terms.bins
         if isinstance(self.blocks, MemoryRows):
@@ -557,10 +559,10 @@ class PairFit:
         )
         return PairPasses(columns, state, sums, pairs, bins, self.passes).run().tables
 
-    def _by_feature(self, weights):
+    def _by_feature(self, weights: np.ndarray) -> list[np.ndarray]:
         return np.split(weights, np.cumsum(self.layout.n_bins)[:-1])
 
-    def _bins(self, weights, max_bins):
+    def _bins(self, weights: Sequence[np.ndarray], max_bins: int) -> CoarseBins:
         layout = self.layout
         return coarse_bins(weights, layout.n_bins, max_bins, layout.missing, layout.categorical)
 
