@@ -39,10 +39,10 @@ MAP = {
     ("Bound the norm, with a certificate", "greedy"): [
         ("a sum of columns, stumps or units, any smooth loss", "FrankWolfe", BOTH),
         ("a linear classifier in a ball", "BallConstrained", CLASSES),
+        ("a vote of few members, of the largest soft margin", "LPBoost", CLASSES),
     ],
     ("Some labels are wrong", "noisy_labels"): [
         ("random flips, at an unknown rate", "SmoothBoost", CLASSES),
-        ("the largest soft margin, with a certificate", "LPBoost", CLASSES),
         ("nothing is known about the labels", "AgnosticBoost", CLASSES),
         ("a bound on the probability of a wrong label is known", "MassartBoost", CLASSES),
     ],

@@ -89,7 +89,8 @@ class LPBoostClassifier(BinaryBooster):
         The maximum number of rounds.
     nu : float, default=0.2
         In (0, 1): at most this share of the weight has margins below the one that is maximised. The
-        weight of a row is at most its share divided by `nu`.
+        weight of a row is at most its share divided by `nu`. Where labels are wrong, take at least
+        twice the share of these.
     tol : float, default=1e-4
         Boosting ends when no weak learner has an edge 2 gamma of more than the soft margin + `tol`.
     n_jobs : int, default=None
