@@ -163,6 +163,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         n_blocks = int(block.max()) + 1
         rows_of = [np.flatnonzero(block == b) for b in range(n_blocks)]
 
+        # A seed a block, so that the model does not depend on the number of jobs.
         seeds = rng.randint(MAX_SEED, size=n_blocks)
         n_classes = description.get("n_classes_", 0)
         # Workers get their rows only; one process takes them when a member is fitted.
@@ -182,6 +183,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         )
         members = list(in_order(tasks, n_jobs=self.n_jobs))
 
+        # The shares of the members: by risks on the rows that they have not seen, sizes, or equal.
         row_weight = np.ones(len(y)) if weight is None else weight / weight.max()
         self.__dict__.pop("block_risks_", None)  # of an earlier fit
         if self.weighting == "risk" and n_blocks > 1:
@@ -262,6 +264,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
                 f"n_blocks={self.n_blocks} is larger than the number of chunks, {len(rows.given)}, "
                 "which are the blocks; use n_blocks='rate' or rechunk X."
             )
+        # The first pass checks the rows and finds what all blocks must agree on: classes and units.
         unfitted = clone(self)  # without the members of an earlier fit
         read = LearnerRows(unfitted, ROW_CHECKS, rows.checks.n_features)
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
@@ -322,6 +325,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             delayed(member_predictions)(member, method, X, n_classes=n_classes, params=params)
             for member in self.estimators_
         )
+        # Added up in the members' order, with one prediction in memory at a time.
         logs = method == "predict_log_proba"
         total: Any = None
         for share, part in zip(
@@ -673,6 +677,7 @@ def block_of_rows(
     if strata is None:
         block[order] = np.arange(n) * n_blocks // n
         return block
+    # Of every n_blocks successive values each block is dealt one.
     order = order[np.argsort(strata[order], kind="stable")]
     dealt = np.arange(n) % n_blocks
     if rng is not None:  # anew for every n_blocks rows, or block 0 would have the smallest
@@ -693,6 +698,7 @@ def _blocks_of_groups(
         )
     order = np.arange(len(sizes)) if rng is None else rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
+    # The largest group first, each to the block that is the smallest so far.
     loads = [(0, b) for b in range(n_blocks)]
     block_of_group = np.empty(len(sizes), dtype=np.intp)
     for group in order:
@@ -735,6 +741,7 @@ def fit_block(
     member = clone(estimator)
     if rows is not None:
         y, weight = y[rows], None if weight is None else weight[rows]
+        # A tree stores single precision: its rows are taken and converted at once.
         single = single_precision_rows(X, rows) if is_tree(member) and not params else None
         X = X[rows] if single is None else single
         if single is not None:

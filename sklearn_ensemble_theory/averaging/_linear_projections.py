@@ -122,6 +122,7 @@ class SparseRows:
         """A A'."""
         mean = self.mean / self.scale
         products = self.matrix @ mean
+        # (x - m)'(z - m) = x'z + m'm - x'm - z'm: only the products are dense.
         gram = (self.matrix @ self.matrix.T).toarray()
         gram += mean @ mean - products - products[:, None]
         return gram * self.root * self.root[:, None]
@@ -250,6 +251,7 @@ def row_space(rows: CentredRows) -> RowSpace:
     values, vectors = np.linalg.eigh(gram)
     values, vectors = values[::-1], vectors[:, ::-1]
     largest = max(values[0], 0.0)
+    # Squares lose half of the digits: for small directions the matrix itself is decomposed.
     n_small = int(np.sum(values <= _ACCURATE * largest))
     expected = int(by_rows and rows.is_centred)  # centred rows are linearly dependent
     dense = rows.dense()
@@ -441,6 +443,7 @@ class SparseProjection(LinearProjection):
     def draw(self, seed: int) -> tuple[np.ndarray, Any]:
         d, size = self.rows.shape[1], self.n_components
         rng = np.random.default_rng(seed)
+        # Column after column of S, so that the places of its entries are in the order of CSC.
         places = _bernoulli_places(rng, d * size, self.density)
         signs = rng.choice([-1.0, 1.0], size=len(places)) / np.sqrt(size * self.density)
         column, row = np.divmod(places, d)
@@ -467,7 +470,7 @@ class CoordinateProjection(LinearProjection):
         rng = np.random.default_rng(seed)
         chosen = np.arange(d) if size == d else rng.choice(d, size, replace=False, shuffle=False)
         design = self.rows.columns(chosen)
-        design *= np.sqrt(d / size)
+        design *= np.sqrt(d / size)  # E[S S'] = I
         return design, chosen
 
     def lift(self, S: np.ndarray, eta: np.ndarray) -> np.ndarray:
@@ -489,6 +492,7 @@ def _bernoulli_places(rng: np.random.Generator, size: int, probability: float) -
     """The indices of the successes of `size` independent trials, in increasing order."""
     places = np.zeros(0, dtype=np.int64)
     last = -1
+    # Distances between successes are geometric: O(successes) random numbers instead of O(size).
     while last < size:
         expected = (size - last) * probability
         gaps = rng.geometric(probability, int(expected + 4 * np.sqrt(expected) + 4))

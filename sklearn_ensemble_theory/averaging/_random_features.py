@@ -52,6 +52,7 @@ class UnitsModel:
 
     def __call__(self, X: Any) -> np.ndarray:
         out = np.empty((X.shape[0], self.eta.shape[1]))
+        # In blocks of rows: the units of all members at all rows may be far larger than X.
         for part in gen_batches(X.shape[0], max(1, _BLOCK // len(self.b))):
             out[part] = _outputs_of_units(X[part], self.W, self.b, self.activation) @ self.eta
         return out - self.offset
@@ -92,6 +93,7 @@ class RandomFeatures(Projection):
     def _design(self, features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The features about their weighted means, times the roots of the weights; the means."""
         mean = np.zeros(features.shape[1])
+        # An intercept is a fit about the means; what is left of a constant feature is rounding.
         if self.fit_intercept:
             mean = self.weight @ features
             features = features - mean
@@ -179,7 +181,7 @@ class ReLUFeatures(_Units):
 
     def __init__(self, X: Any, weight: np.ndarray, fit_intercept: bool, n_components: int):
         super().__init__(X, weight, fit_intercept, n_components)
-        size = _magnitude(X)
+        size = _magnitude(X)  # squares in this unit neither overflow nor vanish
         scaled = X / size
         mean = np.asarray(scaled.T @ weight)
         if sp.issparse(X):
@@ -213,6 +215,7 @@ class TransformerFeatures(RandomFeatures):
         self.transformer = transformer
 
     def draw(self, seed: int) -> tuple[np.ndarray, Any]:
+        # Nested transformers too, in a fixed order of their parameters.
         transformer = clone(self.transformer)
         rng = np.random.RandomState(seed)
         names = random_state_names(transformer)

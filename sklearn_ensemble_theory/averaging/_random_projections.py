@@ -319,10 +319,11 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         projection, alpha = self._projection_of(X, weight, total)
         seeds = self._seeds(self.n_estimators, rng)
         model = average_of_members(projection, targets, alpha, seeds, self.n_jobs)
+        # Linear members are one linear model; of features, all of them are kept.
         for name in ("coef_", "gamma_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._model, self._scale = None if model.is_linear else model, scale
-        intercept = y_mean * scale
+        intercept = y_mean * scale  # in units of y, in which coefficients may overflow
         if model.is_linear:
             with np.errstate(over="ignore", invalid="ignore"):
                 coef = scale * model.coef
@@ -501,6 +502,7 @@ def average_of_members(
     """
     seeds = seeds[: projection.n_distinct(len(seeds))]
     targets = projection.targets(Z)
+    # Small problems are slower with threads of BLAS, and their bits would depend on the number.
     with one_blas_thread():
         if n_jobs is None or n_jobs == 1:
             lifted = (_member(projection, targets, alpha, seed) for seed in seeds)
@@ -559,6 +561,7 @@ def ridge_coefficients(B: np.ndarray, Z: np.ndarray, alpha: float) -> np.ndarray
     if alpha == np.inf or s == 0:
         return np.zeros((s, Z.shape[1]))
     if s <= n or alpha > 0:
+        # The smaller Gram matrix: B'(B B' + alpha I)^-1 = (B'B + alpha I)^-1 B'.
         wide = s > n
         gram = B @ B.T if wide else B.T @ B
         gram.flat[:: len(gram) + 1] += alpha

@@ -421,6 +421,7 @@ def centred_sketch(
         A, B = sketch.result()
     check_sums(x_mean, y_mean, A, B)
     ones, B = B[:, :1], np.ascontiguousarray(B[:, 1:])
+    # Columns of which nothing but rounding is left were constant, and are zero exactly.
     if x_mean.any():
         A -= ones * x_mean
         cancelled = np.abs(A).max(axis=0) <= CANCELLED * np.abs(ones).max() * np.abs(x_mean)
@@ -468,12 +469,14 @@ def sketched_solution(
     y_scale = np.array([power_of_two(x) for x in np.abs(B).max(axis=0, initial=0.0)])
     A /= scale
     B /= y_scale
+    # One decomposition of (A, B): its triangle holds R and the targets turned by Q'.
     triangle: Any = np.linalg.qr(np.hstack([A, B]), mode="r")
     if alpha > 0:
         with np.errstate(over="ignore", under="ignore"):
             penalty = np.sqrt(alpha) / scale
         if not np.isfinite(penalty).all():
             raise ValueError("alpha is too large for the scale of X: sqrt(alpha) / X overflows.")
+        # A penalty is d more rows, with targets 0.
         below = np.hstack([np.diag(penalty), np.zeros((d, B.shape[1]))])
         triangle = np.linalg.qr(np.vstack([triangle, below]), mode="r")
     R, z = triangle[:d, :d], triangle[:d, d:]
@@ -632,6 +635,7 @@ def refined(
     gradient = rows.sum(CentredRows.start, theta) - alpha * theta
     direction: Any = None
     slope_before: Any = None
+    # Preconditioned conjugate gradients, with a recursion of its own for each target.
     for _ in range(n_steps):
         step = sum(gram.solve(gradient) for gram in grams) / len(grams)
         slope = (gradient * step).sum(axis=0)
