@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -612,36 +612,3 @@ def of_checked(
     for view, known in views:
         block = view(block, *known)
     return function(block, *args)
-
-
-# --- until all families use `kept_rows` -----------------------------------------------------------
-
-
-class PositiveRows(NamedTuple):
-    """The rows of positive weight; `rows` is ``slice(None)`` for all of them."""
-
-    rows: slice | np.ndarray
-    weight: np.ndarray
-    n_samples: int
-
-    @property
-    def normalised(self) -> np.ndarray:
-        """The weights divided by their sum."""
-        return normalised_weights(self.weight, len(self.weight))
-
-    def take(self, *arrays):
-        """The kept rows of each array; a tuple if there is more than one array."""
-        if isinstance(self.rows, slice):
-            return arrays if len(arrays) > 1 else arrays[0]
-        kept = tuple(array[self.rows] for array in arrays)
-        return kept if len(kept) > 1 else kept[0]
-
-
-def rows_of_positive_weight(
-    sample_weight: ArrayLike | None, X: Any, *, as_given: bool = False
-) -> PositiveRows:
-    """`positive_weights` as a record."""
-    numbers, weight = positive_weights(sample_weight, X, as_given=as_given)
-    if isinstance(numbers, range):
-        return PositiveRows(slice(None), weight, len(numbers))
-    return PositiveRows(numbers, weight, X.shape[0])
