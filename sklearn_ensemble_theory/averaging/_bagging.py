@@ -294,6 +294,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         is_fresh = spec.checked and not np.may_share_memory(X, given)
         del given
 
+        # A warm start keeps the known members, whose draws their seeds repeat, and adds others.
         n_known = len(self.estimators_) if continued else 0
         n_more = self._n_members(len(y)) - n_known
         if n_more < 0:
@@ -452,6 +453,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                 "_member_spec": spec.without_data(),
             }
 
+        # Members arrive in the order of their seeds, so that nothing depends on the workers.
         for member, columns, outside in fit_members(spec, X, y, seeds, self.n_jobs):
             task = context.subcontext(task_name="member")
             task.call_on_fit_task_begin(estimator=self)
@@ -557,6 +559,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             )
             blocks = blocks[:n_members]
         seeds = check_random_state(self.random_state).randint(MAX_SEED, size=n_members)
+        # Members go round the blocks, and each block fits its own where its rows are.
         step, largest = len(blocks), max(facts.lengths.values())
         by_block = {number: seeds[first::step] for first, number in enumerate(blocks)}
         found = rows.given.taken(blocks).each(

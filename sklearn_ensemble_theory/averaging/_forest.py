@@ -126,6 +126,7 @@ class BaseForest(BaseBagging):
                 return sample_weight
             weight = balanced_weights(y, sample_weight)
         else:
+            # A dict for each output; the weights of a row are multiplied over its outputs.
             outputs = classes if isinstance(classes, list) else [classes]
             codes = y.reshape(len(y), -1) - first_codes(outputs)
             given = given if isinstance(given, list) else [given]

@@ -245,6 +245,7 @@ def _permuted_losses(
             return (found != y).astype(float) if classes is not None else (found - y) ** 2
 
     increase = np.zeros((X.shape[1], len(X)))
+    # Only features that the tree splits on can change its predictions.
     used = np.unique(member.tree_.feature[member.tree_.children_left >= 0])
     used = used if features is None else np.unique(features[used])
     before = loss(X)

@@ -138,6 +138,7 @@ def weighted_ranks(values: np.ndarray, shares: np.ndarray, level: float) -> np.n
 
     inf where the sum of all shares, (n,), is less. The values are of shape (q, n).
     """
+    # Shares that fall short of the level by rounding reach it.
     order = np.argsort(values, axis=1)
     reached = np.cumsum(shares[order], axis=1) >= level - 1e-9
     place = reached.argmax(axis=1)[:, None]
@@ -167,6 +168,7 @@ def group_ends(
     -------
     upper, lower : arrays of shape (q,)
     """
+    # Without the mean, which is added at the end, sums lose fewer digits.
     centre = predictions.mean(axis=1, keepdims=True)
     centred = predictions - centre
     means = np.empty((len(predictions), len(masks)))

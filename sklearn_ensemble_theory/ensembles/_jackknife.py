@@ -122,6 +122,7 @@ def jackknife_variance(
             )
         draws = drawn_weights(ensemble)
         squares = SquaredInfluences(left_out_vectors(draws, scheme.unit_shares), draws.shape[1])
+    # Blocks of points bound the memory: the vectors are made once, for all of them.
     variance, spread, level = [], [], []
     for predictions in blocks:
         flat = predictions.reshape(len(predictions), -1)
@@ -135,6 +136,7 @@ def jackknife_variance(
 def drawn_weights(ensemble: FittedEnsemble) -> sp.csr_array:
     """Draw the weights v of the units in the members again: a sparse array of shape (B, n)."""
     n = ensemble._member_spec.scheme.n_units
+    # Rows of weight 0 are most of them: sparse, with the shortest integers that hold the rows.
     rows, weights = [], []
     for seed in ensemble._seeds:
         drawn, v = ensemble._member_spec.draw_units(seed)
