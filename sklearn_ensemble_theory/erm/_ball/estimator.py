@@ -259,10 +259,13 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = np.unique(y, return_inverse=True)
         self._check_labels(classes)
         weight, rng = rows.shares(), check_random_state(self.random_state)
+        # Features of extreme size are divided by a power of two, which changes no digit: the ball
+        # grows by the same factor, and squares neither overflow nor vanish.
         ball, scale = self._scaled_ball(largest_entry(X))
         X = X if scale == 1 else X / scale
         phi = MARGIN_FUNCTIONS[self.loss]
         problems, points, bounds, states = [], [], [], []
+        # Two classes are one problem, more are one for each class against the others.
         for k in positive_classes(len(classes)):
             y = np.where(codes == k, 1.0, -1.0)
             problem = BallProblem(X, y, weight, phi, ball, fit_intercept=self.fit_intercept)
@@ -284,7 +287,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             problems.append(problem)
             points.append(point)
             bounds.append(bound)
-            states.append(state if scale == 1 else None)
+            states.append(state if scale == 1 else None)  # further rows come in their own units
         self.feature_bound_ = problems[0].C * scale
         self._set_solution(classes, problems, points, scale)
         self.suboptimality_bound_ = max(bounds)
@@ -306,6 +309,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                 f"X has {p} features; with Dask collections at most {MAX_COLUMNS} are possible, "
                 "because each chunk sends a matrix of second derivatives."
             )
+        # The first pass tells the classes and the size of the rows, which set the problems.
         seen = rows.sum(BallRows.of, BALLS[self.norm](1.0))
         self._check_labels(seen.classes)
         ball, scale = self._scaled_ball(seen.largest)
