@@ -335,7 +335,7 @@ def definitions_of_module(node):
 def test_docstrings_are_in_the_source():
     """Static tools read what `help` prints: no public docstring is assembled at import."""
     files = sorted((ROOT / package.__name__).rglob("*.py"))
-    # Names are unique (tests/test_layout.py); of overloads the last definition counts.
+    # Of overloads the last definition counts.
     definitions = {
         node.name: node for path in files for node in definitions_of_module(ast.parse(read(path)))
     }
@@ -357,32 +357,6 @@ def test_docstrings_are_in_the_source():
                 if name.split(".")[-1][0] != "_" and written != (doc and inspect.cleandoc(doc)):
                     wrong.append(f"{owner.__module__}: {name}")
     assert sorted(set(wrong)) == []
-
-
-def test_plain_words():
-    """Figurative phrases of earlier versions, replaced by the usual terms."""
-    replaced = [
-        "more to ask of them",
-        "creeps towards",
-        "do not cost rows",
-        "rounds do not cost",
-        "what the others left",
-        "ceasing to ask",
-        "then decides alone",
-        "set anew",
-        "two halves equal one whole",
-        "row written twice",
-        "exclude each other",
-        "without a word",
-        "rules of the house",
-    ]
-    found = [
-        f"{name_of(path)}: {phrase}"
-        for path in PROSE + CODE
-        for phrase in replaced
-        if phrase in words_of(read(path)).lower()
-    ]
-    assert found == []
 
 
 def test_errata_and_their_tests_name_each_other():
