@@ -8,12 +8,15 @@ import inspect
 
 import numpy as np
 import polars as pl
+import sklearn
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import _enforce_estimator_tags_y
+from sklearn.utils.fixes import parse_version
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+
+SKLEARN_VERSION = parse_version(sklearn.__version__)
 
 # scikit-learn below 1.9 reads polars by the interchange protocol, which polars 2 no longer has.
 POLARS_IS_READ = parse_version("1.9") <= SKLEARN_VERSION or hasattr(pl.DataFrame, "__dataframe__")

@@ -17,7 +17,7 @@ from unittest import mock
 
 import pytest
 
-from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+from .estimators import SKLEARN_VERSION, parse_version
 
 FOLLOWED = "1.9"
 

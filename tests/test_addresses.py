@@ -4,16 +4,18 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+import re
+from pathlib import Path
 
 import pytest
 from sklearn.utils import estimator_html_repr
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import RandomForestClassifier
-from sklearn_ensemble_theory._version import DOCUMENTATION
 
 from .estimators import estimator_classes, make
 
+CITATION = Path(__file__).parents[1] / ".github" / "CITATION.cff"
 every_estimator = pytest.mark.parametrize("cls", estimator_classes(), ids=lambda c: c.__name__)
 MODULES = [
     importlib.import_module(found.name)
@@ -52,7 +54,8 @@ def test_a_class_is_pickled_by_its_public_address(cls):
 
 @every_estimator
 def test_the_html_view_links_to_the_page_of_the_class(cls):
-    link = f"{DOCUMENTATION}/generated/{package.__name__}.{cls.__name__}.html"
+    site = re.search(r'^url: "(.*)"$', CITATION.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    link = f"{site}/generated/{package.__name__}.{cls.__name__}.html"
     model = make(cls)
     assert model._get_doc_link() == link
     assert f'href="{link}"' in estimator_html_repr(model)

@@ -13,7 +13,10 @@ from sklearn_ensemble_theory._bins import (
     check_bin_edges,
     sum_of_tables,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
+
+from .routes import numba_disabled
+
+pytestmark = pytest.mark.routes
 
 
 def searched_codes(X, edges):

@@ -9,9 +9,11 @@ import pytest
 from sklearn.base import is_classifier
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 
 from .estimators import make
+from .routes import numba_disabled
+
+pytestmark = pytest.mark.routes
 
 PAGE = Path(__file__).parents[1] / "docs" / "design.md"
 FOLDER = Path(package.__file__).parent

@@ -11,9 +11,9 @@ import typing
 
 import pytest
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import StrOptions
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory._compat import StrOptions
 
 NAME = package.__name__
 

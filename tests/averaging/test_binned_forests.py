@@ -25,6 +25,8 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 
 from ..routes import numba_disabled
 
+pytestmark = pytest.mark.routes
+
 AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
 ENSEMBLES = [RandomForestRegressor, RandomForestClassifier, BaggingRegressor, BaggingClassifier]
 BINNED = {

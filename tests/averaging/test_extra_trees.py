@@ -16,6 +16,8 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegres
 
 from ..routes import numba_disabled
 
+pytestmark = pytest.mark.routes
+
 BEFORE_1_9 = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9)
 AUTO_ROWS = "sklearn_ensemble_theory.averaging._members.AUTO_ROWS"
 BINNED = {ExtraTreesRegressor: BinnedTreeRegressor, ExtraTreesClassifier: BinnedTreeClassifier}

@@ -25,6 +25,8 @@ from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 
 from ..routes import numba_disabled, uses_numba
 
+pytestmark = pytest.mark.routes
+
 LEVELS = (0.9, 0.0, 0.25, 0.5, 1.0)
 
 

@@ -24,6 +24,8 @@ from sklearn_ensemble_theory.averaging._neighbor_search import (
 from ..routes import numba_disabled, uses_numba
 from .neighbor_data import regression
 
+pytestmark = pytest.mark.routes
+
 
 def reference(distances, Y, w):
     """Row by row: sort, average the targets of exact ties, weigh; the rest to the overall mean."""

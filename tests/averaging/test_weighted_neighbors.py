@@ -15,6 +15,8 @@ from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from ..routes import numba_disabled
 from .neighbor_data import regression, schemes
 
+pytestmark = pytest.mark.routes
+
 ANY_WEIGHT = pytest.mark.parametrize(
     ("size", "k", "bootstrap"), [(7, 1, True), (9, 3, True), (0.3, 1, "bernoulli")]
 )

@@ -5,7 +5,6 @@ from contextlib import nullcontext
 import numpy as np
 
 from sklearn_ensemble_theory._blocks import PassCount
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.boosting._additive import pair_rounds, pair_tables, pairs
 from sklearn_ensemble_theory.boosting._additive.pair_rounds import Visit
 from sklearn_ensemble_theory.boosting._additive.pair_tables import (
@@ -23,6 +22,7 @@ from sklearn_ensemble_theory.boosting._additive.pairs import (
 )
 
 from ..local_blocks import LocalBlocks
+from ..routes import numba_disabled
 
 __all__ = [
     "LEARNING_RATES",

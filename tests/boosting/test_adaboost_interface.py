@@ -18,6 +18,8 @@ from sklearn_ensemble_theory import (
 from ..routes import numba_disabled
 from .adaboost_data import ALGORITHMS, noisy
 
+pytestmark = pytest.mark.routes
+
 MODULES = "sklearn_ensemble_theory.boosting._reweighting"
 
 

@@ -13,6 +13,8 @@ from sklearn_ensemble_theory.boosting._risk import MarginRisk
 
 from ..routes import numba_disabled, uses_numba
 
+pytestmark = pytest.mark.routes
+
 
 def test_exponential_weights_are_exponentials():
     rng = np.random.default_rng(0)

@@ -13,6 +13,8 @@ from sklearn_ensemble_theory import AdaBoostRegressor, BinnedTreeRegressor
 
 from ..routes import numba_disabled
 
+pytestmark = pytest.mark.routes
+
 LOSSES = ["linear", "square", "exponential"]
 
 

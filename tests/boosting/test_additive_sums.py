@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.boosting._additive import sums
 from sklearn_ensemble_theory.boosting._additive.sums import (
     CountedGram,
@@ -18,7 +17,10 @@ from sklearn_ensemble_theory.boosting._additive.sums import (
 )
 from sklearn_ensemble_theory.boosting._additive.terms import delete_group_errors
 
+from ..routes import numba_disabled
 from .l2_boosting_data import additive_data, left_of_cuts, quantile_edges
+
+pytestmark = pytest.mark.routes
 
 N = 500
 

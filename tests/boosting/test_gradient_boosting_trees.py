@@ -22,8 +22,11 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.boosting import losses
+
+from ..routes import numba_disabled
+
+pytestmark = pytest.mark.routes
 
 EXACT = DecisionTreeRegressor(max_depth=3)
 

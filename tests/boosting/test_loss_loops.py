@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._roots import root_of_jumps
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
+from ..routes import numba_disabled, uses_numba
 from . import loss_cases
 from .loss_cases import targets
 
-pytestmark = pytest.mark.skipif(not uses_numba(), reason="numba is not installed")
+pytestmark = [
+    pytest.mark.routes,
+    pytest.mark.skipif(not uses_numba(), reason="numba is not installed"),
+]
 
 # A loss need not have loops.
 CASES = [(loss, kind) for loss, kind in loss_cases.CASES if "_compiled" in vars(type(loss))]

@@ -18,10 +18,13 @@ from sklearn_ensemble_theory import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep
+
+from ..routes import numba_disabled
+
+pytestmark = pytest.mark.routes
 
 LEAST = 1e-3
 both_routes = pytest.mark.parametrize(

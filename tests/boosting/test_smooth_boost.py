@@ -21,6 +21,8 @@ from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
 
 from ..routes import numba_disabled
 
+pytestmark = pytest.mark.routes
+
 
 def noisy(n=300, p=4, seed=0, flips=0.15):
     rng = np.random.default_rng(seed)

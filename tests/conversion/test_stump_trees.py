@@ -17,6 +17,8 @@ from sklearn_ensemble_theory import (
 from ..routes import numba_disabled
 from .counterparts import assert_same_predictions, diabetes
 
+pytestmark = pytest.mark.routes
+
 FIELDS = ("feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples")
 
 

@@ -5,11 +5,14 @@ import pytest
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
 from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled, uses_numba
 from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.erm import _hinges
 from sklearn_ensemble_theory.erm._stumps import split_search
 from sklearn_ensemble_theory.erm._stumps.split_search import BinnedSideIndex, SideIndex
+
+from ..routes import numba_disabled, uses_numba
+
+pytestmark = pytest.mark.routes
 
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
 

@@ -10,6 +10,8 @@ from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
 from ..routes import numba_disabled
 
+pytestmark = pytest.mark.routes
+
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 dask = pytest.importorskip("dask")

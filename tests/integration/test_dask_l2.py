@@ -6,7 +6,8 @@ import pytest
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor
-from sklearn_ensemble_theory._folds import folds_by_hash
+
+from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -24,7 +25,7 @@ def rows(seed=0, n=3000):
 
 def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
-    cv = PredefinedSplit(folds_by_hash(np.arange(len(y[kept])), 5))
+    cv = PredefinedSplit(hashed_folds(len(y[kept]), 5))
     same = L2BoostingRegressor("cv", bin_edges=model.bin_edges_, cv=cv, max_estimators=500)
     return same.fit(X[kept], y[kept], None if weight is None else weight[kept])
 

@@ -10,7 +10,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
-from sklearn_ensemble_theory._folds import folds_by_hash
+
+from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -87,7 +88,7 @@ def test_best_feature_in_memory(chunks, init, p, decimals, time):
     X, y, weight = rows(p, decimals=decimals)
     params = {**BEST, "estimator": FEW, "init": init, "time": time, "times": TIMES[:-1]}
     kept = weight > 0
-    folds = PredefinedSplit(folds_by_hash(np.arange(kept.sum()), 4))
+    folds = PredefinedSplit(hashed_folds(kept.sum(), 4))
     model = LinearL2BoostingRegressor(**params, cv=4).fit(*lazily(chunks, X, y, weight))
     expected = LinearL2BoostingRegressor(**params, cv=folds).fit(X[kept], y[kept], weight[kept])
     np.testing.assert_array_equal(model.selected_features_, expected.selected_features_)

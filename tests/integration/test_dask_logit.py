@@ -9,8 +9,9 @@ from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
-from sklearn_ensemble_theory._folds import folds_by_hash
 from sklearn_ensemble_theory.boosting._additive.bins import ClassLabels
+
+from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -30,7 +31,7 @@ def rows(n_classes=2, n=1200):
 
 def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
-    cv = PredefinedSplit(folds_by_hash(np.arange(len(y[kept])), 3))
+    cv = PredefinedSplit(hashed_folds(len(y[kept]), 3))
     parameters = model.get_params() | {"bin_edges": model.bin_edges_, "cv": cv}
     same = LogitBoostClassifier(**parameters)
     return same.fit(X[kept], y[kept], None if weight is None else weight[kept])

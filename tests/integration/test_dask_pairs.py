@@ -10,7 +10,8 @@ from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
 from sklearn_ensemble_theory import _blocks as blocks
-from sklearn_ensemble_theory._folds import folds_by_hash
+
+from ..local_blocks import hashed_folds
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -43,7 +44,7 @@ def in_memory(model, X, y, weight=None):
     kept = slice(None) if weight is None else weight > 0
     parameters = model.get_params() | {"bin_edges": model.bin_edges_}
     if model.n_estimators == "cv":
-        folds = folds_by_hash(np.arange(len(y[kept])), model.cv)
+        folds = hashed_folds(len(y[kept]), model.cv)
         parameters["cv"] = PredefinedSplit(folds)
     return type(model)(**parameters).fit(X[kept], y[kept], None if weight is None else weight[kept])
 

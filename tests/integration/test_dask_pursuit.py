@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory import MatchingPursuitRegressor
-from sklearn_ensemble_theory._folds import folds_by_hash, held_out_by_hash
+
+from ..local_blocks import hashed_folds, hashed_holdout
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -115,12 +116,11 @@ STOPPING = {
 def splits_in_memory(options, weight):
     """The splits of all rows, by the numbers of those of positive weight."""
     kept = np.flatnonzero(weight)
-    numbers = np.arange(len(kept))
     if options["early_stopping"] == "cv":
-        fold = folds_by_hash(numbers, options["cv"])
+        fold = hashed_folds(len(kept), options["cv"])
         return [(kept[fold != k], kept[fold == k]) for k in range(options["cv"])]
     seed = check_random_state(options["random_state"]).randint(2**31 - 1)
-    held = held_out_by_hash(numbers, options["validation_fraction"], seed)
+    held = hashed_holdout(len(kept), options["validation_fraction"], seed)
     return [(kept[~held], kept[held])]
 
 
@@ -178,7 +178,7 @@ def test_early_stopping_does_not_depend_on_units(scale, stopping):
 
 def test_targets_that_are_constant_where_they_train():
     X, _, _ = rows()
-    fold = folds_by_hash(np.arange(len(X)), 2)
+    fold = hashed_folds(len(X), 2)
     y = np.where(fold == 0, 5.0, X[:, 1])
     model = MatchingPursuitRegressor(5, early_stopping="cv", cv=2)
     expected = clone(model).set_params(cv=[(fold == 1, fold == 0), (fold == 0, fold == 1)])
@@ -190,7 +190,7 @@ def test_targets_that_are_constant_where_they_train():
 
 def test_columns_far_beyond_those_of_training_stop_the_rounds_early():
     X, Y, _ = rows()
-    held = folds_by_hash(np.arange(len(X)), 2) == 0
+    held = hashed_folds(len(X), 2) == 0
     X[:, 5] = np.where(held, 1e200, 1e-200) * X[:, 5]
     model = MatchingPursuitRegressor(25, early_stopping="cv", cv=2, fit_intercept=False)
     model.fit(*lazily(CHUNKS["even"], X, Y[:, 0]))

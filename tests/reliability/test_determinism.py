@@ -12,11 +12,13 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory._hot_loops.compilation import numba_disabled
 from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, ShallowTrees
 
 from ..estimators import estimator_classes, make
+from ..routes import numba_disabled
 from .equivariances import Change, data_for, distance, outputs
+
+pytestmark = pytest.mark.routes
 
 CLASSES = estimator_classes()
 every_estimator = pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)

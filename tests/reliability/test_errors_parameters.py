@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils._param_validation import Interval
 
 import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory import (
@@ -24,8 +26,6 @@ from sklearn_ensemble_theory import (
     StackingRegressor,
     VotingClassifier,
 )
-from sklearn_ensemble_theory._compat import Interval
-from sklearn_ensemble_theory.averaging._sampling import Bernoulli
 
 from ..estimators import estimator_classes, make
 
@@ -156,9 +156,11 @@ def test_bernoulli_draws_of_tiny_probability_end():
 
 def test_the_law_of_bernoulli_draws_without_the_empty_one():
     # Chi-squared test of the size, given that it is positive; P(> 0) is about 1 - exp(-1.2).
-    n, q, rng = 12, 0.1, np.random.RandomState(0)
-    scheme = Bernoulli(n, q)
-    sizes = np.array([scheme._positive_size(n, rng) for _ in range(4000)])
+    n, q = 12, 0.1
+    model = BaggingRegressor(
+        DummyRegressor(), 4000, max_samples=q, bootstrap="bernoulli", random_state=0
+    ).fit(X[:n], Y[:n])
+    sizes = np.array([len(rows) for rows in model.estimators_samples_])
     law = stats.binom.pmf(np.arange(1, 6), n, q) / (1 - (1 - q) ** n)
     law = np.r_[law, 1 - law.sum()]
     counts = np.bincount(np.minimum(sizes, 6), minlength=7)[1:]

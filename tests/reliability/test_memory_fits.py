@@ -8,8 +8,11 @@ import pytest
 from sklearn import config_context
 from sklearn.base import is_classifier
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from tests.estimators import boosted_votes, estimator_classes, make
+
+from ..routes import uses_numba
+
+pytestmark = pytest.mark.routes
 
 N_ROWS, N_FEATURES = 50_000, 20
 LIMIT = 1.2  # times X

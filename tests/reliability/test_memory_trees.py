@@ -24,12 +24,15 @@ from sklearn_ensemble_theory import (
     RandomForestRegressor,
     SmoothingSplineRegressor,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory.averaging import _divide_and_conquer as blocks
 from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
 from sklearn_ensemble_theory.trees import _compiled_growth as compiled_growth
+
+from ..routes import uses_numba
+
+pytestmark = pytest.mark.routes
 
 # Of scikit-learn's trees with one output.
 BYTES_OF_A_NODE = 64 + 8

@@ -18,6 +18,8 @@ from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
 
 from ..routes import numba_disabled
 
+pytestmark = pytest.mark.routes
+
 
 class Inherited(BinnedTreeClassifier):
     """Has the methods of the binned tree but none of its fast paths."""

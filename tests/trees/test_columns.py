@@ -9,6 +9,8 @@ from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedCol
 
 from ..routes import numba_disabled, uses_numba
 
+pytestmark = pytest.mark.routes
+
 
 def columns_of_all_kinds(n=600, seed=0):
     rng = np.random.default_rng(seed)

@@ -13,6 +13,8 @@ from sklearn_ensemble_theory.trees._options import GrowthOptions
 
 from ..routes import TREES_TRY_BOTH_SIDES, numba_disabled, uses_numba
 
+pytestmark = pytest.mark.routes
+
 N_PROBLEMS = 250  # of each criterion
 CRITERIA = ("squared_error", "poisson", "gini", "log_loss")
 

@@ -17,6 +17,8 @@ from sklearn_ensemble_theory.trees._options import GrowthOptions
 
 from ..routes import uses_numba
 
+pytestmark = pytest.mark.routes
+
 needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 every_grower = pytest.mark.parametrize(
     "grower",

@@ -37,6 +37,8 @@ from sklearn_ensemble_theory.trees._packed import (
 
 from ..routes import numba_disabled, uses_numba
 
+pytestmark = pytest.mark.routes
+
 
 @pytest.fixture(params=["numba", "no numba"])
 def route(request):

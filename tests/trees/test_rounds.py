@@ -23,6 +23,8 @@ from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs, add_multiple
 
 from ..routes import numba_disabled, uses_numba
 
+pytestmark = pytest.mark.routes
+
 needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
 
 

@@ -19,6 +19,8 @@ from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 
 from ..routes import TREES_TRY_BOTH_SIDES, numba_disabled
 
+pytestmark = pytest.mark.routes
+
 PAIRS = [
     (BinnedTreeRegressor, DecisionTreeRegressor),
     (BinnedTreeClassifier, DecisionTreeClassifier),
