@@ -73,7 +73,6 @@ __all__ = [
     "threadpool_controller",
     "tree_constraints",
     "tree_state",
-    "validate_parameters",
 ]
 
 SKLEARN_VERSION = parse_version(sklearn.__version__)
@@ -112,11 +111,6 @@ except ImportError:
 
         def call_on_fit_task_end(self, **kwargs):
             return False
-
-
-def validate_parameters(estimator):
-    """The check of its parameters that an estimator's `fit` begins with."""
-    estimator._validate_params()
 
 
 def tree_constraints(tree_class):

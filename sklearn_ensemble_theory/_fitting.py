@@ -12,7 +12,7 @@
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import wraps
 from numbers import Integral, Real
@@ -151,6 +151,7 @@ def check_parameters(estimator: Any) -> None:
         If a count is above 2^31 - 1 or another integer above 2^63 - 1 in absolute value, or `cv`
         is no splitter and has no pairs of rows.
     """
+    # Every fit passes this loop: what cannot be wrong leaves it first.
     for name, value in estimator.__dict__.items():
         if value is None or isinstance(value, (bool, float, str)) or name[-1] == "_":
             continue
@@ -159,8 +160,6 @@ def check_parameters(estimator: Any) -> None:
                 _check_integer(estimator, name, value)
         elif name[0] != "_":
             _check_object(estimator, name, value)
-            if isinstance(value, (dict, set, frozenset)):
-                _check_is_array_like(estimator, name, value)
 
 
 def _check_integer(estimator: Any, name: str, value: Any) -> None:
@@ -178,15 +177,15 @@ def _check_integer(estimator: Any, name: str, value: Any) -> None:
         )
 
 
-def _check_is_array_like(estimator: Any, name: str, value: Any) -> None:
-    """Dictionaries and sets have a length, which is enough for scikit-learn's "array-like"."""
-    constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
-    if "array-like" in constraints and type(value) not in constraints:
-        raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
-
-
 def _check_object(estimator: Any, name: str, value: Any) -> None:
-    for item in _items(value):
+    # The value, its members if it is a list, and the estimators of pairs (name, estimator) there.
+    items = [value]
+    if isinstance(value, (list, tuple)) and len(value) < 1000:
+        for one in value:
+            items.append(one)
+            if isinstance(one, (list, tuple)) and len(one) == 2:
+                items.append(one[1])
+    for item in items:
         if isinstance(item, type) and hasattr(item, "fit"):
             estimator._validate_params()  # scikit-learn's message, where it refuses the class too
             raise TypeError(
@@ -203,16 +202,11 @@ def _check_object(estimator: Any, name: str, value: Any) -> None:
             "cv must be an integer, a splitter or an iterable of pairs (train, test) of row "
             f"indices; got {type(value).__name__}."
         )
-
-
-def _items(value: Any) -> Iterator[Any]:
-    """The value, its members if it is a list, and the members of pairs there."""
-    yield value
-    if isinstance(value, (list, tuple)) and len(value) < 1000:
-        for item in value:
-            yield item
-            if isinstance(item, (list, tuple)) and len(item) == 2:
-                yield item[1]
+    if isinstance(value, (dict, set, frozenset)):
+        # They have a length, which is enough for scikit-learn's "array-like".
+        constraints = getattr(estimator, "_parameter_constraints", {}).get(name, ())
+        if "array-like" in constraints and type(value) not in constraints:
+            raise ValueError(f"{name} must be array-like, not a {type(value).__name__}.")
 
 
 def _may_be_splits(cv: Any) -> bool:

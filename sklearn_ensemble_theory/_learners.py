@@ -424,11 +424,6 @@ def prepare_members(
     return None if prepare is None else prepare(X, sample_weight, n_jobs)
 
 
-def has_prepared_members(estimator: Any) -> bool:
-    """Whether members may share prepared columns, so that X is read as numbers."""
-    return _own_method(estimator, "_prepare_members") is not None
-
-
 def _own_method(estimator: Any, name: str) -> Callable | None:
     """A method that the class of the estimator defines itself: inherited ones do not count."""
     return getattr(estimator, name) if name in vars(type(estimator)) else None
@@ -474,14 +469,12 @@ def reads_single_precision(estimator: Any) -> bool:
     return is_tree(estimator) or bool(vars(type(estimator)).get("_reads_single_precision"))
 
 
-def reads_numbers(learner: Any, has_fast_path: Callable[[Any], bool]) -> bool:
+def reads_numbers(learner: Any, prepares: str) -> bool:
     """Whether a base learner gets X as an array of numbers: the default, a tree, a fast path.
 
-    Any other learner gets data frames and missing values as they are, and checks them.
+    Any other learner gets data frames and missing values as they are, and checks them. A fast path
+    is a method named `prepares` of the learner's own class.
     """
-    return (
-        learner is None
-        or is_tree(learner)
-        or reads_single_precision(learner)
-        or has_fast_path(learner)
-    )
+    if learner is None or reads_single_precision(learner):
+        return True
+    return _own_method(learner, prepares) is not None

@@ -107,10 +107,11 @@ def kept_rows(
 # --- X and y --------------------------------------------------------------------------------------
 
 
-def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
+def validate_data(estimator: Any, *data: Any, as_frame: bool = False, **options: Any) -> Any:
     """X, or (X, y), by scikit-learn's function of this name.
 
-    Numbers near the largest float pass without the warning that their sum is not finite.
+    Numbers near the largest float pass without the warning that their sum is not finite. With
+    `as_frame` X is a data frame and is returned as it is: only its shape and its names are checked.
 
     Raises
     ------
@@ -125,15 +126,20 @@ def validate_data(estimator: Any, *data: Any, **options: Any) -> Any:
             f"X and y must be in memory in this method of {type(estimator).__name__}, which was "
             "given a Dask collection; call .compute() on it if the rows fit into memory."
         )
+    if as_frame:
+        options.update(dtype=None, ensure_all_finite=False)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            return sklearn_validate_data(estimator, *data, **options)
+            found = sklearn_validate_data(estimator, *data, **options)
     except OverflowError:
         raise ValueError("X has an integer that is too large for a float64.") from None
     except TypeError as error:
         if "float() argument" not in str(error) and "boolean value of NA" not in str(error):
             raise
         raise TypeError(f"X must hold numbers: {error}.") from None
+    if not as_frame:
+        return found
+    return (data[0], *found[1:]) if len(data) > 1 else data[0]
 
 
 def finite_predictions(method: Method) -> Method:
@@ -347,20 +353,6 @@ def positive_rows(weight: np.ndarray) -> slice | np.ndarray:
 def is_frame(X: Any) -> bool:
     """Whether X is a pandas or polars data frame."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
-def validated(estimator: Any, X: Any, *y: Any, as_frame: bool, **options: Any) -> Any:
-    """X, and y where it is given, by `validate_data`.
-
-    With `as_frame` X is a data frame and is returned as it is; only its shape and its names are
-    checked, here and once.
-    """
-    if as_frame:
-        options.update(dtype=None, ensure_all_finite=False)
-    found = validate_data(estimator, X, *y, **options)
-    if not as_frame:
-        return found
-    return (X, *found[1:]) if y else X
 
 
 def rows_of(X: Any, rows: slice | np.ndarray) -> Any:

@@ -24,7 +24,6 @@ from sklearn_ensemble_theory._compat import (
     StrOptions,
     own_requests,
     raise_for_params,
-    validate_parameters,
 )
 from sklearn_ensemble_theory._conversion import (
     copy_attributes,
@@ -35,7 +34,6 @@ from sklearn_ensemble_theory._conversion import (
 )
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import (
-    has_prepared_members,
     is_tree,
     prepare_members,
     reads_numbers,
@@ -47,7 +45,7 @@ from sklearn_ensemble_theory._rows import (
     checked_weights,
     in_usual_units,
     is_frame,
-    validated,
+    validate_data,
 )
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
@@ -267,7 +265,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator = self._checked_estimator()
         continued = self.warm_start and hasattr(self, "estimators_")
         frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
-        X, y = validated(self, X, y, as_frame=frames, multi_output=True, **self._validation)
+        X, y = validate_data(self, X, y, as_frame=frames, multi_output=True, **self._validation)
         if sample_weight is not None:
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
         codes = None if groups is None else group_codes(groups, X)
@@ -336,13 +334,11 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         Columns that are drawn twice would have the same name.
         """
         drawn_twice = getattr(self, "bootstrap_features", False)
-        return (
-            is_frame(X) and not drawn_twice and not reads_numbers(estimator, has_prepared_members)
-        )
+        return is_frame(X) and not drawn_twice and not reads_numbers(estimator, "_prepare_members")
 
     def _validate_X(self, X: MatrixLike):
         as_frame = self._member_spec.frames and is_frame(X)
-        return validated(self, X, as_frame=as_frame, reset=False, **self._validation)
+        return validate_data(self, X, as_frame=as_frame, reset=False, **self._validation)
 
     def _make_scheme(
         self,
@@ -385,7 +381,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         )
         is_real, n_features = "classes_" not in target, X.shape[1]
         if reads_single_precision(estimator):
-            validate_parameters(estimator)
+            estimator._validate_params()
             check_counts(estimator, y)
         # Columns are binned, or converted to single precision, once for all members.
         prepared, checked = None, False

@@ -15,7 +15,7 @@ from sklearn_ensemble_theory._rows import (
     check_usual_units,
     checked_target,
     checked_weights,
-    validated,
+    validate_data,
 )
 
 
@@ -68,7 +68,9 @@ class LearnerRows:
                 )
             model = copy(self.model)  # which validation gives the names of the features
             y = checked_target(y, is_real=isinstance(model, RegressorMixin))
-            X, y = validated(model, X, y, as_frame=self.as_frame, multi_output=True, **self.options)
+            X, y = validate_data(
+                model, X, y, as_frame=self.as_frame, multi_output=True, **self.options
+            )
             X = X.tocsr() if hasattr(X, "tocsr") else X
             y, target = model._encode_y(y)
             if weight is not None:

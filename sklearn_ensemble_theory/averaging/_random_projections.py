@@ -19,7 +19,7 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, validate_parameters
+from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._parallel import in_order, one_blas_thread
 from sklearn_ensemble_theory._rows import (
@@ -464,7 +464,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         ValueError
             If `n_draws` is not a positive int, or a weight is not positive.
         """
-        validate_parameters(self)
+        self._validate_params()
         if not isinstance(n_draws, Integral) or n_draws < 1:
             raise ValueError(f"n_draws must be a positive int, got {n_draws!r}.")
         X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")

@@ -42,9 +42,9 @@ from ..._conversion import copy_attributes, shared_parameters, sklearn_member, t
 from ..._fitting import fit_context
 from ..._folds import split_off
 from ..._hot_loops.teams import ThreadTeam
-from ..._learners import has_fast_path, is_tree, reads_numbers, reads_single_precision
+from ..._learners import is_tree, reads_numbers, reads_single_precision
 from ..._progress import warn_user
-from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validated
+from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validate_data
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS
@@ -468,13 +468,13 @@ class BaseGradientBoosting(
         # Other formats are converted to the first.
         options["accept_sparse"] = ("csr", "csc") if takes_sparse else False
         # A base learner of the user gets frames and missing values as they are, and checks them.
-        hands_on = not reads_numbers(self.estimator, has_fast_path)
+        hands_on = not reads_numbers(self.estimator, "_prepare_rounds")
         as_frame = hands_on and is_frame(X)
         if not as_frame:
             options["dtype"] = [np.float64, np.float32]
             if not sp.issparse(X) and (hands_on or has_input_tag(learner, "allow_nan")):
                 options["ensure_all_finite"] = "allow-nan"
-        found = validated(self, X, *y, as_frame=as_frame, **options)
+        found = validate_data(self, X, *y, as_frame=as_frame, **options)
         read, *y = found if y else (found,)
         if not as_frame:
             if sp.issparse(read) and not accepts_sparse(learner):
