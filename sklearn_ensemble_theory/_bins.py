@@ -98,7 +98,7 @@ def columns_in_one_piece(X, dtype=np.float64):
     """
     n, p = X.shape
     buffer = np.empty((min(_COLUMNS_AT_ONCE, p), n), dtype=dtype)
-    step = _BLOCK_VALUES // len(buffer)
+    step = _BLOCK_VALUES // max(len(buffer), 1)
     for first in range(0, p, _COLUMNS_AT_ONCE):
         columns = buffer[: p - first]
         for start in range(0, n, step):

@@ -806,8 +806,10 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
     def _fit_targets(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None, *, first: bool
     ) -> Self:
-        checks = {"dtype": [np.float64, np.float32], "multi_output": True, "y_numeric": True}
-        X, y = validate_data(self, X, y, reset=first, **checks)
+        dtype = [np.float64, np.float32]
+        X, y = validate_data(
+            self, X, y, reset=first, dtype=dtype, multi_output=True, y_numeric=True
+        )
         y = np.asarray(y, dtype=np.float64)
         if not first and y.shape[1:] != self.cell_values_.shape[1:]:
             raise ValueError(

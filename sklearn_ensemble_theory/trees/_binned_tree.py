@@ -23,17 +23,17 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._learners import PreparedRounds, Task
+from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import positive_weights, validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 
-from ._columns import MOST_BINS, BinnedColumns
+from ._columns import MISSING, MOST_BINS, BinnedColumns
 from ._growth import grown_arrays
 from ._options import TreeShape, growth_options, n_features_drawn
 from ._packed import uses_compiled_loops
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import GrownTree, TreeArrays
-from ._weak_learners import BinnedMembers, BinnedTreeRounds, class_rounds
+from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds
 
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
 _VALUES_AT_ONCE = 2**21
@@ -435,7 +435,17 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     def _prepare_rounds(
         self, X: Any, weight: np.ndarray | None, task: Task
     ) -> PreparedRounds | None:
-        return BinnedTreeRounds.of(self, X, weight, task)
+        # Trees are grown one by one for other tasks, and with parameters that rounds do not have.
+        if (
+            not isinstance(task, LeastSquaresTask)
+            or sp.issparse(X)
+            or self.criterion != "squared_error"
+            or self.splitter != "best"
+            or self.ccp_alpha > 0
+            or self.max_bins > MISSING
+        ):
+            return None
+        return BinnedTreeRounds(self, X, weight, task)
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.tree_.predict(np.asarray(X, dtype=np.float32))[:, 0]
@@ -670,7 +680,13 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         return BinnedMembers(self, X, sample_weight, n_jobs)
 
     def _prepare_rounds(self, X: np.ndarray, weight: Any, task: Task) -> PreparedRounds | None:
-        return class_rounds(self, X, weight, task)
+        # Parameters that draw (each clone has a seed of its own), weigh classes or prune.
+        if self.splitter == "random" or self.max_features is not None:
+            return None
+        if task.kind not in ROUNDS or self.class_weight is not None or self.ccp_alpha > 0:
+            return None
+        rounds: Any = ROUNDS[task.kind](self, X, weight, task)
+        return rounds
 
     def _predict_validated(self, X: np.ndarray) -> np.ndarray:
         return self.classes_.take(self._predict_codes(X))

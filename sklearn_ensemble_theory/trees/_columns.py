@@ -55,6 +55,7 @@ class BinnedColumns:
         missing: int = MISSING,
     ) -> None:
         self.codes = codes
+        self.n_rows, self.n_features = codes.shape
         self.missing = missing
         self.edges = edges
         self.has_missing = has_missing
@@ -130,18 +131,11 @@ class BinnedColumns:
         """Other rows in the same bins. O(n p)."""
         codes = np.empty(X.shape, dtype=self.codes.dtype, order="F")
         has_missing = np.zeros(X.shape[1], dtype=bool)
-        for j, x in enumerate(_single_precision_columns(X)):
-            _code(x, self.edges[j], True, self.missing, codes[:, j])
-            has_missing[j] = (codes[:, j] == self.missing).any()
+        with np.errstate(over="ignore"):  # beyond single precision is beyond all edges
+            for j, x in enumerate(columns_in_one_piece(X, np.float32)):
+                _code(x, self.edges[j], True, self.missing, codes[:, j])
+                has_missing[j] = (codes[:, j] == self.missing).any()
         return type(self)(codes, self.edges, has_missing, self.missing)
-
-    @property
-    def n_rows(self) -> int:
-        return self.codes.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        return self.codes.shape[1]
 
     @property
     def row_codes(self) -> np.ndarray:
@@ -208,42 +202,31 @@ class BinnedColumns:
 def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
     """Write the codes of some columns; the edges of each, and whether it has missing values."""
     found = []
-    for j, x in enumerate(_single_precision_columns(X)):
-        used = x if kept is None else x[kept]
-        values, cumulated = _sorted_values(used, sample_weight)
-        edges = np.empty(0)
-        if len(values):
-            if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
-                raise ValueError(
-                    "Input X contains infinity or a value too large for dtype('float32')."
-                )
-            edges = edges_of_sorted(values, cumulated, max_bins)
-        misses = len(values) < len(used)
-        _code(x, edges, misses or kept is not None, missing, codes[:, j])
-        found.append((edges, misses))
+    with np.errstate(over="ignore"):  # infinite in single precision: refused below
+        for j, x in enumerate(columns_in_one_piece(X, np.float32)):
+            # The values in increasing order, and their cumulative weights; NaN comes last.
+            used = x if kept is None else x[kept]
+            cumulated = None
+            if sample_weight is None:
+                values = np.sort(used)
+            else:
+                order = np.argsort(used)
+                values = used[order]
+            if len(values) and np.isnan(values[-1]):
+                values = values[: np.searchsorted(values, np.nan)]
+            if sample_weight is not None:
+                cumulated = np.cumsum(sample_weight[order[: len(values)]])
+            edges = np.empty(0)
+            if len(values):
+                if not -_LARGEST <= values[0] <= values[-1] <= _LARGEST:
+                    raise ValueError(
+                        "Input X contains infinity or a value too large for dtype('float32')."
+                    )
+                edges = edges_of_sorted(values, cumulated, max_bins)
+            misses = len(values) < len(used)
+            _code(x, edges, misses or kept is not None, missing, codes[:, j])
+            found.append((edges, misses))
     return found
-
-
-def _single_precision_columns(X):
-    if X.shape[0] == 0 or X.shape[1] == 0:
-        return
-    with np.errstate(over="ignore"):  # checked by `BinnedColumns.of`
-        yield from columns_in_one_piece(X, np.float32)
-
-
-def _sorted_values(x, sample_weight):
-    """The values that are not missing in increasing order, and their cumulative weights."""
-    if sample_weight is None:
-        x = np.sort(x)
-    else:
-        order = np.argsort(x)
-        x = x[order]
-    n_values = len(x)
-    if n_values and np.isnan(x[-1]):  # NaN comes last
-        n_values = int(np.searchsorted(x, np.nan))
-    if sample_weight is None:
-        return x[:n_values], None
-    return x[:n_values], np.cumsum(sample_weight[order[:n_values]])
 
 
 def _code(x, edges, may_miss, missing, out):

@@ -103,7 +103,25 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
             "l2_regularization requires criterion='squared_error'; "
             f"got criterion={tree.criterion!r}."
         )
-    constraints = _checked_constraints(tree.monotonic_cst, p, shape.n_classes)
+    # The constraints, None where no feature has one.
+    constraints = None
+    if tree.monotonic_cst is not None:
+        given = np.asarray(tree.monotonic_cst)
+        if given.shape != (p,):
+            raise ValueError(
+                f"monotonic_cst has shape {given.shape} but the input data X has {p} features."
+            )
+        if not np.isin(given, (-1, 0, 1)).all():
+            raise ValueError(
+                "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
+                f"{np.unique(given)}"
+            )
+        if shape.n_classes > 2:
+            raise ValueError(
+                "monotonic_cst: constraints are not supported with multiclass classification; "
+                f"y has {shape.n_classes} classes."
+            )
+        constraints = given.astype(np.int8) if given.any() else None
     if constraints is not None and has_missing and criterion in ("poisson", "log_loss"):
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."
@@ -149,24 +167,3 @@ def n_features_drawn(max_features: Any, p: int) -> int:
     if isinstance(max_features, Real):
         return max(1, int(float(max_features) * p))
     raise ValueError(f"max_features must be a number, 'sqrt', 'log2' or None; got {max_features}.")
-
-
-def _checked_constraints(monotonic_cst: Any, p: int, n_classes: int) -> np.ndarray | None:
-    """`monotonic_cst` as an int8 array; None where nothing is constrained."""
-    if monotonic_cst is None:
-        return None
-    given = np.asarray(monotonic_cst)
-    if given.shape != (p,):
-        raise ValueError(
-            f"monotonic_cst has shape {given.shape} but the input data X has {p} features."
-        )
-    if not np.isin(given, (-1, 0, 1)).all():
-        raise ValueError(
-            f"monotonic_cst must be None or an array-like of -1, 0 or 1, but got {np.unique(given)}"
-        )
-    if n_classes > 2:
-        raise ValueError(
-            "monotonic_cst: constraints are not supported with multiclass classification; "
-            f"y has {n_classes} classes."
-        )
-    return given.astype(np.int8) if given.any() else None

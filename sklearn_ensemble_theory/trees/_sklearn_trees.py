@@ -279,11 +279,8 @@ def grow_on_codes(
     value = tree.tree_.value[:, 0, :]
     if options.n_classes:  # some may not be among these rows
         value = aligned_columns(value, tree.classes_, options.n_classes)
-    return _arrays_of(tree.tree_, value, columns)
-
-
-def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArrays:
-    nodes = tree.__getstate__()["nodes"]
+    # The nodes, with cuts between the codes of bins instead of thresholds between codes.
+    nodes = tree.tree_.__getstate__()["nodes"]
     left = nodes["left_child"].astype(np.int32)
     feature = nodes["feature"].astype(np.int32)
     inner = np.flatnonzero(left != LEAF)
@@ -307,7 +304,7 @@ def _arrays_of(tree: Any, value: np.ndarray, columns: BinnedColumns) -> TreeArra
         n_rows=nodes["n_node_samples"].astype(np.int64),
         weight=nodes["weighted_n_node_samples"].copy(),
         value=np.ascontiguousarray(value),
-        depth=int(tree.max_depth),
+        depth=int(tree.tree_.max_depth),
     )
 
 

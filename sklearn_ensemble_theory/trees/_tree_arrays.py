@@ -277,19 +277,15 @@ class LeafOutputs:
     def add_to(self, u: NDArray[Any], b: float) -> None:
         """u <- u + b psi in place. O(n)."""
         for values, leaf, scores in zip(self.values, self.leaves, u.T if u.ndim > 1 else [u]):
-            _add_values(scores, b * values, leaf)
+            steps = b * values
+            if len(scores) <= 4 * _BLOCK:
+                scores += steps.take(leaf)
+            elif uses_numba() and scores.flags.c_contiguous and scores.dtype == np.float64:
+                from sklearn_ensemble_theory._hot_loops.leaf_loops import add_leaf_values
 
-
-def _add_values(u: NDArray[Any], values: NDArray[Any], leaf: NDArray[Any]) -> None:
-    """u += values[leaf]."""
-    if len(u) <= 4 * _BLOCK:
-        u += values.take(leaf)
-        return
-    if uses_numba() and u.flags.c_contiguous and u.dtype == values.dtype == np.float64:
-        from sklearn_ensemble_theory._hot_loops.leaf_loops import add_leaf_values
-
-        add_leaf_values(u, values, leaf)
-        return
-    for first in range(0, len(u), _BLOCK):
-        part = slice(first, first + _BLOCK)
-        u[part] += values.take(leaf[part])
+                add_leaf_values(scores, steps, leaf)
+            else:
+                # By blocks: the steps of all rows need not be written to memory and read again.
+                for first in range(0, len(scores), _BLOCK):
+                    part = slice(first, first + _BLOCK)
+                    scores[part] += steps.take(leaf[part])

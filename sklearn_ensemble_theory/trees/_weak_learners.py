@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
@@ -16,11 +15,9 @@ from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
-    PreparedRounds,
-    Task,
     half_log_odds,
 )
-from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import histogram_grower
 from sklearn_ensemble_theory.trees._options import (
     MAX_SEED,
@@ -29,13 +26,6 @@ from sklearn_ensemble_theory.trees._options import (
     growth_options,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
-
-KINDS = (
-    "least_squares",
-    "drawn_least_squares",
-    "reweighted_least_squares",
-    "drawn_reweighted_least_squares",
-)
 
 
 class BinnedTreeRounds:
@@ -84,22 +74,6 @@ class BinnedTreeRounds:
         self.reoptimises = task.reoptimise_leaves and loss is not None and not loss.is_quadratic
         self.pattern = clone(estimator)
 
-    @classmethod
-    def of(
-        cls, estimator: Any, X: Any, weight: np.ndarray | None, task: Any
-    ) -> "BinnedTreeRounds | None":
-        """The rounds, or None where trees must be fitted one by one."""
-        if (
-            task.kind not in KINDS
-            or sp.issparse(X)
-            or estimator.criterion != "squared_error"
-            or estimator.splitter != "best"
-            or estimator.ccp_alpha > 0
-            or estimator.max_bins > MISSING
-        ):
-            return None
-        return cls(estimator, X, weight, task)
-
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[Any, Any]:
@@ -107,70 +81,46 @@ class BinnedTreeRounds:
 
         The outputs are `LeafOutputs` where the task has a risk, and an array otherwise.
         """
-        rows = None
+        task, rows = self.task, None
         if self.n_drawn < self.n:
             rows = self.rows = drawn_rows(self.random_state, self.n, self.n_drawn)
         columns = [target] if target.ndim == 1 else target.T
         weights = [self.weight] * len(columns)
-        if self.task.reweighted:
+        if task.reweighted:
             weights = [weight] if weight.ndim == 1 else list(weight.T)
         members, values, leaves = [], [], []
+        # A tree for each score; of several scores all trees lower the risk from the same scores.
         for k, (column, given) in enumerate(zip(columns, weights)):
             seed = int(self.random_state.randint(np.iinfo(np.int32).max))
             column = np.ascontiguousarray(column)
-            tree, leaf = self.grown(column, given, rows, seed)
+            if task.reweighted:
+                # The growers take the arrays of a round by their identity.
+                given = np.ascontiguousarray(given)
+                if self.min_weight_fraction:  # a share of weights that change with the round
+                    total = float((given if rows is None else given[rows]).sum())
+                    least = max(self.min_weight_fraction * total, task.min_weight_leaf)
+                    self.grower.options = replace(self.options, min_weight_leaf=least)
+            if self.options.max_features:
+                # As a tree with this `random_state` draws the seed of its splitter.
+                splits = int(np.random.RandomState(seed).randint(0, MAX_SEED))
+                tree, leaf = self.grower.grow(column, given, rows, splits)
+            else:
+                # Always the first of equally good features would make the trees alike.
+                self.ties.seed(seed)
+                rank = self.ties.permutation(self.columns.n_features)
+                tree, leaf = self.grower.grow(column, given, rows, seed, rank)
             if self.reoptimises:
+                # The structure is that of the least squares, the values lower the risk itself.
                 which = k if target.ndim == 2 else None
-                self.reoptimise(tree, leaf, rows, column, scores, which)
-            members.append(self.member(tree, seed))
+                steps = task.risk.leaf_values(scores, column, leaf, len(tree), rows, which)
+                set_leaf_values(tree, steps, self.options)
+            members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0])
             leaves.append(leaf)
         outputs: Any = LeafOutputs(values, leaves, target.shape)
-        if self.task.risk is None:
+        if task.risk is None:
             outputs = np.asarray(outputs)
         return (members[0] if target.ndim == 1 else members), outputs
-
-    def grown(
-        self, target: np.ndarray, weight: np.ndarray | None, rows: np.ndarray | None, seed: int
-    ) -> tuple[TreeArrays, np.ndarray]:
-        if self.task.reweighted:
-            # The growers take the arrays of a round by their identity.
-            weight = np.ascontiguousarray(weight)
-            if self.min_weight_fraction:
-                self.set_least_weight(weight if rows is None else weight[rows])
-        if not self.options.max_features:
-            # Always the first of equally good features would make the trees alike.
-            self.ties.seed(seed)
-            rank = self.ties.permutation(self.columns.n_features)
-            return self.grower.grow(target, weight, rows, seed, rank)
-        # As a tree with this `random_state` draws the seed of its splitter.
-        seed = int(np.random.RandomState(seed).randint(0, MAX_SEED))
-        return self.grower.grow(target, weight, rows, seed)
-
-    def set_least_weight(self, weight: np.ndarray) -> None:
-        """Set the least weight of a leaf, of which a part is a share of the weight of the rows."""
-        least = max(self.min_weight_fraction * float(weight.sum()), self.task.min_weight_leaf)
-        self.grower.options = replace(self.options, min_weight_leaf=least)
-
-    def reoptimise(
-        self,
-        tree: TreeArrays,
-        leaf: np.ndarray,
-        rows: np.ndarray | None,
-        target: np.ndarray,
-        scores: Any,
-        k: int | None,
-    ) -> None:
-        """Set the values of the leaves to what the loss proposes (Friedman 2001).
-
-        Regularised values shrink by the same factor W/(W + l2) as means do, and values that break a
-        monotonic constraint move to the middle.
-        """
-        values = self.task.risk.leaf_values(scores, target, leaf, len(tree), rows, k)
-        set_leaf_values(tree, values, self.options)
-
-    def member(self, tree: TreeArrays, seed: int) -> Any:
-        return tree_member(self.pattern, tree, self.shape, seed)
 
 
 def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> Any:
@@ -182,7 +132,11 @@ def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> 
 
 
 def set_leaf_values(tree: TreeArrays, values: np.ndarray, options: GrowthOptions) -> None:
-    """Set the values of the leaves to those that a loss proposes; see `reoptimise`."""
+    """Set the values of the leaves to those that a loss proposes (Friedman 2001).
+
+    Regularised values shrink by the same factor W/(W + l2) as means do, and values that break a
+    monotonic constraint move to the middle.
+    """
     l2 = options.l2_regularization
     if l2:
         values = values * (tree.weight / (tree.weight + l2))
@@ -320,21 +274,6 @@ ROUNDS: dict[str, type[_ClassRounds]] = {
     "class_log_odds": _LogOddsRounds,
     "signs": _SignRounds,
 }
-
-
-def class_rounds(
-    tree: Any, X: np.ndarray, weight: np.ndarray | None, task: Task
-) -> PreparedRounds | None:
-    """Binned trees for a task of classes; None where clones are fitted instead.
-
-    That is for other tasks, and for parameters that draw (each clone has a seed of its own), weigh
-    classes or prune.
-    """
-    draws = tree.splitter == "random" or tree.max_features is not None
-    if task.kind not in ROUNDS or draws or tree.class_weight is not None or tree.ccp_alpha > 0:
-        return None
-    rounds: Any = ROUNDS[task.kind](tree, X, weight, task)
-    return rounds
 
 
 # --- rows drawn without replacement ---------------------------------------------------------------
