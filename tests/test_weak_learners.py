@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.linear_model import LinearRegression
 
 from sklearn_ensemble_theory import (
@@ -27,6 +27,8 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
+
+from .estimators import estimator_classes, make
 
 
 def data(n=60, p=3, seed=0):
@@ -78,6 +80,25 @@ class ColumnRounds:
 
 class SlowColumn(Column):
     """Inherits the fast path's method, and so has none."""
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [cls for cls in estimator_classes() if has_fast_path(make(cls))],
+    ids=lambda c: c.__name__,
+)
+def test_a_round_finds_what_a_fit_finds(cls):
+    """All public learners with a fast path: one round against a fit to the same targets."""
+    X, y, w = data()
+    learner = make(cls)
+    task = SignTask() if is_classifier(learner) else LeastSquaresTask()
+    rounds = prepare_rounds(learner, X, w, task)
+    for target in (y, np.sin(3 * X[:, 1]) - 0.5):  # what is prepared serves several rounds
+        given = np.sign(target) if is_classifier(learner) else target
+        member, outputs = rounds.best(given, w)
+        outputs = np.asarray(outputs)
+        np.testing.assert_allclose(outputs, learner.fit(X, given, w).predict(X), rtol=1e-10)
+        np.testing.assert_allclose(member.predict(X), outputs, rtol=1e-10)
 
 
 @pytest.mark.parametrize(
