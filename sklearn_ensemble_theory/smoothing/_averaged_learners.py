@@ -46,9 +46,12 @@ class FittedTargets:
     ) -> None:
         if Y.shape[1] == 1:
             self.estimators = [_fit(estimator, X, Y[:, 0], fit_params)]
+        # A learner of several targets factorises X once for all columns.
         elif get_tags(estimator).target_tags.multi_output:
             self.estimators = [_fit(estimator, X, Y, fit_params)]
         else:
+            # One thread in every worker: the fits run side by side, and their bits do not depend on
+            # `n_jobs`.
             with one_blas_thread():
                 self.estimators = Parallel(n_jobs=n_jobs)(
                     delayed(_fit)(estimator, X, y, fit_params, one_thread=True) for y in Y.T
@@ -67,6 +70,7 @@ def _fit(
     one_thread: bool = False,
 ) -> Any:
     with one_blas_thread() if one_thread else nullcontext():
+        # A column of Y is strided, and products round by the order in memory.
         return clone(estimator).fit(X, np.ascontiguousarray(y), **fit_params)
 
 
@@ -94,6 +98,7 @@ class AveragedLearner:
         X = self.X if rows is None else self.X[rows]
         weight = self.weight if rows is None else self.weight[rows]
         params = {} if self.keyword is None else {self.keyword: weight}
+        # The outputs on unit vectors are the columns of the learner's matrix, whatever y is.
         if Y is None:
             Y = np.eye(len(X))
         elif rows is not None:
@@ -109,6 +114,8 @@ class AveragedLearner:
             G = self.fit_setting(setting).predict(_columns_of(X, columns))
             if rows is not None:
                 G, part = np.zeros((len(X), len(self.X))), G
+                # A row that is not drawn has no part in the outputs: its column of the matrix is
+                # zero.
                 G[:, rows] = part
             total = total + G
         return np.asarray(total / len(self.settings))
@@ -135,6 +142,8 @@ class AveragePredictor:
         total: np.ndarray | float = 0.0
         for learner, columns in self.fitted:
             _check_additive(columns)
+            # An average over settings counts the features not drawn as zero, so that the divisor
+            # stays the number of all settings.
             if columns == [j]:
                 total = total + learner.predict(x[:, None])
         return np.asarray(total / len(self.fitted))
@@ -161,6 +170,8 @@ class RoundsPredictor:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Shape (len(X), number of rounds)."""
+        # Each learner predicts once, and its part is added for every number of rounds that contains
+        # it.
         out = np.full((len(X), len(self.rounds)), self.constant, dtype=np.float64)
         for m, (learner, columns) in enumerate(self.learners[: max(self.rounds, default=0)]):
             part = learner.predict(_columns_of(X, columns))
@@ -170,6 +181,8 @@ class RoundsPredictor:
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
         """The sum of the learners drawn for feature j."""
         out = np.zeros((len(x), len(self.rounds)))
+        # A learner of another feature is constant along this one; its constant is in the term of
+        # its own.
         for m, (learner, columns) in enumerate(self.learners[: max(self.rounds, default=0)]):
             _check_additive(columns)
             if columns == [j]:
@@ -195,6 +208,7 @@ def run_rounds(
     """
     X, residuals, learners = learner.X, y - constant, []
     for _ in range(n_rounds):
+        # Sorted, so that a learner sees the rows in their own order and sums them in it.
         rows = None if n_rows == len(y) else np.sort(rng.permutation(len(y))[:n_rows])
         columns = [int(rng.randint(X.shape[1]))] if one_feature_each else None
         fitted = learner.fit_setting((rows, columns), residuals[:, None])
@@ -206,6 +220,7 @@ def run_rounds(
 
 def subset_size(n: int, subsample: float) -> int:
     """floor(subsample * n) rows; ValueError for none."""
+    # A share such as 0.29 of 100 rows is a little below 29 in floats.
     size = n if subsample == 1 else int(np.floor(subsample * n + 1e-9))
     if size < 1:
         raise ValueError(f"subsample={subsample} of {n} rows is less than one row.")
@@ -218,6 +233,7 @@ def row_subsets(
     """All subsets of `size` rows when there are at most `n_subsamples`, else that many draws."""
     if size == n:
         return [None]
+    # So few subsets are averaged exactly, without the errors of drawing.
     if comb(n, size) <= n_subsamples:
         return [np.array(rows) for rows in combinations(range(n), size)]
     return [np.sort(rng.permutation(n)[:size]) for _ in range(n_subsamples)]
@@ -329,6 +345,7 @@ def bagged_smoother(
     if len(weight) < len(X):
         raise ValueError("sample_weight must be positive for every row.")
     size = subset_size(len(X), subsample)
+    # Equal weights give the same fit as none, so that a learner without weights takes them.
     keyword = weight_keyword(estimator)
     if keyword is None and weight.min() < weight.max():
         name = type(estimator).__name__
@@ -408,12 +425,15 @@ def stochastic_variance_bound(
             f"length of y; got shape {G.shape}."
         )
     mean = G.mean(axis=0)
+    # Vectors are measured by their largest absolute value, and matrices by the largest absolute row
+    # sum.
     M1 = np.abs(mean).sum(axis=1).max()
     M2 = G.var(axis=0).sum(axis=1).max()
     S_norm = np.abs(mean[:n]).sum(axis=1).max()
     K = 2.0 * M1 + M1**2 + (n + 1.0) * M2
     t = learning_rate * n_rounds
     spread = np.abs(y - y.mean()).max()
+    # The bound grows exponentially in time, and infinity is a valid bound.
     with np.errstate(over="ignore"):
         growth = np.exp(n_rounds * np.log1p(K * learning_rate))
         brace = 1.0 + (t * K) ** 2 * np.exp(2.0 * t * S_norm)

@@ -111,6 +111,8 @@ class RowSums:
 
     def held_out(self, splits: Sequence[Split]) -> Iterator["RowSums"]:
         """The sums over the rows that each split tests on."""
+        # Sums over the training rows are found by subtraction, which needs the two parts of a split
+        # to make up the whole.
         for number, (train, test) in enumerate(splits):
             in_test = np.zeros(len(self.y), dtype=bool)
             in_test[test] = True
@@ -155,9 +157,11 @@ class RowSums:
         """The columns of some features, by one pass over the rows."""
         design = self.smoothers.design
         right = AdditiveDesign(tuple(design.bases[k] for k in features))
+        # Sums of sparse products: a row has only 2r splines of each feature that are not zero.
         total: sp.csr_matrix = 0
         for rows in row_blocks(*self.X.shape):
             D = design.matrix(self.X[rows])
+            # Several features means all of them, whose splines are known already.
             part = D if len(features) > 1 else right.matrix(self.X[rows][:, features])
             total = total + D.T @ scaled_rows(part, self.w[rows])
         dense = total.toarray()
@@ -216,14 +220,18 @@ def squared_errors(
     used = [j for j, part in enumerate(smoothers.slices) if coefficients[part].any()]
     parts = [smoothers.slices[j] for j in used]
     some = np.r_[tuple(parts)] if parts else np.empty(0, dtype=np.intp)
+    # A Gram matrix of more functions than rows would cost more than the rows themselves.
     if isinstance(sums, RowSums) and len(sums.X) <= len(some):
         fitted = smoothers.design.evaluate(sums.X, smoothers.in_splines(coefficients)) + constants
         return sums.w @ (sums.y[:, None] - fitted) ** 2
+    # The square is multiplied out, so that all models are evaluated by one product with the Gram
+    # matrix.
     B = coefficients[some]
     gram = np.hstack([np.zeros((len(some), 0)), *(sums.columns(j)[some] for j in used)])
     constant_part = constants * (constants * sums.weight - 2.0 * sums.y_sum)
     linear = 2.0 * (constants * (sums.functions[some] @ B) - sums.moments[some] @ B)
     quadratic = (B * (gram @ B)).sum(axis=0)
+    # The difference of large sums may be a rounding error below zero.
     return np.maximum(sums.squares + constant_part + linear + quadratic, 0.0)
 
 
@@ -310,6 +318,7 @@ class ComplementSystem(FeatureSystem):
     def _diagonalised(self, j: int, weight: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         form, df = self._sums.smoothers.forms[j], self._sums.smoothers.df
         centre = self.centre[self._old[j]]
+        # Centred by the mean over these rows, which is not zero as it is over all rows.
         own = np.diag(form.gamma) - self._held.own(j) - weight * np.outer(centre, centre)
         # An infinite penalty leaves out the functions that are penalised, and a feature that is
         # constant on these rows those that are not.
@@ -382,6 +391,8 @@ class BestFeatureRounds:
         weights = shrinkage * (2.0 - gamma * shrinkage)
         floor = _NOTHING_LEFT * system.total
         with one_blas_thread():
+            # A round costs one block of columns: the moments with the new residuals follow from the
+            # old ones, and no row is read.
             while len(self.features) < n_rounds:
                 decreases = np.add.reduceat(weights * b * b, starts)
                 best = decreases.max()
@@ -390,6 +401,7 @@ class BestFeatureRounds:
                 j = live[int(np.argmax(decreases >= best * (1.0 - _TIE)))]
                 part = system.slices[j]
                 step = rate * shrinkage[part] * b[part]
+                # The decrease by the shortened step, not by the whole fit that was compared.
                 self.decreases.append(float(step @ (2.0 * b[part] - gamma[part] * step)))
                 b -= system.columns(j) @ step
                 self.features.append(j)
@@ -398,6 +410,8 @@ class BestFeatureRounds:
     def coefficients(self, rounds: np.ndarray) -> np.ndarray:
         """The coefficients of all functions after each of `rounds`: (n_functions, len(rounds))."""
         out = np.empty((len(self.system.gamma), len(rounds)))
+        # In increasing order of rounds, so that each step is added once however many models are
+        # asked for.
         current, done = np.zeros(len(out)), 0
         for position in np.argsort(rounds, kind="stable"):
             last = min(int(rounds[position]), len(self.features))
@@ -415,6 +429,7 @@ class BestFeatureRounds:
         """
         chosen = self._chosen or self._chosen_features()
         out = np.zeros(n_rounds + 1)
+        # Only functions of chosen features appear in the operator, which may be far fewer than all.
         D = np.eye(sum(len(shrinkage) for _, shrinkage, _ in chosen.values()))
         for m, j in enumerate(self.features[:n_rounds]):
             rows, shrinkage, block = chosen[j]

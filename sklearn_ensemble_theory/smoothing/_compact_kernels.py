@@ -194,15 +194,7 @@ def pair_blocks(points: SortedPoints | TreePoints, Z: np.ndarray) -> Iterator[sl
 
 
 class CompactWeights:
-    """The weights of training points at any point.
-
-    Parameters
-    ----------
-    kernel : {"epanechnikov", "tricube", "uniform"}
-    Z : ndarray of shape (n, p)
-        The training points.
-    sample_weight : ndarray of shape (n,)
-    """
+    """Weighs the training points Z at any point, by a kernel and the weights of their rows."""
 
     is_sparse: ClassVar[Literal[True]] = True
 
@@ -260,7 +252,7 @@ class CompactWeights:
     def averages(
         self, targets: np.ndarray, Z: np.ndarray, shift: np.ndarray | None = None
     ) -> np.ndarray:
-        """`at(Z, shift) @ targets`, for targets of shape (n, n_outputs)."""
+        """Return `at(Z, shift) @ targets`, for targets of shape (n, n_outputs)."""
         if self.points.is_sorted and shift is not None:
             return self._beyond_the_ends(targets, Z, shift)
         out = np.empty((len(Z), targets.shape[1]))
@@ -364,27 +356,13 @@ def _with_data(pattern: sp.csr_matrix, data: np.ndarray) -> sp.csr_matrix:
 
 
 class _Piece(NamedTuple):
-    """Rows from one end of a cell, for some of the points.
-
-    Attributes
-    ----------
-    asked : int array of shape (m,)
-        The numbers of the points.
-    at : int array of shape (m,)
-        The last row of a beginning of a cell, or the first row of an end.
-    d : float array of shape (m,)
-        The point minus the centre of the cell.
-    from_left : bool
-        Whether the rows are the beginning of the cell.
-    side : {1, -1}
-        u = side * (d - delta): 1 for rows left of the point.
-    """
+    """The points `asked` sum the rows from one end of a cell, its beginning or its end."""
 
     asked: np.ndarray
-    at: np.ndarray
-    d: np.ndarray
-    from_left: bool
-    side: int
+    at: np.ndarray  # the last row of a beginning, or the first row of an end
+    d: np.ndarray  # the point minus the centre of the cell
+    from_left: bool  # whether the rows are the beginning of the cell
+    side: int  # u = side * (d - delta): 1 for rows left of the point, else -1
 
 
 class WindowSums:
@@ -413,22 +391,16 @@ class WindowSums:
     def sums(
         self, z: np.ndarray, windows: tuple[np.ndarray, np.ndarray], columns: list[np.ndarray]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sums over the windows with the kernel, and plain sums: both (n_columns, m).
+        """Sum each column over the windows of z, with the kernel and plainly: both (n_columns, m).
 
-        Parameters
-        ----------
-        z : float array of shape (m,)
-            Within the range of the values. Only the rows between the first window and the last are
-            read, so points that are near each other should come together.
-        windows : pair of int arrays of shape (m,)
-            First and last + 1 of the values within 1.
-        columns : list of float arrays of shape (n,)
-            What is summed, in the order of the values.
+        `windows` has the first and last + 1 of the values within 1 of each z; the columns are in
+        the order of the values.
         """
         pieces = self._pieces(z, *windows)
         out = np.zeros((len(columns), len(z)))
         plain = np.zeros_like(out)
-        # The cells that the pieces are taken from, and the rows from the first to the last.
+        # Only the rows from the first cell that a piece is taken from to the last one are read, so
+        # that points which are near each other should come together.
         needed = np.zeros(len(self.starts) - 1, dtype=bool)
         for piece in pieces:
             needed[np.searchsorted(self.starts, piece.at, side="right") - 1] = True

@@ -63,17 +63,22 @@ def loo_errors_of_factors(
     rows = np.arange(n) if n <= LOO_ROWS else np.linspace(0, n - 1, LOO_ROWS).astype(int)
     errors = np.zeros(len(factors))
     step = max(1, BLOCK_SIZE // n)
+    # Distances are computed once for a block of rows and used for all bandwidths, which only divide
+    # them.
     for start in range(0, len(rows), step):
         block = rows[start : start + step]
         u2 = cdist(Z[block], Z, "sqeuclidean")
         weights = np.broadcast_to(w, u2.shape).copy()
         own = (np.arange(len(block)), block)
+        # A row of weight 3 stands for three copies, of which one is left out.
         weights[own] -= np.minimum(1.0, w[block])
         others = np.where(weights > 0, u2, np.inf)
         nearest = others.min(axis=1, keepdims=True)
         alone = ~np.isfinite(nearest[:, 0])  # a single row
         nearest[alone] = 0.0
         for k, factor in enumerate(factors):
+            # Relative to the nearest row: far from all of them every value of the kernel would be
+            # zero.
             if kernel == "gaussian":
                 K = np.exp(-0.5 * np.maximum(u2 - nearest, 0.0) / factor**2) * weights
             else:
@@ -83,6 +88,7 @@ def loo_errors_of_factors(
                     isolated
                 ]
             total = K.sum(axis=1, keepdims=True)
+            # Only the rows of `alone`, which are not counted, have no neighbour by now.
             total[total == 0] = 1.0
             residual = Y[block] - (K / total) @ Y
             errors[k] += (w[block, None] * residual**2)[~alone].sum()
@@ -283,8 +289,11 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             bandwidth = scott_bandwidth(X, w)
         else:
             bandwidth = self._given_bandwidth(X.shape[1])
+        # The squares of distances up to 1e150 bandwidths are still finite.
         if (ranges / 1e150 > bandwidth).any() or not (bandwidth > 0).all():
             raise ValueError(TOO_NARROW)
+        # Distances are of differences: far from zero, coordinates about a row of the data lose no
+        # digits to their common part.
         origin = X[0].copy()
         Z = X - origin
         Z /= bandwidth
@@ -297,6 +306,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             Z /= best
             self.loo_factors_, self.loo_errors_ = LOO_FACTORS.copy(), errors
         self.bandwidth_ = bandwidth
+        # Beyond the box of the training points predictions go on linearly from its nearest point.
         self._origin, self._low, self._high = origin, Z.min(axis=0), Z.max(axis=0)
         is_gaussian = self.kernel == "gaussian"
         self._weights = GaussianWeights(Z, w) if is_gaussian else CompactWeights(self.kernel, Z, w)

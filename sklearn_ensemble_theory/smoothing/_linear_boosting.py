@@ -103,6 +103,8 @@ class BoostedLearner:
             or not has_fit_parameter(self.initial.estimator, "sample_weight")
         ):
             return rows, 0.0
+        # A function of X takes one value on equal rows: only the mean of their targets can be
+        # fitted, and what is left is in the error of every model.
         some, means, weights, within = distinct_rows(rows.X, rows.y[:, None], rows.weights())
         if some is not None:
             y = np.ascontiguousarray(means[:, 0])
@@ -120,6 +122,7 @@ class BoostedLearner:
                 forms, df = self.learner._feature_forms(distinct.X, distinct.weights())
             totals = Totals.of(distinct.y, distinct.weights())
             smoothers = FeatureSmoothers(forms, df)
+            # About the mean, so that sums of squares do not cancel.
             sums = RowSums(smoothers, rows.X, rows.y - totals.mean, rows.weights())
             return BestFeaturePath(sums, totals, self.start)
         form = self._own_form(distinct)
@@ -127,6 +130,8 @@ class BoostedLearner:
             return self._matrix_path(distinct, form)
         y, w = distinct.y, distinct.weights()
         totals = Totals.of(y, w)
+        # The eigenfunctions have mean zero: the mean of y is kept apart, and only deviations have
+        # moments.
         moments = form.design.moments(distinct.X, w, (y - totals.mean)[:, None])[:, 0]
         return SpectralPath(form, totals, moments, self.start, distinct)
 
@@ -142,6 +147,7 @@ class BoostedLearner:
             subset_size(len(rows), self.subsample) < len(rows)
         ):
             return None
+        # The form would have weights that the learner itself does not get.
         if self.weight_keyword is None and (w != 1).any():
             return None
         self.learner._check_linear()
@@ -153,10 +159,13 @@ class BoostedLearner:
         check_dense_rows(n, type(self.learner).__name__)
         rng = np.random.RandomState(self.seed)
         subsets = row_subsets(n, subset_size(n, self.subsample), self.n_subsamples, rng)
+        # Every pair of rows and columns is equally likely in a random round.
         columns = [[j] for j in range(p)] if self.coordinates == "random" else [None]
         learner = self.averaged([(some, c) for some in subsets for c in columns], rows)
         if form is None:
             params = {} if learner.keyword is None else {learner.keyword: learner.weight}
+            # The average of linear learners is linear, and one of them is enough to refuse the
+            # others.
             X = rows.X if self.coordinates == "all" else rows.X[:, :1]
             check_linear(self.learner, X, params)
             form = MatrixForm(learner.outputs())
@@ -181,9 +190,11 @@ class BoostedLearner:
             if self.initial is not None:
                 initial, train = self.initial.residuals(train)
                 y = y - initial.predict(test.X)
+            # In the units of the whole fit, whose errors are scaled back at once.
             train, y = replace(train, y=train.y / scale), y / scale
             distinct = self.distinct(train)[0] if self.coordinates == "best" else train
             prediction = self.path(train, distinct).predictor(times).predict(test.X)
+            # An unstable learner overflows at late times, which are not chosen then.
             with np.errstate(over="ignore", invalid="ignore"):
                 error = test.weights() @ (y[:, None] - prediction) ** 2
         return np.where(np.isfinite(error), error, np.inf)
@@ -498,6 +509,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             self, X, y, dtype=np.float64, order="C", ensure_min_samples=2, y_numeric=True
         )
         rows = kept_rows(X, y, sample_weight)
+        # Splits are of the rows that the user passed; those of weight zero are left out of every
+        # part.
         splits = splits_of_rows(self.cv, X, y, rows.numbers) if self.time == "cv" else []
         rows = replace(rows, y=rows.y.astype(np.float64, copy=False))
         self._n_samples = len(X)
@@ -507,6 +520,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         keyword = self._weight_keyword("estimator", learner, sample_weight, w)
         initial = None
         if hasattr(self.init, "fit"):
+            # The initial fit has its own request for weights under metadata routing.
             own = self._weight_keyword("init", self.init, sample_weight, w)
             initial = InitialFit(self.init, own, self.n_jobs)
         rng = check_random_state(self.random_state)
@@ -518,6 +532,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             n_subsamples=self.n_subsamples,
             start=self._start(),
             initial=initial,
+            # One draw for all paths: the folds average over subsets of the same seed.
             seed=rng.randint(np.iinfo(np.int32).max),
             n_jobs=self.n_jobs,
         )
@@ -535,6 +550,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         path = boosted.path(rows, distinct)
         if initial is not None:
             is_best = self.coordinates == "best"
+            # Degrees of freedom cost an n x n matrix, which a fit with a time given may not need.
             dense = None if is_best else partial(boosted.dense_path, distinct)
             path = InitialFitPath(path, initial, fitted, distinct, scale, dense)
         self.is_stable_, reason = path.stability()
@@ -554,6 +570,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             return np.sum(errors, axis=0) / sum(w[test].sum() for _, test in splits)
 
         self._set_time(path, times, scale, splits, cross_validate)
+        # In the limit of small rates a sum over random rounds is its expectation: nothing is
+        # random.
         self._is_stochastic = self.learning_rate > 0 and (
             self.subsample < 1 or self.coordinates == "random"
         )
@@ -574,6 +592,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             self._predictor = (
                 rounds if initial is None else InitialFitPredictor(rounds, fitted, scale)
             )
+        # Only now, as the choice of the time has read the rows for the last time.
         path.keep_rows()
         if initial is not None:
             self.init_ = fitted
@@ -596,6 +615,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         else:
             form = spectral_form(sums, sums.spec, one_feature_each=self.coordinates == "random")
             path = SpectralPath(form, totals, sums.sums.moments[:, 0], self._start())
+        # What the sums over all rows have beyond those over distinct values, but for rounding.
         self._within_ties = max(sums.sums.squares - squares, 0.0)
         self._set_time(path, times, sums.scale)
         path.keep_rows()
@@ -728,6 +748,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         """The parameter by which the learner takes weights; None where it gets none."""
         if routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight)
+            # Weights of one change nothing, and a learner that takes them gets them for merging
+            # equal rows.
             requested = "sample_weight" in routed[name].fit
             own = has_fit_parameter(learner, "sample_weight") and (w == 1).all()
             return "sample_weight" if requested or own else None
@@ -782,6 +804,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         checked = checked_times(times)
+        # The path is the model at any time; random rounds were run up to the chosen time only.
         if not self._is_stochastic:
             return self._path.predictor(checked).predict(X) * self._scale
         rounds = n_rounds(checked, self.learning_rate).tolist()
@@ -890,6 +913,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
             return np.zeros(self.n_features_in_)
         rows = self._path.rows()
         X, w = rows.X, rows.weights()
+        # Terms of a learner that is not a spline have no mean of zero by themselves.
         terms = (self._predictor.component(j, x)[:, 0] for j, x in enumerate(X.T))
         return np.array([np.average(term, weights=w) for term in terms])
 
@@ -952,6 +976,8 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
                 raise ValueError(
                     "f must be a callable or an array with one value for each row passed to fit."
                 )
+            # The user's values are for all rows of fit; the path has those of positive weight, each
+            # once.
             values = values[row_numbers(self._rows_of_path)]
         out = self._path.bias_variance(values, sigma, times)
         if X_new is not None:

@@ -42,11 +42,15 @@ def operator(
 ) -> "EigenbasisOperator | SquaringOperator":
     """The operator of S; `metric` is a positive vector m with m_i S_ij = m_j S_ji, if known."""
     if metric is None:
+        # A matrix that is symmetric up to rounding has orthogonal eigenvectors, the safest of all
+        # bases.
         gap = np.abs(S - S.T).max()
         if gap <= 1e-10 * np.abs(S).max():
             metric = np.ones(len(S))
     if metric is not None:
         root = np.sqrt(metric)
+        # With m_i S_ij = m_j S_ji, M^(1/2) S M^(-1/2) is symmetric; the eigenvectors are turned
+        # back afterwards.
         A = S * root[:, None] / root
         mu, U = scipy.linalg.eigh((A + A.T) / 2, check_finite=False)
         mu, U = mu[::-1], U[:, ::-1]
@@ -58,6 +62,7 @@ def operator(
     mu, right = scipy.linalg.eig(S, check_finite=False)
     order = np.argsort(-mu.real, kind="stable")
     mu, right = mu[order], right[:, order]
+    # Rounding errors in this basis are multiplied by its condition number.
     condition = np.linalg.cond(right)
     if condition <= _MAX_CONDITION:
         return EigenbasisOperator(mu, right, np.linalg.inv(right), learning_rate, symmetric=False)
@@ -138,6 +143,7 @@ class EigenbasisOperator:
 
         |R e L J|^2 = e* (R*R o (LJ)(LJ)*) e: one n x n matrix for all times.
         """
+        # The norms of all times share the products of eigenvectors; a time then costs O(n^2).
         L = started(self.left, J)
         M = (self.right.conj().T @ self.right) * (L @ L.conj().T).T
         e = residual_filter(self.mu, times, self.learning_rate)
@@ -149,6 +155,7 @@ class EigenbasisOperator:
         self, G: np.ndarray, times: np.ndarray, J: np.ndarray | None
     ) -> Iterator[np.ndarray]:
         """Rows g(x)' P_t J with P_t y = w_t: yields (len(G), n) at each time."""
+        # The filters are all that differs between times.
         A, L = G @ self.right, started(self.left, J)
         h = weight_filter(self.mu, times, self.learning_rate)
         for k in range(len(times)):
@@ -180,6 +187,7 @@ class SquaringOperator:
             self.first = np.eye(len(S)) - learning_rate * S
         else:
             norm = max(np.abs(S).sum(axis=0).max(), 1e-300)
+            # The norm of delta S is at most 1/2, and multiples of a power of two are exact.
             self.delta = 2.0 ** np.floor(-np.log2(norm) - 1.0)
             self.first = scipy.linalg.expm(-self.delta * S)
 
@@ -212,6 +220,8 @@ class SquaringOperator:
         """Apply E_delta^m to each column; with a `shift` y also accumulate its weights."""
         E, bit = self.first, 0
         with np.errstate(over="ignore", invalid="ignore"):
+            # Binary powers: the columns whose number of steps has this bit are multiplied by
+            # E^(2^bit), so that all times share at most 62 squarings.
             while (m >> bit).any():
                 chosen = np.flatnonzero((m >> bit) & 1)
                 if len(chosen):
@@ -235,6 +245,7 @@ class SquaringOperator:
 
     def residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
         m, rest = self._split(times)
+        # The rest of a time is below delta, where 16 terms of the series are accurate to rounding.
         k = np.arange(_TAYLOR)[:, None]
         coefficients = (-rest) ** k / _factorials(k)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -267,6 +278,7 @@ class SquaringOperator:
         m, rest = self._split(times)
         squares = [self.first]
         with np.errstate(over="ignore", invalid="ignore"):
+            # The squares are kept, since each matrix is a product of some of them.
             for _ in range(int(m.max()).bit_length() - 1):
                 squares.append(squares[-1] @ squares[-1])
             for steps, r in zip(m.tolist(), rest.tolist()):
@@ -341,6 +353,7 @@ def stability(
         scale = np.abs(S).max() if S is not None else 0.0
         if scale == 0.0:
             return True, ""
+    # The eigenvalues of a matrix that is not symmetric move by more than rounding.
     slack = (1e-10 if symmetric else tol) * scale
     if learning_rate == 0:
         margin = mu.real
@@ -353,7 +366,10 @@ def stability(
     if symmetric:
         return True, ""
     assert S is not None
+    # Those of a Jordan block are split by rounding like the root of the error: hence the square
+    # root for the radius of one cluster.
     critical, radius = np.flatnonzero(margin <= slack), np.sqrt(tol) * scale
+    # One cluster of eigenvalues at a time, each about the first one left.
     while len(critical):
         centre = mu[critical[0]]
         if _coupling(S, centre, radius) > tol * scale:
@@ -367,6 +383,8 @@ def stability(
 
 def _coupling(S: np.ndarray, centre: complex, radius: float) -> float:
     """Largest entry above the diagonal of the Schur form's block of eigenvalues near `centre`."""
+    # A Jordan block is recognised by the couplings above the diagonal, as its eigenvectors cannot
+    # be computed reliably.
     T, _, size = scipy.linalg.schur(
         S.astype(np.complex128), output="complex", sort=lambda z: abs(z - centre) <= radius
     )

@@ -75,21 +75,11 @@ class BoostingPath:
     """A boosted learner at all times.
 
     Every path has the methods down to `predictor`. Those below are of learners that are linear in
-    y: a path of another one refuses them.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray
-        Of S, in decreasing order of their real parts.
-    n_rows : int
-    total_weight, mean : float
-        The sum of the weights, and the weighted mean of y.
-    total : float
-        The weighted sum of squares of y about the start.
+    y: a path of another one refuses them. `mean` is the weighted mean of y.
     """
 
-    eigenvalues: np.ndarray
-    total: float
+    eigenvalues: np.ndarray  # of S, in decreasing order of their real parts
+    total: float  # the weighted sum of squares of y about the start
     last_time: float = math.inf  # the end of the path, where there is one
     default_rounds: int | None = None  # how many are compared by default; None: other times
 
@@ -178,6 +168,8 @@ class BoostingPath:
         n, noise = self.total_weight, sigma**2
         of_the_mean = noise / n if self.at_mean else 0.0
         out = Bunch(bias2=squares / n)
+        # A weight above 1 is that of several observations at one row, whose deviations from their
+        # mean no model fits: noise of n - n_rows observations.
         out.variance_train = noise * (train + n - self.n_rows) / n
         out.variance_test = noise + of_the_mean + noise * test / n
         out.train, out.test = out.bias2 + out.variance_train, out.bias2 + out.variance_test
@@ -192,6 +184,7 @@ def _copied(rows: Rows) -> Rows:
 def loo_sum(residuals: np.ndarray, leverage: np.ndarray, w: np.ndarray) -> np.ndarray:
     """The weighted sum of squares of r_i / (1 - h_i), infinite where h_i is 1."""
     room = 1.0 - leverage
+    # Below this the residual and its divisor are both rounding errors.
     usable = room > 1e-8
     with np.errstate(over="ignore", invalid="ignore"):
         deleted = np.where(usable, residuals, np.inf) / np.where(usable, room, 1.0)
@@ -277,6 +270,7 @@ class SpectralPath(BoostingPath):
         _, h, left = self._filters(times)
         constant = 1.0 - left
         error = np.zeros(len(times))
+        # The functions at all rows together would be as long as the data.
         for rows in row_blocks(*X.shape):
             U = self.design.matrix(X[rows]) @ self.T
             r = y[rows, None] - self.mean * constant - U @ (h * self.z[:, None])
@@ -297,6 +291,7 @@ class SpectralPath(BoostingPath):
 
     def eigenvectors(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         X = self.rows().X
+        # In the order of `eigenvalues`, of which the constant's is the first.
         U = self.design.evaluate(X, self.T)[:, np.argsort(-self.mu, kind="stable")]
         U = np.column_stack([np.ones(len(X)), U])[:, indices]
         return X, U / np.linalg.norm(U, axis=0)
@@ -313,6 +308,7 @@ class SpectralPath(BoostingPath):
         bias = self._rss(z, float(w @ centred**2), e, h)
         live = self.mu > 1e-14
         rank = np.count_nonzero(live)
+        # What no function fits keeps its noise at all times.
         train = self.n_rows - 1 - rank + (e[live] ** 2).sum(axis=0)
         test = ((1.0 - e[live]) ** 2).sum(axis=0)
         bias = bias + self.total_weight * (f_mean * left) ** 2
@@ -329,6 +325,7 @@ class SpectralPath(BoostingPath):
         constant = 1.0 - left
         f_mean = float(w @ f / self.total_weight)
         z = self._coordinates(self.design.moments(X, w, (f - f_mean)[:, None])[:, 0])
+        # The noise of z has variance mu sigma^2, as the squared length of its function is mu.
         spread = h**2 * self.mu[:, None]
         bias, variance = np.zeros(len(times)), np.zeros(len(times))
         for rows in row_blocks(*X_new.shape):
@@ -356,6 +353,7 @@ class MatrixPath(BoostingPath):
         scaled = form.matrix * self.root[:, None] / self.root
         metric = None if form.metric is None else form.metric / w
         self.operator = operator(scaled, self.learning_rate, metric)
+        # Only the Jordan blocks of a matrix that is not symmetric are looked for in it.
         self.S = None if self.operator.symmetric else scaled
         self.eigenvalues = self.operator.mu
         self.q = self.root / np.sqrt(self.total_weight) if self.at_mean else None
@@ -373,6 +371,7 @@ class MatrixPath(BoostingPath):
 
     def degrees_of_freedom(self, times: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore", invalid="ignore"):
+            # The trace of I - E (I - qq').
             df = self.n_rows - self.operator.trace(times)
             if self.q is not None:
                 df = df + self.operator.form(self.q, times)  # 1 - q'(I - E)q
@@ -383,11 +382,14 @@ class MatrixPath(BoostingPath):
         with np.errstate(over="ignore", invalid="ignore"):
             leverage = 1.0 - self.operator.diagonal(times)
             if self.q is not None:
+                # The diagonal of qq' less that of (I - E) qq': what the mean adds to the leverage.
                 moved = self.q[:, None] - self.operator.residuals(self.q, times)
                 leverage = leverage + self.q[:, None] ** 2 - moved * self.q[:, None]
         return loo_sum(residuals, leverage, self.weight) / self.total_weight
 
     def predictor(self, times: np.ndarray) -> AveragePredictor:
+        # The sum over rounds of the residuals times the learning rate: as the learner is linear,
+        # one fit to it has the outputs of all rounds.
         weights = self.operator.weights(self.start, times) / self.root[:, None]
         if not np.isfinite(weights).all():
             raise ValueError("estimator is unstable, and its weights overflow at these times.")
@@ -399,6 +401,7 @@ class MatrixPath(BoostingPath):
         More than one where the eigenvalue is repeated: the first is taken for the constant's.
         """
         q = self.root / np.linalg.norm(self.root)
+        # The constant is q in these coordinates; most smoothers reproduce it.
         image = self.operator.apply(q)
         mu, size = q @ image, np.abs(self.eigenvalues).max()
         if np.abs(image - mu * q).max() > _SAME * size:
@@ -424,6 +427,7 @@ class MatrixPath(BoostingPath):
         if len(constant) > 1:  # rotated, so that the first one is the constant
             cluster = U[:, constant]
             q = np.linalg.lstsq(cluster, self.root, rcond=None)[0]
+            # Gram-Schmidt from q on spans the same eigenspace, with q as its first vector.
             rotation = np.linalg.qr(np.column_stack([q, np.eye(len(q))]))[0]
             U = U.copy()
             U[:, constant] = cluster @ rotation
@@ -444,6 +448,7 @@ class MatrixPath(BoostingPath):
         f_mean = self.weight @ f / self.total_weight if self.at_mean else 0.0
         start = self.root * (f - f_mean)
         bias, variance = np.empty(len(times)), np.empty(len(times))
+        # One time at a time: the rows of all times together would be a cube.
         for k, rows in enumerate(self.operator.prediction_rows(G, times, self.q)):
             bias[k] = np.mean((f_new - f_mean - rows @ start) ** 2)
             variance[k] = np.mean((rows**2).sum(axis=1))
@@ -605,6 +610,8 @@ class InitialFitPath(BoostingPath):
             except ValueError as error:
                 raise ValueError(refusal) from error
             S0 = self.initial.matrix(rows)
+            # A regressor that passed may still draw random parts, so that S_0 is not the matrix of
+            # this fit.
             gap = np.abs(S0 @ rows.y - start).max()
             if not gap <= _SAME_FIT * np.abs(rows.y).max():
                 raise ValueError(refusal)
@@ -648,6 +655,8 @@ class InitialFitPath(BoostingPath):
         G = path.learner.outputs(X_new) / path.root
         G0 = self.initial.matrix(self._rows, X_new) / path.root
         bias, variance = np.empty(len(times)), np.empty(len(times))
+        # A prediction is the initial fit's row plus that of boosting its residuals, which J takes
+        # of y.
         for k, boosted in enumerate(path.operator.prediction_rows(G, times, J)):
             rows = G0 + boosted
             bias[k] = np.mean((f_new - rows @ (path.root * f)) ** 2)

@@ -83,6 +83,8 @@ def distinct_rows(
     The last array, one number for each target, is the weighted sum of squares of Y about the means.
     It is part of the residual sum of squares of every function of X.
     """
+    # Equal rows are neighbours in any lexicographic order; a stable sort keeps copies in the order
+    # of the data, which fixes the rounding of their sums.
     order = np.argsort(X[:, 0], kind="stable")
     if X.shape[1] > 1:
         # Rows that differ in the first feature are not equal: the others need not be sorted. This
@@ -131,6 +133,7 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray
     name = type(estimator).__name__
     if not is_regressor(estimator):
         raise ValueError(f"estimator={name} is not a regressor.")
+    # The same targets in every call: a learner is refused always or never.
     rng = np.random.default_rng(0)
     u, v = rng.standard_normal((2, len(X)))
     points = np.vstack([X, X / 2 + X[rng.permutation(len(X))] / 2])
@@ -142,6 +145,8 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about targets that are not the user's
         zero, at_u, at_v, at_both = (L(y) for y in (np.zeros(len(X)), u, v, u + 1000.0 * v))
+    # In the sum v dominates: a learner whose form depends on y, by splits or a chosen penalty,
+    # takes the form for v, which is wrong for u.
     size = max(np.abs(at_u).max(), np.abs(at_v).max(), 1e-3)
     if not all(np.isfinite(out).all() for out in (zero, at_u, at_v, at_both)):
         raise ValueError(f"estimator={name} returns predictions that are not finite.")

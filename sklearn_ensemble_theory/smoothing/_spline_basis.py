@@ -216,11 +216,13 @@ def factor_for_df(gamma: np.ndarray, roughness: np.ndarray, df: float) -> float:
     if df >= most - 1e-9:
         return 0.0
     live = (gamma > 0) & (roughness > 0)
+    # In logarithms, as eigenvalues span tens of powers of ten.
     odds = np.log(roughness[live]) - np.log(gamma[live])
 
     def excess(log_kappa):
         return free + (1.0 / (1.0 + np.exp(np.minimum(log_kappa + odds, 700.0)))).sum() - df
 
+    # Fifty units beyond the extremes every function is fitted, or none, up to rounding.
     low, high = -odds.max() - 50.0, -odds.min() + 50.0
     if excess(low) <= 0:
         return 0.0
@@ -254,6 +256,7 @@ class AdditiveDesign:
 
     def gram(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         """D'WD, dense."""
+        # The sums stay sparse: splines of one feature overlap with few others.
         total: sp.csr_matrix = 0
         for rows in row_blocks(*X.shape):
             D = self.matrix(X[rows])

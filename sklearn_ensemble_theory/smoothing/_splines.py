@@ -93,6 +93,7 @@ def rescaled(penalty: float, basis: SplineBasis, sign: int) -> float:
     """
     if basis.knots is None or penalty == 0:
         return 0.0
+    # By logarithms: the power of a width may overflow where its product with the penalty does not.
     with np.errstate(over="ignore", under="ignore"):
         power = sign * (2 * basis.order - 1)
         return float(np.exp(np.log(np.float64(penalty)) + power * np.log(basis.width)))
@@ -108,6 +109,7 @@ class MemorySums:
     """
 
     def __init__(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray | None = None) -> None:
+        # Refuses features whose range overflows.
         feature_ranges(X)
         self.X, self.w, self.Y = X, w, np.empty((len(X), 0)) if Y is None else Y
 
@@ -117,6 +119,8 @@ class MemorySums:
         for x in self.X.T:
             values = np.unique(x)
             basis = SplineBasis.from_values(values, spec.order, max_knots)
+            # A dense matrix of splines at so many values would be large, and their Gram matrix is
+            # well conditioned.
             if len(values) > DENSE_VALUES:
                 gram = AdditiveDesign((basis,)).gram(x[:, None], self.w)
                 found.append(demmler_reinsch(basis, None, None, gram=gram, target_df=df))
@@ -179,6 +183,7 @@ class ValueSummary:
     def __add__(self, other: "ValueSummary") -> "ValueSummary":
         weight = self.weight + other.weight
         mean = self.weight / weight * self.mean + other.weight / weight * other.mean
+        # A mean times its share of the weight, summed over blocks, never exceeds the largest float.
         pairs = zip(self.distinct, other.distinct)
         return ValueSummary(
             self.lengths | other.lengths,
@@ -187,6 +192,7 @@ class ValueSummary:
             max(self.largest, other.largest),
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
+            # Once one side has too many values to be listed, so has the union.
             [None if a is None or b is None else _few(np.union1d(a, b)) for a, b in pairs],
             self.sketch + other.sketch,
             self.single,
@@ -197,6 +203,7 @@ class ValueSummary:
         known = self.distinct[j]
         if known is not None:
             return known
+        # The sketch may have missed the ends, where splines begin to be straight.
         return np.unique(np.r_[self.low[j], self.sketch.values[j], self.high[j]])
 
 
@@ -254,6 +261,7 @@ def sums_of_splines(
         if len(distinct) == 1:
             sums = [np.bincount(number, w * y, minlength=len(values)) for y in Y.T]
             value_sums = np.column_stack(sums)
+    # The weights at each value take the place of the Gram matrix of a single feature.
     gram = design.gram(X, w) if with_gram or not len(value_sums) else np.zeros((0, 0))
     return SplineSums(
         gram, design.moments(X, w, Y), float(w @ (Y**2).sum(axis=1)), weights, value_sums
@@ -318,6 +326,8 @@ def sums_of_blocks(
     bases = [SplineBasis.from_values(summary.values(j), spec.order, max_knots) for j in range(p)]
     design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
     args = (design, summary.distinct, summary.mean / scale, scale, with_gram)
+    # Rows are hashed by their number in the whole collection, so that folds do not depend on how it
+    # is cut into blocks.
     rows = rows.knowing(first_rows=first_rows_of(summary.lengths))
     fold_of = partial(folds_by_hash, n_splits=n_splits)
     by_fold = rows.sum(sums_by_fold, n_splits, fold_of, sums_of_splines, *args)
@@ -340,6 +350,7 @@ class CentredForm:
         """1 / (gamma + kappa * roughness), and 0 for functions that vanish on the data."""
         with np.errstate(over="ignore", invalid="ignore"):
             ratio = np.where(self.roughness > 0, kappa * self.roughness, 0.0)
+        # An infinite penalty times a roughness of zero is no penalty, not NaN.
         total = self.gamma + ratio
         live = (self.gamma > 0) & np.isfinite(total)
         return np.where(live, 1.0 / np.where(live, total, 1.0), 0.0)
@@ -357,11 +368,14 @@ def penalised_form(
     penalties = [spec.on_unit_interval(f) for f in factors]
     form = joint_form(factors, penalties, sums)
     moments = form.T.T @ sums.moments(form.design)
+    # The ratio of the penalties is that of the pilot fits: one factor is left to choose, on one
+    # diagonal form.
     if spec.df is None and spec.penalty == "gcv":
         kappa = gcv_factor(form, moments, *sums.observations())
         penalties = [nu * kappa for nu in penalties]
         # once more, because the numbers are most accurate at a factor near 1
         form = joint_form(factors, penalties, sums)
+        # A single feature keeps its functions whatever the penalty is, and so its moments.
         if len(factors) > 1:
             moments = form.T.T @ sums.moments(form.design)
     own_units = np.array([rescaled(nu, f.basis, 1) for nu, f in zip(penalties, factors)])
@@ -425,10 +439,12 @@ def simultaneous_diagonal(G: np.ndarray, roughness: np.ndarray) -> tuple[np.ndar
     if not np.any(total):
         return np.zeros((len(G), 0)), np.zeros(0)
     diagonal = total.diagonal()
+    # Scaled to a unit diagonal: what counts as rounding must not depend on units of the features.
     scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
     eigenvalues, vectors = scipy.linalg.eigh(total * scale * scale[:, None], check_finite=False)
     # Features that are copies of each other share an unpenalised line: it is counted once.
     live = eigenvalues > 1e-11 * eigenvalues[-1]
+    # Whitened by G + R, whose eigenvectors then diagonalise G, and R = I - G with it.
     half = scale[:, None] * vectors[:, live] / np.sqrt(eigenvalues[live])
     gamma, turn = scipy.linalg.eigh(half.T @ G @ half, check_finite=False)
     return half @ turn, np.clip(gamma, 0.0, 1.0)
@@ -456,7 +472,9 @@ def spectral_form(
         C = np.block(
             [[a.T @ gram[i, j] @ b for b, j in zip(parts, columns)] for a, i in zip(parts, columns)]
         )
+        # The small matrix Psi'W Psi has the eigenvalues of the n x n average of the smoothers.
         mu, V = scipy.linalg.eigh((C + C.T) / 2, check_finite=False, overwrite_a=True)
+    # Each feature's functions read their own rows of the eigenvectors.
     ends = np.cumsum([0, *(b.shape[1] for b in parts)])
     T = np.vstack([b @ V[s:e] for b, s, e in zip(parts, ends[:-1], ends[1:])])
     return SpectralForm(design, T, np.clip(mu, 0.0, 1.0))
@@ -503,6 +521,7 @@ def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> 
     scores = np.array([score(g) for g in grid])
     if not np.isfinite(scores).any():
         return math.inf
+    # The score may have several minima: a root finder alone would take the first one it meets.
     best = int(np.argmin(scores))
     if 0 < best < len(grid) - 1 and derivative(grid[best - 1]) < 0 < derivative(grid[best + 1]):
         return math.exp(brentq(derivative, grid[best - 1], grid[best + 1], xtol=1e-13))
@@ -762,6 +781,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         sums = MemorySums(X_train, w)
         with one_blas_thread():
             factors = sums.factors(spec)
+        # The penalties found are applied anew, so that the matrix has the smoothing that GCV chose.
         unit = [rescaled(nu, f.basis, -1) for nu, f in zip(self.penalties_, factors)]
         form = joint_form(factors, unit, sums)
         if X is None:
