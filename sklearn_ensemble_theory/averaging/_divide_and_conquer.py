@@ -151,6 +151,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         X, y = validate_data(self, X, y, multi_output=True, **ROW_CHECKS)
         y, description = self._encode_y(y)
         X = X.tocsr() if hasattr(X, "tocsr") else X
+        # Rows of weight 0 are in no block: repeating or removing them changes nothing.
         weight, fitted = None, np.arange(len(y))
         if sample_weight is not None:
             numbers, positive = positive_weights(sample_weight, X)
@@ -187,6 +188,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         row_weight = np.ones(len(y)) if weight is None else weight / weight.max()
         self.__dict__.pop("block_risks_", None)  # of an earlier fit
         if self.weighting == "risk" and n_blocks > 1:
+            # Errors are in units of the largest |y|, so that squares neither overflow nor vanish.
             method, size = self._prediction_method(members[0]), largest_magnitude(y)
             tasks = (
                 delayed(_predictions_of_others)(member, method, X, block, b, n_classes=n_classes)
@@ -253,6 +255,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         """
         estimator: Any = self._get_estimator()
         self._check_learner(estimator)
+        # A default that chunks cannot serve is ignored; only a request is refused.
         default = inspect.signature(type(self)).parameters["stratify"].default
         if self.stratify and not default:
             raise ValueError(
@@ -282,6 +285,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         # Members and seeds are those of the blocks in memory, in the order of the chunks.
         seeds = check_random_state(self.random_state).randint(MAX_SEED, size=m)
         by_chunk = dict(zip(chunks, seeds.tolist()))
+        # The second pass fits: each member where its chunk is, so that no rows travel.
         found = rows.given.each(
             of_learner_rows, read, _member_of_chunk, estimator, by_chunk, facts.target
         )
@@ -289,6 +293,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         for name in ("blocks_", "block_risks_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.weighting == "risk" and m > 1:
+            # The third pass: members travel to the chunks of the others, and sums come back.
             errors, weights = rows.given.sum(
                 of_learner_rows,
                 read,
@@ -505,6 +510,7 @@ class DivideAndConquerRegressor(AveragedRegressor, BaseDivideAndConquer):
     def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
         with np.errstate(over="ignore"):
             squares = (y / size - predictions / size) ** 2
+        # Capped, so that sums over rows are finite where a member predicts far away.
         return np.minimum(squares.reshape(len(y), -1).mean(axis=1), np.finfo(float).max ** 0.5)
 
 
@@ -632,6 +638,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
 
     def _squared_errors(self, y: np.ndarray, predictions: np.ndarray, size: float) -> np.ndarray:
         targets = y[:, None] == np.arange(predictions.shape[1])
+        # The Brier score, halved to be between 0 and 1.
         return ((predictions - targets) ** 2).sum(axis=1) / 2
 
 
@@ -675,8 +682,10 @@ def block_of_rows(
     order = np.arange(n) if rng is None else rng.permutation(n)
     block = np.empty(n, dtype=np.intp)
     if strata is None:
+        # Consecutive parts of the order, whose sizes differ by at most one.
         block[order] = np.arange(n) * n_blocks // n
         return block
+    # The permutation breaks ties of the stable sort: equal values are in random order.
     # Of every n_blocks successive values each block is dealt one.
     order = order[np.argsort(strata[order], kind="stable")]
     dealt = np.arange(n) % n_blocks
@@ -710,6 +719,7 @@ def _blocks_of_groups(
 
 def weights_by_risk(risks: np.ndarray) -> np.ndarray:
     """Weights in proportion to 1/risk: those of the smallest variance for independent errors."""
+    # A risk of 0 for all says nothing against any of them.
     top = risks.max()
     if not top > 0:
         return np.ones(len(risks))
@@ -747,6 +757,7 @@ def fit_block(
         if single is not None:
             check_counts(member, y)
             params = {"check_input": False}
+    # Nested estimators too: all that is random follows from the seed of the block.
     names = random_state_names(member)
     if names:
         rng = seeded(seed)
@@ -772,6 +783,7 @@ def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
         return None
     found = np.empty((len(rows), X.shape[1]), dtype=np.float32)
     step = max(MOST_VALUES // X.shape[1], LEAST_ROWS)
+    # A part at a time, as a copy of the rows in double precision would be twice their size.
     for i in range(0, len(rows), step):
         part = single_precision_if_finite(X[rows[i : i + step]])
         if part is None:

@@ -164,6 +164,7 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
         mean = matrix.T @ weight if fit_intercept else np.zeros(X.shape[1])
         second = matrix.multiply(matrix).T @ weight
         norms = np.maximum(second - mean**2, 0.0)
+        # The difference of two equal sums is rounding: such a column is constant.
         norms[norms <= 1e-15 * second] = 0.0
         return SparseRows(matrix, root, mean * scale, scale, norms, fit_intercept)
     mean = weight @ X if fit_intercept else np.zeros(X.shape[1])
@@ -182,6 +183,8 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
     else:
         norms *= weight[0]
     with np.errstate(over="ignore"):
+        # What subtracting the mean leaves of a constant column is rounding, which a fit would take
+        # for data.
         constant = np.sqrt(norms) <= _CONSTANT * np.abs(mean) / scale
     if constant.any():
         matrix[:, constant] = 0.0
@@ -246,6 +249,7 @@ def row_space(rows: CentredRows) -> RowSpace:
     they do not depend on the order or the repetition of rows.
     """
     n, d = rows.shape
+    # The smaller of the two Gram matrices has all singular values that are not zero.
     by_rows = n < d
     gram = rows.row_gram() if by_rows else rows.column_gram()
     values, vectors = np.linalg.eigh(gram)
@@ -373,6 +377,7 @@ class LinearProjection(Projection):
         return total
 
     def combine(self, lifted: Iterator, n_members: int) -> LinearModel:
+        # Added up as they come: one member is in memory at a time.
         total = next(lifted)
         for part in lifted:
             total += part

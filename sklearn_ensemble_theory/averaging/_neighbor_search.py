@@ -92,6 +92,8 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
     """
     bits = np.ascontiguousarray(X + 0.0).view(np.uint64)
     key = np.zeros(len(bits), dtype=np.uint64)
+    # A multiplicative hash, a column at a time for all rows: sorting one number for each row is
+    # much faster than sorting rows.
     for column in bits.T:
         key ^= column
         key *= np.uint64(0x9E3779B97F4A7C15)

@@ -363,6 +363,8 @@ class IndependentRows(RankLaw):
         nearer = np.arange(0.0, n_ranks)
         log_choose = np.zeros(n_ranks)
         tail = np.zeros(n_ranks)
+        # The logarithm of the binomial coefficient follows from that of b - 1, for all ranks at
+        # once.
         for b in range(min(k, n_ranks)):
             if b:
                 log_choose[b:] += np.log((nearer[b:] - b + 1) / b)

@@ -45,6 +45,7 @@ class UnitsModel:
     @classmethod
     def average(cls, activation: str, members: Iterator, n_members: int) -> Self:
         """The average of members (W, b, mean of the features, eta)."""
+        # Side by side, the units of all members are one product with the rows.
         W, b, mean, eta = zip(*members)
         offset = sum(m @ e for m, e in zip(mean, eta)) / n_members
         stacked = np.concatenate(eta) / n_members
@@ -132,6 +133,8 @@ class _Units(RandomFeatures):
         return design, (W, b, mean)
 
     def combine(self, lifted: Iterator, n_members: int) -> UnitsModel:
+        # The amplitude moves into the coefficients, so that predictions need not multiply the
+        # units.
         scaled = ((W, b, mean / self.amplitude, self.amplitude * e) for W, b, mean, e in lifted)
         return UnitsModel.average(self.activation, scaled, n_members)
 
@@ -186,6 +189,7 @@ class ReLUFeatures(_Units):
         mean = np.asarray(scaled.T @ weight)
         if sp.issparse(X):
             squares = np.asarray(scaled.multiply(scaled).sum(axis=1)).ravel()
+            # Multiplied out, as differences from the mean would be dense.
             squares = np.maximum(squares - 2 * (scaled @ mean) + mean @ mean, 0.0)
         else:
             squares = np.square(scaled - mean).sum(axis=1)
@@ -204,6 +208,7 @@ class ReLUFeatures(_Units):
         if not self.rms > SMALLEST_SCALE:
             raise ValueError(TOO_SMALL)
         W = directions[:d] / self.rms
+        # The rows are centred by the bias: X is used as it is, sparse or not.
         return W, directions[d] - self.mean @ W
 
 
@@ -249,6 +254,7 @@ def scale_root_gamma(X: Any, weight: np.ndarray) -> float:
     else:
         mean = float((weight @ (X / size)).mean())
         variance = float((weight @ np.square(X / size - mean)).mean())
+    # Constant features, to rounding: any gamma would do.
     if not variance > 1e-26:
         return 1.0
     if not size > SMALLEST_SCALE:

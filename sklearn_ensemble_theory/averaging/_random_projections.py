@@ -116,6 +116,7 @@ class ExpectedProjection:
             raise ValueError(f"sigma must be finite and non-negative, got {sigma!r}.")
         if not n_estimators >= 1:
             raise ValueError(f"n_estimators must be at least 1, got {n_estimators!r}.")
+        # In coordinates in which all rows count the same, as the matrices are.
         f = self.weights * f
         noise = sigma**2 / self.total_weight
         fitted = self.matrix @ f
@@ -351,6 +352,8 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         if kind in LINEAR_PROJECTIONS:
             rows = centred_rows(X, weight, self.fit_intercept)
             with np.errstate(over="ignore", under="ignore"):
+                # The penalty is relative to squares of X. Two divisions, as the square of the scale
+                # may overflow.
                 alpha = float(np.float64(alpha) / rows.scale / rows.scale)
             return LINEAR_PROJECTIONS[kind](rows, n_components, alpha), alpha
         if kind == "relu":
@@ -384,6 +387,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
         if self._model is None:
+            # One product whatever the number of members, as a mean of linear models is one.
             return np.asarray(X @ self.coef_.T) + self.intercept_
         out = self._scale * self._model(X)
         return (out[:, 0] if self._is_single else out) + self.intercept_
@@ -504,6 +508,7 @@ def average_of_members(
     targets = projection.targets(Z)
     # Small problems are slower with threads of BLAS, and their bits would depend on the number.
     with one_blas_thread():
+        # Without threads a generator: one member is in memory at a time.
         if n_jobs is None or n_jobs == 1:
             lifted = (_member(projection, targets, alpha, seed) for seed in seeds)
         else:
@@ -527,6 +532,7 @@ def mean_hat_matrices(
     seeds = seeds[: projection.n_distinct(len(seeds))]
     first: Any = 0.0
     second: Any = 0.0
+    # The sums alone are kept: a thousand matrices of n x n would not fit into memory.
     for seed in seeds:
         U, f = hat_factors(projection.draw(seed)[0], alpha)
         first = first + (U * f) @ U.T
@@ -564,8 +570,11 @@ def ridge_coefficients(B: np.ndarray, Z: np.ndarray, alpha: float) -> np.ndarray
         # The smaller Gram matrix: B'(B B' + alpha I)^-1 = (B'B + alpha I)^-1 B'.
         wide = s > n
         gram = B @ B.T if wide else B.T @ B
+        # The diagonal, without an identity matrix.
         gram.flat[:: len(gram) + 1] += alpha
         norm = np.abs(gram).sum(axis=0).max()
+        # The condition number is estimated from the factor at O(s^2): squares lose half of the
+        # digits, and an ill-conditioned solution would have none left.
         factor, failed = dpotrf(gram, lower=1)
         if not failed and dpocon(factor, norm, uplo="L")[0] > _WELL_CONDITIONED:
             if wide:
@@ -587,5 +596,6 @@ def hat_factors(B: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
 def _thin_svd(B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The singular value decomposition without values that are 0 to rounding."""
     U, sigma, Vt = svd(B, full_matrices=False, check_finite=False)
+    # As `numpy.linalg.matrix_rank`: the solution of least norm leaves these directions out.
     kept = sigma > max(B.shape) * np.finfo(float).eps * sigma.max(initial=0.0)
     return U[:, kept], sigma[kept], Vt[kept]

@@ -178,5 +178,6 @@ def predicted(
         return values
     if values.ndim == 1:  # scores of two of the classes
         values = np.column_stack([-values, values])
+    # A score has no zero: the smallest one stands for a class that was not seen.
     fill = 0.0 if method == "predict_proba" else values.min()
     return aligned_columns(values, np.searchsorted(classes, own), len(classes), fill)

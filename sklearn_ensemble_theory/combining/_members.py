@@ -91,6 +91,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         self : object
             The ensemble.
         """
+        # The list first: names and nested parameters are of the new members.
         if "estimators" in params:
             self.estimators = params.pop("estimators")
         members = self._pairs()
@@ -136,6 +137,8 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "All estimators are dropped. At least one is required to be an estimator."
             )
+        # The ensemble's own kind by its base class: `is_classifier(self)` would walk the tags of
+        # all members.
         kind = is_classifier if isinstance(self, ClassifierMixin) else is_regressor
         for _, member in pairs:
             if self._members_of_own_kind and not kind(member):
@@ -178,6 +181,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
 
     def _fit_sharing(self, known: "KnownFits", X: Any, y: Any, **params: Any) -> Self:
         """`fit`, which takes the members that are known and adds the others."""
+        # An attribute for the time of the fit only, as `fit` has a public signature.
         self._known = known
         try:
             return self.fit(X, y, **params)
@@ -296,6 +300,7 @@ def fit_named(
     known : KnownFits, default=None
         Learners fitted to the same rows, for an ensemble that contains some of them.
     """
+    # A nested ensemble takes the learners that are known, whatever its depth.
     fit = estimator.fit
     if known is not None and hasattr(estimator, "_fit_sharing"):
         fit = partial(estimator._fit_sharing, known)
@@ -373,6 +378,7 @@ def identity(value: Any) -> Any:
     They are one object, or of one class with equal parameters and no randomness of their own: every
     `random_state` is a number.
     """
+    # By the type as well: 1, 1.0 and True are equal and may be different parameters.
     if type(value) in PLAIN or isinstance(value, np.generic):
         return type(value), repr(value)
     if type(value) in (tuple, list):
@@ -381,6 +387,7 @@ def identity(value: Any) -> Any:
         return value.dtype.str, value.shape, value.tobytes()
     if hasattr(value, "get_params") and not isinstance(value, type):
         params = value.get_params(deep=False)
+        # A fit without a seed, or with a generator that moves on, is another fit each time.
         random = params.get("random_state", 0)
         if random is not None and not isinstance(random, RandomState):
             return type(value), tuple((name, identity(params[name])) for name in sorted(params))

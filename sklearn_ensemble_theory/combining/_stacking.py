@@ -176,6 +176,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         if of_classes:
             rows = replace(rows, y=self._encode(rows.y))
         params = fit_arguments(sample_weight, fit_params, X, rows)
+        # Errors that need no fit come before the first fit.
         for name, member in pairs:
             if self._members_are_fitted:
                 check_is_fitted(member)
@@ -186,6 +187,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         # The members are fitted, and predict rows that are new to them.
         if self._members_are_fitted:
             self._set_fitted([member for _, member in pairs])
+            # `cv="prefit"` says that the members have not seen these rows.
             predictions = self._predictions_of_members(rows.X)
             held, folds = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         else:
@@ -222,6 +224,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     def _encode(self, y: np.ndarray) -> np.ndarray:
         """Positions of the labels in `classes_`; several outputs have a list of classes."""
         columns = [y] if y.ndim == 1 else list(y.T)
+        # One encoder for each output, as the classes of outputs differ.
         encoders = [LabelEncoder().fit(column) for column in columns]
         codes = [encoder.transform(column) for encoder, column in zip(encoders, columns)]
         if y.ndim == 1:
@@ -265,6 +268,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
 
     def _method_of(self, name: str, member: Any) -> str:
         """The method of a member whose results are combined, the first that the member has."""
+        # A weighted mean needs probabilities; a final estimator takes what a member has.
         methods = ["predict"]
         if isinstance(self, ClassifierMixin):
             methods = list(METHODS)
@@ -300,6 +304,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
                 f"y has values beyond {LARGEST_TARGET:.0e}, whose squares overflow in RidgeCV, the "
                 "default final_estimator; scale y."
             )
+        # A splitter may leave rows out or hold them out twice: the final estimator gets them as
+        # often.
         if not np.array_equal(held, np.arange(len(y))):
             params = check_method_params(X, params=params, indices=held)
             X, y = safe_indexing(X, held), y[held]
@@ -325,6 +331,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
         rng = check_random_state(self.random_state)
         weight = rows.weight
         if weight is not None:
+            # Equal weights are none: scorers are then called without them, whether or not they take
+            # weights.
             weight = weight[held] if np.ptp(weight) > 0 else None
         share = normalised_weights(weight, len(held))
         fold_rows = [np.flatnonzero(folds == fold) for fold in range(folds.max() + 1)]
@@ -339,6 +347,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
             score = None
             if self.scoring is not None:
                 own = classes[output] if isinstance(classes, list) else classes
+                # A scorer gets the user's labels, since it may name a positive class.
                 labels = y if own is None else np.asarray(own)[y]
                 score = score_of_rows(self.scoring, labels, weight, own)
 
@@ -354,6 +363,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
             elif score is None:
                 v = np.eye(k)[np.argmin(share @ losses)]
             else:
+                # A mean over splits, as `cross_val_score` has it: a score of all rows together is
+                # another number.
                 means = [np.mean([score(P[:, j], fold) for fold in fold_rows]) for j in range(k)]
                 v = np.eye(k)[np.argmax(means)]
             weights.append(v)
@@ -385,6 +396,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
 
     def _predictions_of_members(self, X: Any, used: np.ndarray | None = None) -> list[Any]:
         """What the methods of the fitted members return, of those that are used."""
+        # Members of this fit predict positions in `classes_`, those fitted before the user's
+        # labels.
         classes, labels = self._classes_of_columns(), self._members_are_fitted
         return [
             predicted(member, method, X, classes, labels)
@@ -395,10 +408,12 @@ class BaseStacking(TransformerMixin, NamedMembers):
     def _columns(self, predictions: list[Any]) -> list[np.ndarray]:
         """The predictions of each member as columns, of two complementary ones the second."""
         classes = getattr(self, "classes_", None)
+        # The two columns sum to 1: with both, a linear final estimator would be singular.
         binary = isinstance(classes, np.ndarray) and len(classes) == 2
         columns = []
         for values, method in zip(predictions, self.stack_method_):
             if isinstance(values, list):  # probabilities for each output
+                # Of each output the first class follows from the others.
                 values = np.hstack([proba[:, 1:] for proba in values])
             elif values.ndim == 1:
                 values = values.reshape(-1, 1)
@@ -444,6 +459,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
     def _mixed(self, X: Any) -> list[np.ndarray]:
         """For each output, the weighted sum of the predictions of the members."""
         weights = np.atleast_2d(self.estimator_weights_)
+        # Members of weight 0 in all outputs are not asked.
         used = (weights != 0).any(axis=0)
         if not used.any():
             used[0] = True  # for the shape
@@ -546,6 +562,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
             raise ValueError("oracle_bound needs a cv that holds out no row several times.")
         if loss_bound is None:
             if self._loss_name() == "log_loss":
+                # Probabilities are bounded from below in the risk, and the loss with them from
+                # above.
                 loss_bound = float(-np.log(SMALLEST_PROBABILITY))
             else:
                 loss_bound = 2.0 if isinstance(self, ClassifierMixin) else max(self._largest_losses)
@@ -604,6 +622,7 @@ def _risks(
 
 def _effective_size(weight: np.ndarray) -> float:
     """Kish's number of rows, (sum w)^2 / sum w^2; 0 where none has a positive weight."""
+    # In units of the largest weight, whose square may vanish.
     top = weight.max(initial=0.0)
     w = weight / top if top > 0 else weight
     return float(w.sum() ** 2 / (w @ w)) if top > 0 else 0.0
@@ -874,6 +893,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         else:
             tables = []
             for scores in self._mixed(X):
+                # Weighted sums are no probabilities where weights are negative or do not sum to 1.
                 scores = np.maximum(scores, 0.0)
                 total = scores.sum(axis=1, keepdims=True)
                 equal = np.full_like(scores, 1.0 / scores.shape[1])

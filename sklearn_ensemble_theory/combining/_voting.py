@@ -182,6 +182,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 f"Number of `estimators` and weights must be equal; got {len(self.weights)} "
                 f"weights, {len(self.estimators)} estimators"
             )
+        # Weights of dropped members are not looked at: they may not make the sum positive.
         used = np.asarray(self._kept_weights(), dtype=float)
         if not np.isfinite(used).all() or not used.sum() > 0:
             raise ValueError(
@@ -197,6 +198,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
 
     def _average(self, arrays: list[np.ndarray]) -> np.ndarray:
         """The weighted mean of one array for each member."""
+        # The plain mean first: weights that are normalised round differently.
         values, weights = np.asarray(arrays), self._kept_weights()
         with np.errstate(over="ignore", invalid="ignore"):
             mean = np.average(values, axis=0, weights=weights)
@@ -475,6 +477,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     def _codes(self, X: MatrixLike) -> list[np.ndarray]:
         """The classes that each member predicts, as positions in `classes_`."""
         labels = [member.predict(X) for member in self.estimators_]
+        # Members of this fit were trained on positions, fitted ones on the labels themselves.
         return [self.le_.transform(found) for found in labels] if self.prefit else labels
 
     def _scores(self, X: MatrixLike) -> np.ndarray:
@@ -483,6 +486,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
             return self.predict_proba(X)
         codes = self._codes(X)
         weights = self._kept_weights()
+        # One member after the other: the votes of all members at once would be K times as large.
         votes = np.zeros((len(codes[0]), len(self.classes_)))
         for code, weight in zip(codes, np.ones(len(codes)) if weights is None else weights):
             votes[np.arange(len(votes)), np.asarray(code, dtype=np.intp)] += weight
@@ -556,6 +560,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         if delta is not None and not 0 < delta < 1:
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
         y = column_or_1d(y)
+        # A label that no member knows is an error of all of them.
         known = np.isin(y, self.classes_)
         code = self.le_.transform(np.where(known, y, self.classes_[0]))
         share = self._scores(X)

@@ -52,6 +52,7 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
             targets = np.equal(y[:, None], np.arange(spec.n_classes)).astype(float)
         else:
             # Gains do not change with a constant that is added; products stay in range.
+            # Rows of weight 0 have no part in the fit, and may have any target.
             rows = slice(None) if weight is None else weight > 0
             unit = _unit(y[rows])
             targets = (y / unit)[:, None]
@@ -61,6 +62,7 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
             members, trees, columns_of_members(ensemble), ensemble._seeds
         ):
             part = X if features is None else X[:, features]
+            # The rows of a member are drawn again from its seed instead of being stored.
             _, drawn, v = spec.draw(seed)
             v = spec.fit_weights(v, y[drawn])
             other = rows_outside(ensemble, seed)
@@ -92,6 +94,7 @@ def permutation_importances(
     rng = check_random_state(random_state)
     X, y, _ = _checked_trees(ensemble, "oob_permutation_importances")
     members, scheme = ensemble.estimators_, ensemble._member_spec.scheme
+    # A seed for each member: results do not depend on the number of jobs.
     seeds = rng.randint(MAX_SEED, size=len(members))
     y = np.asarray(y, dtype=np.float64)
     unit = 1.0
@@ -173,6 +176,8 @@ def node_means(
     columns = np.column_stack([weights, weights[:, None] * targets])
     sums = np.column_stack([np.bincount(leaf, column, minlength=m) for column in columns.T])
     levels, frontier = [], np.zeros(1, dtype=np.intp)
+    # The levels of the tree from the root down, since the numbers of nodes need not be in that
+    # order.
     while len(frontier):
         inner = frontier[left[frontier] >= 0]
         levels.append(inner)

@@ -104,6 +104,7 @@ def jackknife_variance(
     noise: float | None = None
     if method == "infinitesimal":
         scale = scheme.jackknife_scale
+        # Weights that never vary have no covariance with the predictions.
         if not np.isfinite(scale):
             raise ValueError(
                 f"With bootstrap={scheme.bootstrap!r} and max_samples={ensemble.max_samples} every "
@@ -163,6 +164,7 @@ class SquaredInfluences:
         self.noise = 0.0
         for u in blocks:
             self.noise += float(np.einsum("ib,ib->", u, u))
+            # The smaller of the two ways: B x B numbers for all rows, or B numbers for each row.
             if u.shape[1] > n_rows:
                 self.vectors.append(u)
             elif self.gram is None:
@@ -219,6 +221,7 @@ def left_out_vectors(
     for v, share in _dense_blocks(weights, shares):
         outside = (v == 0).astype(float)
         counts = outside.sum(axis=1, keepdims=True)
+        # The mean over the members without the row, as a product with the predictions.
         u = np.divide(outside, counts, out=np.zeros_like(outside), where=counts > 0)
         u -= (counts > 0) / weights.shape[0]
         u *= np.sqrt(1 - share)
@@ -248,6 +251,7 @@ def corrected(
 
     O(m B min(n, B)).
     """
+    # The vectors have sum 0, so that centring changes nothing but the rounding errors.
     centred = predictions - predictions.mean(axis=0)
     spread = np.einsum("bm,bm->m", centred, centred) / len(centred)
     return scale * (squares.of(centred) - (squares.noise if noise is None else noise) * spread)

@@ -68,6 +68,7 @@ def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
         return LeafRows(finder, tree_input(ensemble, X), training.y, draws)
 
     found = training.derived("leaf rows", members, make)
+    # Both routes find the same leaves, each from arrays of its own.
     return found if found.finder.is_current else make()
 
 
@@ -107,10 +108,12 @@ class LeafFinder:
         if self.packed is not None and not sp.issparse(X):
             self.packed.leaves(X, leaves)
             return leaves
+        # Trees compare in single precision, in which they were fitted.
         X = X.tocsr().astype(np.float32) if sp.issparse(X) else np.asarray(X, dtype=np.float32)
         for t, (member, columns) in enumerate(zip(self.members, self.features)):
             rows = X if columns is None else X[:, columns]
             leaves[:, t] = member.apply(rows, check_input=False)
+        # Numbers over the whole ensemble: one sorted list serves the leaves of all trees.
         leaves += self.starts[:-1]
         return leaves
 
@@ -204,6 +207,7 @@ class LeafRows:
         ones = np.ones(leaves.size)
         at = np.arange(0, leaves.size + 1, T)
         found = sp.csr_array((ones, leaves.ravel(), at), shape=(m, self.finder.n_nodes))
+        # A product of sparse matrices adds up the shares that a row has in all trees.
         found = (found @ rows_of_leaf).tocsr()
         found.sort_indices()
         return found

@@ -46,6 +46,7 @@ class TrainingRows:
         return cls(rows, y)
 
     def __getstate__(self) -> dict:
+        # What is derived can be made again, and would make pickles large.
         return {"X": self.X, "y": self.y}
 
     def __setstate__(self, state: dict) -> None:
@@ -53,6 +54,7 @@ class TrainingRows:
 
     def derived(self, name: str, members: Sequence, make: Callable[[], Derived]) -> Derived:
         """Return what `make()` returns, made once for the same members."""
+        # By identity: another fit, or a longer warm start, has other members.
         same = len(self._members) == len(members) and all(map(operator.is_, self._members, members))
         if not same:
             self._members, self._derived = list(members), {}
@@ -202,6 +204,7 @@ def groups_of(ensemble: FittedEnsemble, rows: np.ndarray | None) -> np.ndarray |
 def out_of_bag_mean(ensemble: FittedEnsemble, method: str) -> np.ndarray:
     """Average the predictions of each training row by the members outside; nan without any."""
     for name in ("oob_prediction_", "oob_decision_function_"):
+        # A fit with `oob_score=True` has them already.
         known = getattr(ensemble, name, None)
         if known is not None:
             return known
@@ -212,6 +215,7 @@ def out_of_bag_mean(ensemble: FittedEnsemble, method: str) -> np.ndarray:
         width = () if method == "predict" else (max(1, spec.n_classes),)
         total = np.zeros((X.shape[0], *width))
         counts = np.zeros(X.shape[0])
+        # A member's predictions at a time, as those of all members would take B times the memory.
         for rows, predictions in zip(drawn, each_prediction(ensemble, X, method)):
             outside = spec.scheme.is_outside(rows)
             total[outside] += predictions[outside]

@@ -50,6 +50,8 @@ class TermAxis:
         widths = np.diff(edges) if len(edges) > 1 else np.array([single])
         low, high = edges[0] - widths[0], edges[-1] + widths[-1]
         if self.limits is not None:
+            # The rows given need not be those of the fit: a limit inside the thresholds would cut
+            # bins away.
             low = self.limits[0] if self.limits[0] < edges[0] else low
             high = self.limits[1] if self.limits[1] > edges[-1] else high
         return np.concatenate([[low], edges, [high]])
@@ -103,6 +105,7 @@ def column_of(X, j: int) -> Any:
     """Column j of an array, a list of rows or a data frame."""
     if hasattr(X, "iloc"):
         return X.iloc[:, j]
+    # Sparse matrices and arrays are indexed as they are, without a copy of all columns.
     return (X if hasattr(X, "shape") else np.asarray(X))[:, j]
 
 
@@ -120,6 +123,7 @@ def number_of_class(estimator, target) -> int | None:
         raise ValueError(f"target must be one of the classes {list(classes)}; got {target!r}.")
     if len(classes) > 2:
         return int(found[0])
+    # The same terms with the opposite sign would be another picture of one model.
     if found[0] == 0:
         raise ValueError(
             f"The terms of two classes are log-odds of {classes[1]!r}, which target must be."
@@ -155,6 +159,7 @@ def find_term(estimator, term) -> int:
             return t
         raise ValueError(f"terms contains {term}; the model has the terms 0 to {len(names) - 1}.")
     try:
+        # A pair is found by its features in either order.
         known = names_of_features(estimator)
         pair = {known.index(f) if isinstance(f, str) else int(f) for f in term}
     except (TypeError, ValueError):
@@ -189,8 +194,10 @@ def chosen_terms(
     sizes = getattr(estimator, "term_importances_", None)
     if sizes is None:
         sizes = [np.abs(values).max(initial=0.0) for _, values in estimator.shape_functions_]
+    # A stable sort: terms of equal importance keep the order of the model.
     order: list[int] = [int(t) for t in np.argsort(-np.asarray(sizes, dtype=float), kind="stable")]
     order = [t for t in order if not only_main or len(features[t]) == 1]
+    # A figure of a constant model still has a panel.
     return [t for t in order if sizes[t] > 0][:max_terms] or order[:1]
 
 
@@ -206,6 +213,7 @@ def shapes_of_terms(
 
     def curves(values) -> np.ndarray:
         values = np.asarray(values, dtype=float)
+        # One axis of curves at the end, also for a single score, so that the panels need no cases.
         if n_scores == 1:
             return values[..., None]
         return values if k is None else values[..., [k]]
@@ -234,6 +242,7 @@ def _axis(estimator, j: int, edges: ArrayLike, X) -> TermAxis:
     limits = None
     if X is not None and not categorical:
         column = np.asarray(column_of(X, j), dtype=float)
+        # Missing values have a bin of their own, which is drawn apart.
         column = column[np.isfinite(column)]
         limits = (float(column.min()), float(column.max())) if len(column) else None
     name = names_of_features(estimator)[j]

@@ -161,6 +161,7 @@ def bias_variance_decomposition(
         raise ValueError("target must be a function of X, or None, without X_test.")
     if X_test is not None and noise is None and loss == "zero_one":
         raise ValueError("noise must be given with X_test for the 0-1 loss.")
+    # All seeds are drawn before any fit: results do not depend on the number of jobs.
     test_seed, seeds = seeds_of(n_repetitions, random_state)
     y_test = None
     points: Any = X_test
@@ -192,6 +193,7 @@ def _at_points(noise, X_test, n_test: int, loss: str) -> np.ndarray | None:
     if noise is None:
         return None
     found = np.asarray(noise(X_test) if callable(noise) else noise, dtype=float)
+    # One number is the same noise at all points.
     found = np.full(n_test, float(found)) if found.ndim == 0 else found
     is_table = loss == "zero_one" and found.ndim == 2
     if len(found) != n_test or (found.ndim != 1 and not is_table):
@@ -209,6 +211,7 @@ def _repetition(
     estimator, make_data, X_test, target, loss: str, seeds: tuple[int, int]
 ) -> tuple[np.ndarray, Any]:
     """(predictions, what one training set says of the noise: its mean square, or its labels)."""
+    # The set and the fit have seeds of their own: two estimators see the same sets.
     X, y, values = drawn(make_data, seeds[0])
     predictions = np.asarray(fitted_clone(estimator, X, y, seeds[1]).predict(X_test))
     if loss == "zero_one":
@@ -217,6 +220,8 @@ def _repetition(
         values = np.asarray(target(X))
     if values is None:
         return predictions, None
+    # The noise of the training rows has the distribution of that of the test rows, and there are
+    # more of them.
     residuals = np.asarray(y, dtype=float) - np.asarray(values, dtype=float)
     if not np.all(np.abs(residuals) < LARGEST):
         raise ValueError(f"make_data must return finite targets below {LARGEST:g}.")
@@ -245,6 +250,7 @@ def _squared_parts(
     variance, variance_without = variance_over_draws(P)
     # The mean of R predictions varies itself by s² / R, which would count as bias.
     bias = (mean - f) ** 2 - variance / R
+    # The squared bias is the squared error less the variance, also without each draw in turn.
     squares_without = (squares.sum() - squares) / (R - 1)
     return Bunch(
         error=float(noise.mean() + squares.mean()),
@@ -289,6 +295,7 @@ def zero_one_parts(
     seed : int
         Seed of the resamples of the repetitions, for standard errors.
     """
+    # A class may occur in some training sets only, or in none of the predictions.
     labels = [found for pair in repetitions for found in pair] + [target]
     classes = np.unique(np.concatenate([np.unique(x) for x in labels if x is not None]))
     if y_test is not None:
@@ -313,6 +320,7 @@ def zero_one_parts(
         name: float(np.std([parts[name].mean() for parts in resampled], ddof=1))
         for name in ("noise", "bias", "variance")
     }
+    # The chance of an error given the prediction: labels of the test points are not drawn again.
     wrong = 1.0 - truth[rows, predicted].mean(axis=1)
     biased = found.bias == 1
     spread = np.abs(found.variance)
@@ -352,6 +360,7 @@ def _class_probabilities(
         return noise
     if K == 1:
         return np.ones((m, 1))
+    # One number for the noise says nothing of the other classes, which share it equally.
     truth = np.repeat(noise[:, None] / (K - 1), K, axis=1)
     truth[rows, optimal] = 1.0 - noise
     return truth
@@ -360,6 +369,7 @@ def _class_probabilities(
 def _pointwise(share: np.ndarray, optimal: np.ndarray, truth: np.ndarray) -> Bunch:
     """Noise, bias and net variance at each point, from the shares of the predictions (m, K)."""
     rows = np.arange(len(optimal))
+    # The main prediction of the 0-1 loss is the most frequent one, of ties the first class.
     main = share.argmax(axis=1)
     right = share[rows, optimal]
     bias = (main != optimal).astype(float)
@@ -405,6 +415,7 @@ def _decompositions(
     **options,
 ) -> list[Bunch]:
     """The decompositions of several estimators, fitted to the same training sets."""
+    # One seed for all: differences between estimators are then free of the draws of the data.
     seed = int(check_random_state(random_state).randint(MAX_SEED))
     return [
         bias_variance_decomposition(one, make_data, random_state=seed, **options)

@@ -33,6 +33,7 @@ def _squared(predictions: np.ndarray, y: np.ndarray, target: np.ndarray) -> np.n
 
 
 def _zero_one(predictions: np.ndarray, y: np.ndarray, target: np.ndarray) -> np.ndarray:
+    # Differences row by row: errors that the target makes too cancel, with their noise.
     return (predictions != y).astype(float) - (target != y)
 
 
@@ -63,6 +64,7 @@ def excess_risks(
         Excess risks of the best of each class, or None to find it by a fit to many rows.
     seeds : tuple of int and array of shape (R, 2)
     """
+    # One test set for all fits, so that its luck is the same for all classes.
     test_seed, repeated = seeds
     X_test, y_test = stacked_draws(make_data, n_test, test_seed)
     optimal = _targets(target, X_test)
@@ -83,6 +85,7 @@ def excess_risks(
         y = _targets(target, X) if loss == "squared" else y
         found = [excess(fitted_clone(m, X, y, test_seed)) for m in minimizers]
         approximation = np.array([losses.mean() for losses in found])
+        # Only the test rows count as random: the many training rows stand for the distribution.
         scale = np.sqrt(len(y_test))
         approximation_error = np.array([losses.std() / scale for losses in found])
     # One training set serves all classes: differences between them vary less than each.
@@ -126,6 +129,7 @@ def _risks_of_one_draw(
     def of(models: Sequence[Any]) -> list[float]:
         return [float(excess(fitted_clone(m, X, y, seeds[1])).mean()) for m in models]
 
+    # Without another algorithm the minimisers are the algorithms, and fits are not repeated.
     exact = of(minimizers)
     return np.array([exact, exact if algorithms is None else of(algorithms)])
 
@@ -353,6 +357,7 @@ class ExcessRiskDisplay:
             "estimation error": self.estimation,
             "optimisation error": self.optimization,
         }
+        # The areas are stacked from the approximation error up: the top is the excess risk.
         level = np.zeros(len(at))
         for (label, values), color in zip(parts.items(), COLORS):
             if values is None:

@@ -118,6 +118,7 @@ class ImportanceDisplay:
             If the importances or names are not one for each feature.
         """
         importances = "unbiased_feature_importances_" if importances is None else importances
+        # A `Bunch` of permutation importances brings its errors along.
         error = getattr(importances, "standard_error", None)
         label = "increase of the loss" if error is not None else "importance"
         if isinstance(importances, str):
@@ -163,6 +164,7 @@ class ImportanceDisplay:
         self.bars_ = ax.barh(at, self.importances[order], xerr=error, color="C0", alpha=0.7)
         ax.axvline(0, color="k", lw=0.8)
         ax.set_yticks(at, [self.feature_names[j] for j in order])
+        # matplotlib counts upwards: the first bar belongs at the top.
         ax.invert_yaxis()
         ax.set_xlabel(label)
         self.ax_, self.figure_ = ax, ax.figure
@@ -176,6 +178,7 @@ def _own_axes(display, ax, labels: Sequence[str]) -> Any:
     """The given axes, or those of a new figure with space for these labels of bars."""
     plt = pyplot(type(display).__name__)
     if ax is None:
+        # The labels are left of the bars and take their width from them.
         width = 5.0 + 0.08 * max(map(len, labels))
         _, ax = plt.subplots(figsize=(width, 0.32 * len(labels) + 1.3), layout="constrained")
     return ax
@@ -303,7 +306,9 @@ class TermImportanceDisplay:
             ax.legend(keys, ["one feature", "pair of features"], loc="lower right")
         ax.set_yticks(places, names)
         ax.tick_params(axis="y", length=0)
+        # Downwards, as a list is read.
         ax.set_ylim(len(order) - 0.4, -0.6)
+        # Room for the numbers beside the bars.
         ax.set_xlim(0, 1.15 * (float(np.max(sizes)) or 1.0))
         few = f"Importance of the terms, {len(order)} of {len(sizes)}"
         ax.set_title("Importance of the terms" if len(order) == len(sizes) else few)
@@ -420,12 +425,14 @@ class LocalExplanationDisplay:
         if n_rows != 1:
             raise ValueError(f"X must have one row; got {n_rows}.")
         if target is None and len(scores_of_classes(estimator)) > 1:
+            # Of several classes the predicted one is explained by default.
             target = estimator.predict(X)[0]
         k = number_of_class(estimator, target)
         terms = np.asarray(estimator.predict_terms(X))[0]
         probability = None
         if is_classifier(estimator):
             probability = float(estimator.predict_proba(X)[0, 1 if k is None else k])
+        # A regressor and two classes have a single score, with one intercept.
         intercept = np.ravel(estimator.intercept_)[k or 0]
         row = [_written(np.asarray(column_of(X, j))[0]) for j in range(estimator.n_features_in_)]
         labels = [
@@ -463,6 +470,7 @@ class LocalExplanationDisplay:
         if kind not in ("waterfall", "bar"):
             raise ValueError(f"kind must be 'waterfall' or 'bar'; got {kind!r}.")
         sizes = np.asarray(self.contributions, dtype=float)
+        # Terms that add nothing come last, and have no bar of their own.
         order = np.argsort(-np.abs(sizes), kind="stable")[: np.count_nonzero(sizes)]
         # A bar for the sum of a single term would not be shorter than that term's own.
         own = order if len(order) == len(sizes) <= max_terms + 1 else order[:max_terms]
@@ -472,6 +480,8 @@ class LocalExplanationDisplay:
             steps = np.append(steps, np.delete(sizes, own).sum())
             names.append(f"{n_others} other term{'s' * (n_others > 1)}")
         ax = _own_axes(self, ax, ["", *names, ""])
+        # One number of decimals for all steps, so that they add up as printed, up to the last
+        # digit.
         decimals = decimals_of(steps)
         total = self.intercept + sizes.sum()
         if kind == "waterfall":
@@ -481,6 +491,7 @@ class LocalExplanationDisplay:
             ax.axvline(0, color=GREY, linewidth=0.8)
             ax.set_yticks(np.arange(len(names)), names)
             ax.set_xlabel(f"added to the {self.unit}")
+        # The limits are widened for the numbers, which matplotlib does not count as data.
         low, high = ax.get_xlim()
         ax.set_xlim(low - 0.14 * (high - low), high + 0.14 * (high - low))
         ax.set_ylim(len(ax.get_yticks()) - 0.4, -0.6)
@@ -503,6 +514,7 @@ class LocalExplanationDisplay:
             ax.annotate(number(x, decimals, signed=True), (end, place), **look, **side)
 
     def _waterfall(self, ax, steps, names, total, decimals):
+        # Each bar begins where the one above it ended.
         starts = self.intercept + np.concatenate([[0.0], np.cumsum(steps)[:-1]])
         self._bars_from(ax, starts, steps, 1, decimals)
         ends, n = np.append(starts, total), len(steps)

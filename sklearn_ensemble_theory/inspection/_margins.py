@@ -40,6 +40,7 @@ def check_rounds(rounds: Sequence[int] | None) -> list[int] | None:
         return None
     found = list(np.atleast_1d(np.asarray(rounds, dtype=object)))
     for t in found:
+        # `dtype=object` above has kept Python's types: True would otherwise pass for 1.
         if not isinstance(t, Integral) or isinstance(t, bool) or t < 1:
             raise ValueError(f"rounds must be positive ints, got {t!r}.")
     if not found:
@@ -78,6 +79,7 @@ def codes_of(estimator, y, n_rows: int) -> np.ndarray:
     if y.shape != (n_rows,):
         raise ValueError(f"y must have {n_rows} entries, one for each row of X; got {y.shape}.")
     codes = np.searchsorted(classes, y)
+    # `searchsorted` gives a place to unknown labels too: the class there must be the label itself.
     known = codes < len(classes)
     if not known.all() or np.any(classes[np.minimum(codes, len(classes) - 1)] != y):
         raise ValueError("y must contain classes that the estimator was fitted to.")
@@ -87,6 +89,8 @@ def codes_of(estimator, y, n_rows: int) -> np.ndarray:
 def staged_scores(estimator, X, response_method: str) -> tuple[Iterator[np.ndarray], bool]:
     """(the scores after each round, whether margins by them are in [-1, 1])."""
     for name, is_staged in METHODS[response_method]:
+        # The first of the methods that the estimator has: staged ones come before those of the
+        # whole.
         method = getattr(estimator, name, None)
         if method is not None:
             found = method(X) if is_staged else iter([method(X)])
@@ -100,6 +104,7 @@ def staged_scores(estimator, X, response_method: str) -> tuple[Iterator[np.ndarr
 def margins_of(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """y f(x) for one column of scores; else the score of the class minus the best other's."""
     if scores.ndim == 1:
+        # The codes 0 and 1 stand for the labels -1 and +1.
         return (2.0 * codes - 1.0) * scores
     rows = np.arange(len(codes))
     others = np.array(scores, dtype=float)
@@ -125,6 +130,7 @@ def margins_after(
                 power *= 10
         elif t in rounds:
             found[t] = margins_of(scores, codes)
+            # The stages are a generator: later ones are never computed.
             if t == rounds[-1]:
                 break
     if rounds is not None and len(found) < len(rounds):
@@ -279,6 +285,7 @@ class MarginDisplay:
         plt = pyplot(type(self).__name__)
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
+        # Later rounds are darker.
         shades = plt.get_cmap("viridis_r")(np.linspace(1.0, 0.15, len(self.margins))[::-1])
         ax.axvline(0.0, color=GREY, linewidth=0.8)
         self.lines_ = {}
@@ -287,6 +294,7 @@ class MarginDisplay:
             weight = np.ones(len(order)) if self.weight is None else self.weight[order]
             share = np.cumsum(weight) / weight.sum()
             (self.lines_[t],) = ax.plot(
+                # The first margin twice: the steps rise from 0 there.
                 np.r_[margins[order[:1]], margins[order]],
                 np.r_[0.0, share],
                 drawstyle="steps-post",
@@ -459,6 +467,7 @@ class EdgeDisplay:
         """
         plt = pyplot(type(self).__name__)
         curves = dict(self.bounds or {})
+        # The error and its bounds share a panel; without both there is one panel only.
         n_panels = 1 + (self.training_error is not None or bool(curves))
         if axes is None:
             _, axes = plt.subplots(
@@ -469,6 +478,7 @@ class EdgeDisplay:
         for (label, edges), color in zip(self.edges.items(), COLORS * len(self.edges)):
             rounds = np.arange(1, len(edges) + 1)
             axes[0].plot(rounds, edges, ".-", linewidth=0.8, markersize=3, color=color, label=label)
+        # The smallest edge is what the exponential bound on the training error needs.
         least = f"smallest, {number(self.smallest_edge_)}"
         axes[0].axhline(self.smallest_edge_, color=GREY, linestyle=":", label=least)
         axes[0].set(xlabel="round", ylabel="edge 1/2 - eps")

@@ -41,12 +41,14 @@ def check_ensemble(estimator) -> None:
 
 def numbers_of_members(n_members: int) -> np.ndarray:
     """1, 2, 5, 10, 20, 50, ... and the number itself."""
+    # About evenly spaced on the logarithmic axis of the figure.
     steps = [k * 10**e for e in range(len(str(n_members))) for k in (1, 2, 5)]
     return np.array([*(b for b in steps if b < n_members), n_members])
 
 
 def member_predictions_at(estimator, X) -> np.ndarray:
     """The predictions of the members, of shape (B, rows times outputs or classes)."""
+    # Outputs and classes count as further points: all that follows is averaged over them.
     chunks = member_blocks(estimator, X)
     return np.concatenate([part.reshape(len(part), -1) for part in chunks], axis=1)
 
@@ -63,6 +65,7 @@ def variance_of_one_fit(estimator, X) -> Bunch:
     sigma2, limit = float(parts.sigma2.mean()), float((parts.rho * parts.sigma2).mean())
     predictions = member_predictions_at(estimator, X)
     numbers = numbers_of_members(len(predictions))
+    # The variance between fewer groups would itself be mostly noise.
     numbers = numbers[numbers <= len(predictions) // LEAST_GROUPS]
     variance, errors = [], []
     # Means of disjoint groups of b members differ by what the draws of the members add.
@@ -365,6 +368,7 @@ class VarianceDecompositionDisplay:
         name = "" if self.param_name is None else f"{self.param_name} = "
         colors = COLORS * (1 + len(self.results) // len(COLORS))
         for parts, value, color in zip(self.results, self.values, colors):
+            # The curve is the formula for all numbers of members; the points are measured.
             B = np.geomspace(1, parts.largest, 200)
             limit = parts.rho * parts.sigma2
             label = f"{name}{value}" or r"$\rho\sigma^2 + (1-\rho)\sigma^2/B$"

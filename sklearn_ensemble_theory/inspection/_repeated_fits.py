@@ -79,6 +79,7 @@ def stacked_draws(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(X, y) of several draws, one below the other."""
     seeds = np.random.RandomState(seed).randint(MAX_SEED, size=n_draws)
+    # A reference or test set has more rows than `make_data` draws at a time.
     pairs = [drawn(make_data, int(s))[:2] for s in seeds]
     return np.concatenate([X for X, _ in pairs]), np.concatenate([y for _, y in pairs])
 

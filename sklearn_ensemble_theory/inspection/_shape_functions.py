@@ -216,6 +216,7 @@ class ShapeFunctionDisplay:
             figure = plt.figure(figsize=(3.6 * n_cols + 0.8, 3.1 * n_rows), layout="constrained")
             grid = figure.add_gridspec(n_rows, n_cols)
             axes = [figure.add_subplot(grid[i // n_cols, i % n_cols]) for i in range(n)]
+        # The axes of a user are divided within their own place in a figure, which stays as it is.
         elif n > 1 and not hasattr(ax, "__len__"):
             ax.set_axis_off()
             grid = ax.get_subplotspec().subgridspec(n_rows, n_cols, wspace=0.4, hspace=0.5)
@@ -224,6 +225,8 @@ class ShapeFunctionDisplay:
             axes = list(as_axes(ax, n, "ax"))
         limits = largest = None
         if share_limits:
+            # Contributions are comparable only on one scale: a flat panel is a term that matters
+            # little.
             ranges = [range_of(s, n_standard_errors) for s in self.shapes if not s.is_pair]
             if ranges:
                 limits = min(low for low, _ in ranges), max(high for _, high in ranges)
@@ -236,10 +239,12 @@ class ShapeFunctionDisplay:
             draw_term(axis, shape, style)
         if share_limits:  # one label for neighbours with the same scale
             curves = [not (s.is_pair or s.axes[0].categorical) for s in self.shapes]
+            # A label between two panels of one row would repeat that on the left.
             for i in range(1, n):
                 if i % n_cols and curves[i] and curves[i - 1]:
                     axes[i].set_ylabel("")
         if len(self.labels) > 1:
+            # All panels have the same classes: one legend serves them.
             handles, names = axes[0].get_legend_handles_labels()
             if ax is None:
                 loc = {"loc": "outside upper center", "ncols": min(len(names), 6)}
@@ -303,6 +308,7 @@ def draw_term(ax, shape: TermShape, style: PanelStyle) -> None:
         _draw_categories(ax, shape, style)
     else:
         _draw_steps(ax, shape, style)
+    # The column of missing values is named above the map, where the title would be.
     above = shape.is_pair and shape.axes[0].missing and not shape.axes[0].categorical
     ax.set_title(shortened(shape.name, 40), pad=14 if above else None)
 
@@ -310,6 +316,7 @@ def draw_term(ax, shape: TermShape, style: PanelStyle) -> None:
 def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
     axis = shape.axes[0]
     bounds, n = axis.bounds(), axis.n_bins
+    # Terms are centred: 0 is the mean over the training rows, and the line to compare with.
     ax.axhline(0, color=GREY, linewidth=0.8, zorder=1)
     gap = 0.05 * (bounds[-1] - bounds[0])
     # The bin of missing values has a place of its own, right of the numbers.
@@ -349,9 +356,11 @@ def _density_below(ax, bounds, weights, n, apart):
     if total <= 0:
         return
     cells = np.linspace(bounds[0], bounds[-1], N_CELLS + 1)
+    # Within a bin the weight counts as evenly spread.
     below = np.interp(cells, bounds, np.concatenate([[0.0], np.cumsum(weights[:n] / total)]))
     shares = np.diff(below)
     heights = np.append(shares, weights[n:] / total)
+    # In shares of the panel, not in units of the contributions: the highest cell fills the strip.
     heights *= 0.9 * STRIP / max(heights.max(), np.finfo(float).tiny)
     look = {"fill": True, "color": GREY, "linewidth": 0, "zorder": 1}
     ax.stairs(heights[:N_CELLS], cells, transform=ax.get_xaxis_transform(), **look)
@@ -366,8 +375,10 @@ def shown_categories(shape: TermShape, max_categories: int) -> tuple[np.ndarray,
     bin of missing and unseen values comes first, if it has weight or a value other than zero.
     """
     n = shape.axes[0].n_bins
+    # Of several classes the last one decides on the order.
     effect = shape.values.mean(axis=1) if shape.values.shape[1] == 1 else shape.values[:, -1]
     size = np.abs(shape.values).max(axis=1) if shape.weights is None else shape.weights
+    # Chosen by weight, then put in their own order, in which equal effects stay.
     kept = np.sort(np.argsort(-size[:n], kind="stable")[:max_categories])
     kept = kept[np.argsort(effect[kept], kind="stable")]
     others = np.arange(n, len(effect))
@@ -380,6 +391,7 @@ def _draw_categories(ax, shape: TermShape, style: PanelStyle) -> None:
     axis = shape.axes[0]
     bins, n_left_out = shown_categories(shape, style.max_categories)
     is_missing = bins >= axis.n_bins
+    # A gap sets the bin of missing values apart from the categories.
     place = np.arange(len(bins)) + np.where(is_missing, -0.5, 0.0)
     values = shape.values[bins]
     half = None if shape.errors is None else style.n_errors * shape.errors[bins]
@@ -392,6 +404,7 @@ def _draw_categories(ax, shape: TermShape, style: PanelStyle) -> None:
             ax.errorbar(values[:, 0], place, xerr=half[:, 0], **look)
     else:
         for c, label in enumerate(style.labels):
+            # The points of the classes are side by side: their error bars would hide each other.
             shift = 0.6 * ((c + 0.5) / len(style.labels) - 0.5)
             color = COLORS[c % len(COLORS)]
             look = {"fmt": "o", "color": color, "markersize": 4, "elinewidth": 1, "label": label}
@@ -425,6 +438,7 @@ def _cells_along(axis: TermAxis, weights: np.ndarray | None) -> tuple[np.ndarray
     gap = 0.3 if axis.categorical else 0.03 * (bounds[-1] - bounds[0])
     width = 1.0 if axis.categorical else 3 * gap
     ends = bounds[-1] + gap, bounds[-1] + gap + width
+    # The gap is a cell of its own, of which the colour is masked.
     return np.append(bounds, ends), np.append(bins, [-1, len(bins)])
 
 
@@ -436,10 +450,12 @@ def _draw_map(ax, shape: TermShape, style: PanelStyle) -> None:
     empty = np.zeros_like(gap)
     if shape.weights is not None:
         empty = (shape.weights[np.ix_(x_bins, y_bins)].T <= 0) & ~gap
+    # Symmetric about 0, so that white is no effect in every map.
     largest = style.largest or float(np.abs(values[~gap]).max(initial=0.0)) or 1.0
     look = {"cmap": DIVERGING, "vmin": -largest, "vmax": largest, "rasterized": True}
     mesh = ax.pcolormesh(x, y, np.ma.masked_array(values, gap | empty), **look)
     if empty.any():
+        # Cells without training rows are grey: the value there is extrapolated.
         blank = np.ma.masked_array(np.ones_like(values), ~empty)
         ax.pcolormesh(x, y, blank, cmap="Greys", vmin=0, vmax=4, rasterized=True)
     ax.figure.colorbar(mesh, ax=ax, label=style.contribution)

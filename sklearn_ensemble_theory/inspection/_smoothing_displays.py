@@ -126,11 +126,14 @@ class BoostingPathDisplay:
         if (f is None) != (sigma is None):
             raise ValueError("f and sigma must be given together.")
         if times is None:
+            # The errors change by factors of time; rounds of the best feature end where they were
+            # run.
             times = np.geomspace(0.1, min(1000.0, estimator._path.last_time), 200)
         times = np.asarray(times, dtype=float)
         errors = {"training": estimator.training_error(times)}
         if X_test is not None and y_test is not None:
             path = estimator.predict_path(X_test, times)
+            # All times by one prediction: the path has the model at each of them.
             errors["test"] = ((np.asarray(y_test)[:, None] - path) ** 2).mean(axis=0)
         if f is not None and sigma is not None:
             errors["expected test"] = estimator.bias_variance(f, sigma, times).test
@@ -156,6 +159,7 @@ class BoostingPathDisplay:
             label: ax.plot(self.times, values, label=label)[0]
             for label, values in self.errors.items()
         }
+        # Time 0 has no place on a logarithmic axis.
         if self.chosen_time is not None and self.chosen_time > 0:
             ax.axvline(self.chosen_time, color="0.5", linestyle=":", label="chosen time")
         ax.set(xscale="log", xlabel="time", ylabel="mean squared error")
@@ -275,10 +279,13 @@ class SmootherSpectrumDisplay:
         path = estimator._path
         coefficients = path.coefficients(np.asarray(times, dtype=float))
         mu = np.asarray(path.eigenvalues)
+        # Eigenvectors of rounded zeros are arbitrary: the last ones shown are of the last
+        # eigenvalues that are not.
         live = int(np.count_nonzero(np.abs(mu) > 1e-14 * np.abs(mu).max()))
         k = min(n_vectors, live)
         indices = np.r_[np.arange(k), np.arange(live - k, live)]
         X, U = path.eigenvectors(indices)
+        # Functions of a single feature are drawn against it, others by the number of the row.
         if X.shape[1] == 1:
             order = np.argsort(X[:, 0], kind="stable")
             x, U = X[order, 0], U[order]
@@ -314,6 +321,8 @@ class SmootherSpectrumDisplay:
             raise ValueError(f"axes must have four elements; got {len(axes)}.")
         rank = np.arange(1, len(self.eigenvalues) + 1)
         mu = np.asarray(self.eigenvalues).real
+        # The axis is logarithmic; the eigenvalues left out are 0 up to rounding, or make boosting
+        # unstable.
         positive = mu > 0
         axes[0].semilogy(rank[positive], mu[positive], ".")
         axes[0].set(xlabel="index", ylabel="eigenvalue")
