@@ -405,8 +405,11 @@ class BinaryBooster(WeightedVotes):
             rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
             return rounds, BinaryVotes(problem.labels)
 
-    Each part may be one of its own; `lp.py` has all three. A subclass may also choose a setting by
-    the data (`_splits`, `_setting`), refuse parameters (`_check_parameters`) and add attributes
+    Each part may be one of its own: `smooth.py` has a learner and a step; `lp.py` has a risk that
+    is its own step, and votes whose coefficients all change. A learner that ends the rounds says
+    why by its `stop_reason`, a step by `StepResult(None, reason)`; what a step tells of all other
+    rounds is kept in the votes' `details`. A subclass may also choose a setting by the data
+    (`_splits`, `_setting`), refuse parameters (`_check_parameters`) and add attributes
     (`_attributes`). The class is then exported by `boosting` and by the package, and has a row in
     tests/reliability/equivariances.py.
     """
@@ -578,7 +581,8 @@ class BinaryBooster(WeightedVotes):
                     break
         else:
             if len(votes.members) < self.n_estimators:
-                votes.stop_reason = learner.stop_reason
+                # A step that ends the loop says why by its details.
+                votes.stop_reason = rounds.stop_details or learner.stop_reason
         if votes.held_out_errors:
             votes.keep(int(np.argmin(votes.held_out_errors)) + 1)
         if not votes.members:  # the member alone, if it was the best of its class
