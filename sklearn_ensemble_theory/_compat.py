@@ -28,8 +28,6 @@ from sklearn.utils.validation import _check_feature_names_in as check_feature_na
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-from sklearn_ensemble_theory._progress import warn_user
-
 try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_loops uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
 except ImportError:
@@ -65,7 +63,6 @@ __all__ = [
     "print_elapsed_time",
     "raise_for_params",
     "random_sample_mask",
-    "regression_criterion",
     "routing_enabled",
     "safe_indexing",
     "safe_split",
@@ -118,19 +115,6 @@ def tree_constraints(tree_class):
     constraints = dict(tree_class._parameter_constraints)
     constraints.pop("splitter")
     return constraints
-
-
-def regression_criterion(criterion):
-    """The criterion of a regression tree; scikit-learn 1.9 replaces "friedman_mse" by its equal."""
-    known = DecisionTreeRegressor._parameter_constraints["criterion"][0].options
-    if not isinstance(criterion, str) or criterion != "friedman_mse" or criterion in known:
-        return criterion
-    warn_user(
-        'criterion="friedman_mse" is deprecated and the same as "squared_error", which is used '
-        "instead; scikit-learn 1.11 removes it.",
-        FutureWarning,
-    )
-    return "squared_error"
 
 
 @cache

@@ -39,7 +39,6 @@ from sklearn_ensemble_theory._learners import (
     reads_numbers,
     reads_single_precision,
 )
-from sklearn_ensemble_theory._progress import Progress, warn_user
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     checked_weights,
@@ -47,6 +46,7 @@ from sklearn_ensemble_theory._rows import (
     is_frame,
     validate_data,
 )
+from sklearn_ensemble_theory._running import Progress, warn_user
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.averaging._averages import (

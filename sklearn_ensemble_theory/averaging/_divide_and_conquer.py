@@ -30,13 +30,13 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree
-from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     positive_rows,
     positive_weights,
     validate_data,
 )
+from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks

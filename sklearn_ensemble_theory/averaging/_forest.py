@@ -26,11 +26,10 @@ from sklearn_ensemble_theory._compat import (
     Interval,
     RealNotInt,
     StrOptions,
-    regression_criterion,
     tree_constraints,
 )
 from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
-from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._averages import (
     AveragedClassifier,
@@ -72,6 +71,19 @@ CLASSIFIER_CONSTRAINTS = {
     "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
     "voting": [StrOptions({"soft", "hard"})],
 }
+
+
+def regression_criterion(criterion: str) -> str:
+    """The criterion of a regression tree; scikit-learn 1.9 replaces "friedman_mse" by its equal."""
+    known = DecisionTreeRegressor._parameter_constraints["criterion"][0].options
+    if not isinstance(criterion, str) or criterion != "friedman_mse" or criterion in known:
+        return criterion
+    warn_user(
+        'criterion="friedman_mse" is deprecated and the same as "squared_error", which is used '
+        "instead; scikit-learn 1.11 removes it.",
+        FutureWarning,
+    )
+    return "squared_error"
 
 
 class BaseForest(BaseBagging):

@@ -28,8 +28,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
 from sklearn_ensemble_theory._learners import PreparedMembers
-from sklearn_ensemble_theory._parallel import in_order
 from sklearn_ensemble_theory._rows import columns_of, rows_of
+from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import shifted_by
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme

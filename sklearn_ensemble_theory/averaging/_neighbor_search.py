@@ -20,7 +20,7 @@ from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._hot_loops.teams import shares
-from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._running import in_order
 
 from ._neighbor_weights import FilledShare
 

@@ -28,12 +28,12 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     normalised_weights,
     positive_weights,
     validate_data,
 )
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 

@@ -21,13 +21,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._parallel import in_order, one_blas_thread
 from sklearn_ensemble_theory._rows import (
     checked_rows,
     finite_predictions,
     kept_rows,
     validate_data,
 )
+from sklearn_ensemble_theory._running import in_order, one_blas_thread
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first, power_of_two
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 

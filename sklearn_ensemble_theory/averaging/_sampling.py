@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import check_consistent_length
 
-from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike
 
 # A fraction of the rows is fewer draws than this.

@@ -28,8 +28,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from sklearn_ensemble_theory._compat import safe_indexing
-from sklearn_ensemble_theory._progress import Progress
 from sklearn_ensemble_theory._rows import Rows, kept_rows
+from sklearn_ensemble_theory._running import Progress
 
 from ._risk import RiskState
 from ._steps import Step

@@ -33,13 +33,13 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows
-from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     finite_predictions,
     kept_rows,
     validate_data,
 )
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import TargetScale, mean_from_first, power_of_two
 from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import (

@@ -9,7 +9,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._parallel import in_order
+from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.ensembles._members import (
     FittedEnsemble,

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._progress import warn_user
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
 from sklearn_ensemble_theory.ensembles._training_rows import check_rows_outside
 

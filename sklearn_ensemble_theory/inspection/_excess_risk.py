@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
-from .._parallel import in_order
+from .._running import in_order
 from .._typing import RandomStateLike
 from ._plotting import COLORS, places_of, pyplot, set_value_axis
 from ._repeated_fits import (

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
-from .._parallel import in_order
+from .._running import in_order
 from .._typing import MatrixLike, RandomStateLike
 from ..ensembles._jackknife import member_blocks
 from ._plotting import COLORS, as_axes, places_of, pyplot, set_value_axis

@@ -20,8 +20,8 @@ from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from sklearn_ensemble_theory._parallel import one_blas_thread
 from sklearn_ensemble_theory._rows import positive_weights
+from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._typing import RandomStateLike
 
 from ._smoothers import check_linear, weight_keyword

@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from sklearn_ensemble_theory._parallel import one_blas_thread
+from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 
 from ._criteria import check_number_of_rounds

@@ -23,8 +23,6 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from sklearn_ensemble_theory._compat import HasMethods, Interval, StrOptions, routing_enabled
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits_of_rows
-from sklearn_ensemble_theory._parallel import one_blas_thread
-from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
@@ -32,6 +30,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
+from sklearn_ensemble_theory._running import one_blas_thread, warn_user
 from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 

@@ -30,7 +30,6 @@ from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import FoldSums, first_rows_of, folds_by_hash, sums_by_fold
-from sklearn_ensemble_theory._parallel import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
@@ -38,6 +37,7 @@ from sklearn_ensemble_theory._rows import (
     finite_predictions,
     validate_data,
 )
+from sklearn_ensemble_theory._running import one_blas_thread, threads_for_size
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, within_range
 
 from ._smoothers import DENSE_ROWS, SpectralForm, distinct_rows

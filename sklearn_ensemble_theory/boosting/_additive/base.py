@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 from ..._bins import sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._folds import fold_numbers
-from ..._progress import Progress
 from ..._rows import Rows, is_frame, kept_rows, validate_data
+from ..._running import Progress
 from ..._scaling import power_of_two
 from .bins import (
     MAX_SMOOTHING_ROUNDS,

@@ -18,8 +18,8 @@ from ..._bins import bin_codes_by_blocks
 from ..._blocks import Blocks, PassCount
 from ..._compat import CallbackSupportMixin
 from ..._fitting import fit_context
-from ..._progress import warn_user
 from ..._rows import ChunkedRows, Rows, finite_predictions
+from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import CVLike
 from .._loop import begin_fit

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..._progress import Progress
+from ..._running import Progress
 from .cuts import NormalizedCuts, RowState, TableState
 from .rounds import SmoothingPath, SmoothingRounds, StumpPath, TableStumps
 from .sums import CutLayout

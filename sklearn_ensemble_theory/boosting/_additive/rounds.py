@@ -34,7 +34,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import daxpy, idamax
 
-from ..._progress import Progress
+from ..._running import Progress
 from .cuts import NormalizedCuts, RowState, TableState
 from .sums import CutLayout
 

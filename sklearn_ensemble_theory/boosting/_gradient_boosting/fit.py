@@ -43,8 +43,8 @@ from ..._fitting import fit_context
 from ..._folds import split_off
 from ..._hot_loops.teams import ThreadTeam
 from ..._learners import is_tree, reads_numbers, reads_single_precision
-from ..._progress import warn_user
 from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validate_data
+from ..._running import warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS
@@ -210,7 +210,12 @@ class BaseGradientBoosting(
             if split_seed is None:
                 split_seed = self._seed_of_split(rng)
             train, validation = self._split(train, split_seed)
-        learner = self._of_all_rows(learner, len(train))
+        if self.estimator is None and self.subsample < 1:
+            # Shares of rows, of a default tree, are those of all rows and not of the rows drawn.
+            for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
+                share = getattr(learner, name)
+                if not isinstance(share, Integral):
+                    setattr(learner, name, max(least, math.ceil(share * len(train))))
 
         # The three parts of the loop: a risk, a step rule and a weak learner.
         n_threads = ThreadTeam.of(self.n_jobs).n_threads
@@ -246,9 +251,8 @@ class BaseGradientBoosting(
             weight = {} if train.weight is None else {"sample_weight": train.weight}
             return {"X": train.of(X), "y": decoded(train.y, classes), "metadata": weight}
 
-        def ends_by_monitor(index: int) -> bool:
-            if monitor is None:
-                return False
+        def monitored(index: int) -> bool:
+            assert monitor is not None
             so_far = copy(self)
             so_far.__dict__.update(attributes())
             seen = {"X": train.X, "y": train.y, "sample_weight": train.weight}
@@ -256,7 +260,8 @@ class BaseGradientBoosting(
 
         n_more = self.n_estimators - len(model.members)
         reports = RoundReports(self, n_more, data=data, attributes=attributes)
-        self._add_rounds(model, rounds, n_more, held_out, reports, ends_by_monitor)
+        ends = None if monitor is None else monitored
+        self._add_rounds(model, rounds, n_more, held_out, reports, ends)
 
         # Everything has been fitted: from here on nothing fails.
         self._rng, self._split_seed = rng, split_seed
@@ -280,7 +285,7 @@ class BaseGradientBoosting(
         n_more: int,
         held_out: HeldOut | None,
         reports: RoundReports,
-        ends_by_monitor: Callable[[int], bool],
+        ends: Callable[[int], bool] | None,
     ) -> None:
         """Add rounds until there are enough, the risk stops improving, or an observer ends it."""
         risk: Any = rounds.risk
@@ -314,7 +319,7 @@ class BaseGradientBoosting(
             if reports.end_round(model.last_risks):
                 model.stop_reason = "callback"
                 break
-            if ends_by_monitor(index):
+            if ends is not None and ends(index):
                 model.stop_reason = "monitor"
                 break
             # Early stopping: the last risk is not below one of those before it by more than tol,
@@ -409,16 +414,6 @@ class BaseGradientBoosting(
                     f"estimator={type(self.estimator).__name__}; set it there, or use "
                     "estimator=None."
                 )
-
-    def _of_all_rows(self, learner, n_rows: int) -> Any:
-        """A default tree whose shares of rows are those of all rows, and not of the rows drawn."""
-        if self.estimator is not None or self.subsample == 1:
-            return learner
-        for name, least in [("min_samples_split", 2), ("min_samples_leaf", 1)]:
-            share = getattr(learner, name)
-            if not isinstance(share, Integral):
-                setattr(learner, name, max(least, math.ceil(share * n_rows)))
-        return learner
 
     # --- rows -------------------------------------------------------------------------------------
 

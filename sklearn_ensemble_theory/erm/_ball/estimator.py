@@ -17,8 +17,6 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
-from sklearn_ensemble_theory._parallel import one_blas_thread
-from sklearn_ensemble_theory._progress import warn_user
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     check_usual_units,
@@ -26,6 +24,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
+from sklearn_ensemble_theory._running import one_blas_thread, warn_user
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 
