@@ -22,7 +22,7 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
     kept_rows,
     kept_X,
 )
-from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays, member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import Nodes, member_nodes
 
 MAX_SEED = np.iinfo(np.int32).max
 
@@ -123,7 +123,7 @@ def permutation_importances(
 
 def _checked_trees(
     ensemble: FittedEnsemble, what: str
-) -> tuple[np.ndarray, np.ndarray, list[TreeArrays]]:
+) -> tuple[np.ndarray, np.ndarray, list[Nodes]]:
     """Return the training rows in single precision, their targets, and the members' nodes."""
     check_one_output(ensemble, what)
     check_rows_outside(ensemble, "Importances by out-of-bag rows")
@@ -156,7 +156,7 @@ def _unit(y: np.ndarray) -> float:
 
 
 def node_means(
-    nodes: TreeArrays, leaf: np.ndarray, weights: np.ndarray, targets: np.ndarray
+    nodes: Nodes, leaf: np.ndarray, weights: np.ndarray, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """(total weight, mean target) of the rows in each node; 0 where there are no rows.
 
@@ -192,7 +192,7 @@ def node_means(
 
 
 def unbiased_gains(
-    nodes: TreeArrays,
+    nodes: Nodes,
     fitted: tuple[np.ndarray, np.ndarray],
     outside: tuple[np.ndarray, np.ndarray],
     n_features: int,

@@ -1,6 +1,6 @@
 """The public trees over binned columns: scikit-learn's parameters and predictions, other growth."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -32,7 +32,7 @@ from ._growth import grown_arrays
 from ._options import TreeShape, growth_options, n_features_drawn
 from ._packed import uses_compiled_loops
 from ._sklearn_trees import check_counts, fitted_tree
-from ._tree_arrays import GrownTree, TreeArrays
+from ._tree_arrays import GrownTree, Nodes, TreeArrays
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds
 
 # Numbers of X that are held in single precision at once in predictions: 8 MB.
@@ -72,7 +72,7 @@ class BaseBinnedTree:
     # With a setter, because scikit-learn's pruning sets it.
     tree_ = property(_scikit_learn_tree, _replace_tree)
 
-    def _nodes(self) -> TreeArrays:
+    def _nodes(self) -> Nodes:
         """The nodes of the fitted tree, without making `tree_`."""
         return self._grown.nodes
 
@@ -84,9 +84,7 @@ class BaseBinnedTree:
 
     def _counterpart(self) -> Any:
         classes = getattr(self, "classes_", None)
-        n_classes = 1 if classes is None else len(classes)
-        tree = self._nodes().sklearn_tree(self.n_features_in_, n_classes)
-        found = fitted_tree(self._unfitted_counterpart(), tree, classes)
+        found = fitted_tree(self._unfitted_counterpart(), self._grown.copy_of_tree(), classes)
         found.max_features_ = self.max_features_
         return found
 
@@ -195,8 +193,10 @@ class BaseBinnedTree:
         if sp.issparse(X):
             return self.tree_.predict(X)
         nodes = self._nodes()
-        predict: Any = nodes.values_of_rows
-        if nodes.is_built or not uses_compiled_loops(X.shape[0]):
+        predict: Callable[[np.ndarray], np.ndarray]
+        if isinstance(nodes, TreeArrays) and uses_compiled_loops(X.shape[0]):
+            predict = nodes.values_of_rows
+        else:
             predict = self.tree_.predict
         parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

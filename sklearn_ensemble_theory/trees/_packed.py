@@ -19,7 +19,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import Nodes, TreeArrays, member_nodes
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
 LeafFunction = Callable[[int, np.ndarray], np.ndarray]
@@ -62,7 +62,7 @@ class DeepTrees:
 
     def __init__(
         self,
-        trees: Sequence[Any],
+        trees: Sequence[Nodes],
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
@@ -163,7 +163,7 @@ class DeepTrees:
         add(X, self.nodes, self.cuts, starts, self.shift, values, out)
 
 
-def shift_of(trees: Sequence[Any], features: Sequence[np.ndarray | None]) -> int:
+def shift_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> int:
     """Bits of a word for the feature and the direction of missing values."""
     largest = 0
     for tree, columns in zip(trees, features):
@@ -172,7 +172,7 @@ def shift_of(trees: Sequence[Any], features: Sequence[np.ndarray | None]) -> int
     return max(1, largest.bit_length()) + 1
 
 
-def fits_in_words(trees: Sequence[Any], features: Sequence[np.ndarray | None]) -> bool:
+def fits_in_words(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> bool:
     """Whether the position of a node and a feature fit into 32 bits."""
     return max(map(len, trees)) < 2 ** (32 - shift_of(trees, features))
 
@@ -249,7 +249,7 @@ class ShallowTrees:
 
     Parameters
     ----------
-    trees : list of T `TreeArrays`
+    trees : list of T `Nodes`
     features : list of T (int array or None)
         The columns of X that the features of a tree stand for; None for all of them.
     scale : float array of shape (T,) or None
@@ -266,7 +266,7 @@ class ShallowTrees:
 
     def __init__(
         self,
-        trees: Sequence[Any],
+        trees: Sequence[Nodes],
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
@@ -432,7 +432,7 @@ class LooseTrees:
     def __init__(
         self,
         members: Sequence[Any],
-        trees: Sequence[Any],
+        trees: Sequence[Nodes],
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
@@ -471,11 +471,11 @@ class LooseTrees:
             out[:, column_of_tree(t, self.width)] += values
 
 
-def _predictor(member: Any, nodes: Any) -> Callable[[np.ndarray], np.ndarray]:
+def _predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
-    if nodes.is_built or not uses_numba():
-        return member.tree_.predict
-    return nodes.values_of_rows
+    if isinstance(nodes, TreeArrays) and uses_numba():
+        return nodes.values_of_rows
+    return member.tree_.predict
 
 
 def packed_trees(
@@ -525,7 +525,7 @@ def packed_trees(
     return LooseTrees(members, trees, features, scale, width, leaf_outputs)
 
 
-def _pays(trees: Sequence[Any], n_rows: int | None) -> bool:
+def _pays(trees: Sequence[Nodes], n_rows: int | None) -> bool:
     """Whether deep trees are to be laid out, for the compiled loops."""
     if n_rows is None:
         return uses_numba()

@@ -5,13 +5,14 @@ and outputs that are added to scores without being written out.
 """
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._compat import make_tree, tree_state
+from sklearn_ensemble_theory._compat import make_tree
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
@@ -61,27 +62,7 @@ class TreeArrays:
     depth: int
 
     # Whether scikit-learn's `Tree` of these nodes is there, or would first have to be made.
-    is_built: bool = False
-
-    @classmethod
-    def of(cls, tree: Any) -> "TreeArrays":
-        """The nodes of scikit-learn's `Tree` of one output: views, not copies; without codes."""
-        state = tree_state(tree)
-        nodes = state["nodes"]
-        return cls(
-            left=nodes["left_child"],
-            right=nodes["right_child"],
-            feature=nodes["feature"],
-            code=np.empty(0, dtype=np.int16),
-            threshold=nodes["threshold"],
-            missing_left=nodes["missing_go_to_left"],
-            impurity=nodes["impurity"],
-            n_rows=nodes["n_node_samples"],
-            weight=nodes["weighted_n_node_samples"],
-            value=state["values"][:, 0, :],
-            depth=int(state["max_depth"]),
-            is_built=True,
-        )
+    is_built: ClassVar[bool] = False
 
     def __len__(self) -> int:
         return len(self.left)
@@ -173,6 +154,50 @@ class TreeArrays:
         return make_tree(fields, self.value[:, None, :], self.depth, n_features, n_classes)
 
 
+class FittedNodes:
+    """The nodes of scikit-learn's `Tree` of one output, under the names of `TreeArrays`.
+
+    Views, which are made when they are read: most predictions only ask how deep the tree is.
+    """
+
+    is_built: ClassVar[bool] = True
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        self.depth: int = tree.max_depth
+
+    def __len__(self) -> int:
+        n_nodes: int = self.tree.node_count
+        return n_nodes
+
+    @property
+    def left(self) -> np.ndarray:
+        return self.tree.children_left
+
+    @property
+    def right(self) -> np.ndarray:
+        return self.tree.children_right
+
+    @property
+    def feature(self) -> np.ndarray:
+        return self.tree.feature
+
+    @property
+    def threshold(self) -> np.ndarray:
+        return self.tree.threshold
+
+    @property
+    def missing_left(self) -> np.ndarray:
+        return self.tree.missing_go_to_left
+
+    @property
+    def value(self) -> np.ndarray:
+        return self.tree.value[:, 0, :]
+
+
+Nodes = TreeArrays | FittedNodes
+
+
 class GrownTree:
     """A grown tree: arrays until scikit-learn's `Tree` is asked for, from then on that tree.
 
@@ -206,24 +231,31 @@ class GrownTree:
         self.arrays = None
 
     @property
-    def nodes(self) -> TreeArrays:
+    def nodes(self) -> Nodes:
         """The nodes, without making scikit-learn's tree."""
         arrays = self.arrays
-        return TreeArrays.of(self._tree) if arrays is None else arrays
+        return FittedNodes(self._tree) if arrays is None else arrays
+
+    def copy_of_tree(self) -> Any:
+        """Another `Tree` of scikit-learn's with the same nodes."""
+        arrays = self.arrays
+        if arrays is None:
+            return deepcopy(self._tree)
+        return arrays.sklearn_tree(self.n_features, self.n_classes)
 
 
-def member_nodes(members: Sequence[Any]) -> list[TreeArrays] | None:
+def member_nodes(members: Sequence[Any]) -> list[Nodes] | None:
     """The nodes of each member; None where a member is no tree of one output.
 
     scikit-learn's own trees are read; an estimator of this package that is a tree gives its arrays
     by a method `_node_arrays()`, which a subclass does not inherit.
     """
-    found = []
+    found: list[Nodes] = []
     for member in members:
         if "_node_arrays" in vars(type(member)):
             found.append(member._node_arrays())
         elif is_tree(member) and member.n_outputs_ == 1:
-            found.append(TreeArrays.of(member.tree_))
+            found.append(FittedNodes(member.tree_))
         else:
             return None
     return found
