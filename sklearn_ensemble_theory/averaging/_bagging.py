@@ -450,6 +450,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             }
 
         # Members arrive in the order of their seeds, so that nothing depends on the workers.
+        # Members come in the order of their seeds, whichever worker is first: an ensemble that a
+        # callback ends early is the beginning of the whole one.
         for member, columns, outside in fit_members(spec, X, y, seeds, self.n_jobs):
             task = context.subcontext(task_name="member")
             task.call_on_fit_task_begin(estimator=self)

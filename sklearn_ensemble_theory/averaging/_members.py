@@ -232,6 +232,7 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
         weights = spec.fit_weights(weights, y_rows)
         if (weights == 1).all():
             weights = None
+    # Trees are grown about the offset, which goes back into their leaves below.
     is_far = np.any(spec.offset != 0)
     if is_far:
         y_rows = y_rows - spec.offset

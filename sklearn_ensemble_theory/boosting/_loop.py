@@ -115,6 +115,7 @@ class BoostingRounds:
     def __next__(self) -> Round:
         if self._ended:
             raise StopIteration
+        # The risk after a step is the one before the next: one pass over the rows a round.
         risk, u = self.risk, self.u
         if self.state is None:
             self.state = risk.at(u)

@@ -241,6 +241,7 @@ class MarginRisk:
     def at(self, u: Array) -> MarginState:
         """The value and the weights at the margins u. O(n)."""
         logs = self.log_weight(u)
+        # The largest weight becomes 1: none overflows, and what vanishes beside it is rounding.
         top = logs.max()
         logs -= top
         pi = np.exp(logs, out=logs)

@@ -108,6 +108,7 @@ class MemberPerScore:
     def best(
         self, target: Any, weight: np.ndarray, scores: np.ndarray | None = None
     ) -> tuple[list, np.ndarray] | None:
+        # The members of a round belong together: where one score has none, boosting ends.
         weights = weight.T if weight.ndim == 2 else [weight] * target.shape[1]
         found = [self.rounds.best(column, w, scores) for column, w in zip(target.T, weights)]
         members = [one[0] for one in found if one is not None]

@@ -85,6 +85,7 @@ class TreeArrays:
         smallest = np.min_scalar_type(len(self) - 1)
         if len(self) > MOST_MASKS:
             return self._leaves_by_level(columns).astype(smallest)
+        # Every row is in one leaf only: adding the numbers of the leaves to zeros sets them.
         node = np.zeros(len(codes), dtype=smallest)
         stack = [(0, np.ones(len(codes), dtype=bool))]
         while stack:
@@ -104,7 +105,7 @@ class TreeArrays:
         node = np.zeros(len(codes), dtype=np.intp)
         rows = np.arange(len(codes))
         at = node
-        while len(rows):
+        while len(rows):  # those that are in no leaf yet go down by one level
             code = codes[rows, self.feature[at]]
             goes = code <= self.code[at]
             goes |= (code == columns.missing) & (self.missing_left[at] > 0)

@@ -223,6 +223,7 @@ class AdditiveModel:
         u = self.initial_scores(X)
         if not self.members:
             return u
+        # The trees of all rounds are summed in their order, in one pass over blocks of rows.
         sums = self._tree_sums(X)
         if sums is not None:
             add_in_threads(sums, X, u.reshape(-1, self.n_scores), self.n_jobs)

@@ -433,6 +433,7 @@ def newton_leaves(
 
 def newton_steps(first: Array, second: Array, total: Array) -> Array:
     """first / second for sums of negative gradients, second derivatives and weights."""
+    # A curvature that has vanished beside the weights says nothing of the length of a step.
     flat = second <= 1e-150 * total
     return np.where(flat, 0.0, first / np.where(flat, 1.0, second))
 
