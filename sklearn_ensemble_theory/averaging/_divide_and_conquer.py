@@ -202,6 +202,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             self.block_risks_ = np.array(risks)
             shares = weights_by_risk(self.block_risks_)
         elif self.weighting == "size":
+            # A block of twice the weight has half the variance.
             shares = np.array([row_weight[rows].sum() for rows in rows_of])
         else:
             shares = np.ones(n_blocks)
@@ -222,7 +223,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         rng: np.random.RandomState,
         is_weighted: bool,
     ) -> np.ndarray:
-        """The block of every row; -1 for rows that are not fitted."""
+        """Return the block of every row; -1 for rows that are not fitted."""
         n, m = len(fitted), self.n_blocks
         if m == "rate":
             m = divide_and_conquer_n_blocks(n, X.shape[1])
@@ -320,7 +321,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         return validate_data(self, X, reset=False, **ROW_CHECKS)
 
     def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
-        """The weighted mean of the members' predictions, added up one after the other.
+        """Return the weighted mean of the members' predictions, added up one after the other.
 
         Of log-probabilities the logarithm of the mean.
         """
@@ -653,29 +654,12 @@ def block_of_rows(
     strata: np.ndarray | None = None,
     groups: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The block of every row, from 0 to n_blocks - 1.
+    """Deal the rows to blocks: the block of every row, from 0 to n_blocks - 1.
 
-    Parameters
-    ----------
-    n : int
-    n_blocks : int
-    rng : RandomState or None
-        None keeps the order of the rows: blocks are consecutive rows.
-    strata : array of shape (n,), default=None
-        Values that are spread over the blocks: of every n_blocks successive ones in their order,
-        each block gets one.
-    groups : array of shape (n,), default=None
-        Rows of equal values go to the same block: the largest group first, each to the block that
-        has the fewest rows.
-
-    Returns
-    -------
-    int ndarray of shape (n,)
-
-    Raises
-    ------
-    ValueError
-        If there are fewer groups than blocks.
+    Without `rng` the order of the rows is kept, and blocks are consecutive rows. The values of
+    `strata` are spread over the blocks: of every n_blocks successive ones in their order, each
+    block gets one. Rows of one value of `groups` go to the same block: the largest group first,
+    each to the block that has the fewest rows.
     """
     if groups is not None:
         return _blocks_of_groups(groups, n_blocks, rng)
@@ -793,7 +777,7 @@ def single_precision_rows(X: Any, rows: np.ndarray) -> np.ndarray | None:
 
 
 def _other_rows(block: np.ndarray, b: int) -> np.ndarray:
-    """The rows of all blocks but one."""
+    """Return the rows of all blocks but one."""
     return np.flatnonzero((block != b) & (block >= 0))
 
 

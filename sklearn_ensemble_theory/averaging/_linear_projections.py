@@ -31,27 +31,13 @@ _ACCURATE = 1e-8
 
 @dataclass(frozen=True)
 class DenseRows:
-    """A = W^(1/2) (X - 1 mean') / scale, for dense X.
-
-    Attributes
-    ----------
-    matrix : ndarray of shape (n, d)
-    root : ndarray of shape (n,)
-        The square roots of the weights.
-    mean : ndarray of shape (d,)
-        In units of X; 0 without an intercept.
-    scale : float
-        A power of 2.
-    squared_norms : ndarray of shape (d,)
-        The squared norms of the columns of A.
-    is_centred : bool
-    """
+    """A = W^(1/2) (X - 1 mean') / scale, for dense X."""
 
     matrix: np.ndarray
-    root: np.ndarray
-    mean: np.ndarray
-    scale: float
-    squared_norms: np.ndarray
+    root: np.ndarray  # the square roots of the weights
+    mean: np.ndarray  # in units of X; 0 without an intercept
+    scale: float  # a power of 2
+    squared_norms: np.ndarray  # of the columns of A
     is_centred: bool
 
     @property
@@ -59,26 +45,26 @@ class DenseRows:
         return self.matrix.shape
 
     def times(self, S: Any) -> np.ndarray:
-        """A S, for dense or sparse S."""
+        """Return A S, for dense or sparse S."""
         return np.asarray(self.matrix @ S)
 
     def transposed_times(self, V: np.ndarray) -> np.ndarray:
-        """A'V."""
+        """Return A'V."""
         return self.matrix.T @ V
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         return self.matrix[:, chosen]
 
     def by_columns(self) -> "DenseRows":
-        """The same with the values of each column side by side in memory."""
+        """Return the same with the values of each column side by side in memory."""
         return replace(self, matrix=np.asfortranarray(self.matrix))
 
     def row_gram(self) -> np.ndarray:
-        """A A'."""
+        """Return A A'."""
         return self.matrix @ self.matrix.T
 
     def column_gram(self) -> np.ndarray:
-        """A'A."""
+        """Return A'A."""
         return self.matrix.T @ self.matrix
 
     def dense(self) -> np.ndarray | None:
@@ -101,13 +87,13 @@ class SparseRows:
         return self.matrix.shape
 
     def times(self, S: Any) -> np.ndarray:
-        """A S, for dense or sparse S."""
+        """Return A S, for dense or sparse S."""
         product = self.matrix @ S
         product = product.toarray() if sp.issparse(product) else np.asarray(product)
         return self.root[:, None] * (product - (self.mean / self.scale) @ S)
 
     def transposed_times(self, V: np.ndarray) -> np.ndarray:
-        """A'V."""
+        """Return A'V."""
         weighted = self.root[:, None] * V
         return self.matrix.T @ weighted - np.outer(self.mean / self.scale, weighted.sum(axis=0))
 
@@ -119,7 +105,7 @@ class SparseRows:
         return self
 
     def row_gram(self) -> np.ndarray:
-        """A A'."""
+        """Return A A'."""
         mean = self.mean / self.scale
         products = self.matrix @ mean
         # (x - m)'(z - m) = x'z + m'm - x'm - z'm: only the products are dense.
@@ -128,7 +114,7 @@ class SparseRows:
         return gram * self.root * self.root[:, None]
 
     def column_gram(self) -> np.ndarray:
-        """A'A."""
+        """Return A'A."""
         weighted = self.matrix.multiply(self.root[:, None]).tocsc()
         mean = self.mean / self.scale
         return (weighted.T @ weighted).toarray() - np.outer(mean, mean)
@@ -141,19 +127,9 @@ CentredRows = DenseRows | SparseRows
 
 
 def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows:
-    """The rows of X for least squares with an intercept, or without.
+    """Centre the rows of X for least squares with an intercept; without one, only weigh them.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n, d)
-    weight : ndarray of shape (n,)
-        Positive, with sum 1.
-    fit_intercept : bool
-
-    Raises
-    ------
-    ValueError
-        If a difference of two values of X overflows.
+    A ValueError says that a difference of two values of X overflows.
     """
     # Equal weights have one root, which takes no memory.
     is_even = weight.min() == weight.max()
@@ -194,21 +170,12 @@ def centred_rows(X: Any, weight: np.ndarray, fit_intercept: bool) -> CentredRows
 
 @dataclass(frozen=True)
 class RowSpace:
-    """A = U D V', with one of U and V in memory; the other one is a product with A.
-
-    Attributes
-    ----------
-    rows : CentredRows
-    singular_values : ndarray of shape (r,)
-        Positive.
-    left : ndarray of shape (n, r) or None
-    right : ndarray of shape (d, r) or None
-    """
+    """A = U D V', with one of U and V in memory; the other one is a product with A."""
 
     rows: CentredRows
-    singular_values: np.ndarray
-    left: np.ndarray | None
-    right: np.ndarray | None
+    singular_values: np.ndarray  # the r positive ones
+    left: np.ndarray | None  # (n, r)
+    right: np.ndarray | None  # (d, r)
 
     @property
     def rank(self) -> int:
@@ -280,24 +247,12 @@ def row_space(rows: CentredRows) -> RowSpace:
 
 @dataclass(frozen=True)
 class BoundTerms:
-    """What the bound on the risk of a fitted model needs, in units of X.
+    """What the bound on the risk of a fitted model needs, in units of X."""
 
-    Attributes
-    ----------
-    n_samples : float
-        The sum of the weights.
-    n_components : int
-    size : float
-        The constant of the squared norm of theta; see `kind`.
-    kind : callable
-        The function of `bounds`.
-    intercept : bool
-    """
-
-    n_samples: float
+    n_samples: float  # the sum of the weights
     n_components: int
-    size: float
-    kind: Callable[..., float]
+    size: float  # the constant of the squared norm of theta; see `kind`
+    kind: Callable[..., float]  # the function of `bounds`
     intercept: bool
 
     def bound(self, squared_norm: float, noise_variance: float) -> float:
@@ -312,7 +267,7 @@ class Projection(ABC):
     root: np.ndarray  # the square roots of the weights of the rows
 
     def targets(self, Z: np.ndarray) -> np.ndarray:
-        """The targets of the small problem min ||targets - design eta||."""
+        """Return the targets of the small problem min ||targets - design eta||."""
         return Z
 
     def n_distinct(self, n_members: int) -> int:
@@ -325,14 +280,14 @@ class Projection(ABC):
 
     @abstractmethod
     def lift(self, S: Any, eta: np.ndarray) -> Any:
-        """What a member with the coefficients eta adds to the model."""
+        """Return what a member with the coefficients eta adds to the model."""
 
     @abstractmethod
     def combine(self, lifted: Iterator, n_members: int) -> Any:
-        """The average of the members, a function of X."""
+        """Return the average of the members, a function of X."""
 
     def expand(self, M: np.ndarray) -> np.ndarray:
-        """A matrix of the space of `targets` as one of the rows, of shape (n, n)."""
+        """Return a matrix of the space of `targets` as one of the rows, of shape (n, n)."""
         return M
 
     @abstractmethod
@@ -355,13 +310,7 @@ class LinearModel:
 class LinearProjection(Projection):
     """A projection of the variables, x -> S'x, with the design A S.
 
-    Parameters
-    ----------
-    rows : CentredRows
-    n_components : int
-        The number s of columns of S.
-    alpha : float
-        The penalty of the small problems.
+    S has `n_components` columns; `alpha` is the penalty of the small problems.
     """
 
     def __init__(self, rows: CentredRows, n_components: int, alpha: float):
@@ -373,7 +322,7 @@ class LinearProjection(Projection):
         return np.asarray(S @ eta)
 
     def coefficients(self, total: np.ndarray) -> np.ndarray:
-        """The coefficients of the variables from the mean of S eta."""
+        """Return the coefficients of the variables from the mean of S eta."""
         return total
 
     def combine(self, lifted: Iterator, n_members: int) -> LinearModel:
@@ -481,6 +430,7 @@ class CoordinateProjection(LinearProjection):
     def lift(self, S: np.ndarray, eta: np.ndarray) -> np.ndarray:
         d = self.rows.shape[1]
         coef = np.zeros((d, eta.shape[1]))
+        # The factor of the design once more: E[S S'] = I on the way back too.
         coef[S] = eta * np.sqrt(d / len(S))
         return coef
 
@@ -494,7 +444,7 @@ class CoordinateProjection(LinearProjection):
 
 
 def _bernoulli_places(rng: np.random.Generator, size: int, probability: float) -> np.ndarray:
-    """The indices of the successes of `size` independent trials, in increasing order."""
+    """Return the indices of the successes of `size` independent trials, in increasing order."""
     places = np.zeros(0, dtype=np.int64)
     last = -1
     # Distances between successes are geometric: O(successes) random numbers instead of O(size).

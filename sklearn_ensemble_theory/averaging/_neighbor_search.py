@@ -52,23 +52,12 @@ class TrainingPoints(NamedTuple):
     """The distinct training rows.
 
     Equal rows have equal distances to every point and are merged once, before any query.
-
-    Attributes
-    ----------
-    X : {ndarray, sparse matrix} of shape (n_points, n_features)
-    counts : ndarray of shape (n_points,) or None
-        Training rows that share each point, or the sum of their weights; None if every point is
-        one row.
-    of_row : ndarray of shape (n_samples,)
-        The point of each training row.
-    sums : ndarray of shape (n_outputs, n_points)
-        Sums of the targets, times the weights, over the rows of each point.
     """
 
     X: Any
-    counts: np.ndarray | None
-    of_row: np.ndarray
-    sums: np.ndarray
+    counts: np.ndarray | None  # training rows of each point, or their weight; None for one each
+    of_row: np.ndarray  # the point of each training row
+    sums: np.ndarray  # (n_outputs, n_points): of the targets, times the weights
 
     @classmethod
     def of(cls, X: Any, targets: np.ndarray, merge: bool, weight: np.ndarray | None) -> Self:
@@ -113,19 +102,13 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
 
 
 class EuclideanTree:
-    """A k-d tree for Euclidean distances, queried by compiled loops.
-
-    Parameters
-    ----------
-    points : float64 array of shape (n, d)
-    leaf_size : int
-        Small leaves save distances, large ones read them in order, which is faster: the leaves of
-        the tree hold up to five times as many points.
-    """
+    """A k-d tree for Euclidean distances, queried by compiled loops."""
 
     def __init__(self, points: np.ndarray, leaf_size: int) -> None:
         from sklearn_ensemble_theory._hot_loops.neighbor_loops import build_tree
 
+        # Small leaves save distances, large ones read them in order, which is faster: the leaves of
+        # this tree hold up to five times as many points.
         n_levels = 0
         while (len(points) >> n_levels) > 5 * leaf_size:
             n_levels += 1
@@ -206,13 +189,9 @@ class MinkowskiTree:
 class NeighborSearch:
     """Neighbours among the training points, found block by block.
 
-    Parameters
-    ----------
-    points : TrainingPoints
-    n_neighbors : int
-        How many are searched for at first, by which scikit-learn chooses the algorithm.
-    algorithm, leaf_size, metric, p, metric_params, n_jobs
-        Of `NearestNeighbors`, which also refuses invalid combinations of them.
+    `n_neighbors` is how many are searched for at first, by which scikit-learn chooses the
+    algorithm; the other settings are those of `NearestNeighbors`, which also refuses invalid
+    combinations.
     """
 
     def __init__(
@@ -334,7 +313,7 @@ class NeighborSearch:
                 pending.append((np.concatenate(unfinished), min(2 * k, limit)))
 
     def _available(self, X: Any) -> int:
-        """The number of neighbours that are known for every row of X."""
+        """Return the number of neighbours that are known for every row of X."""
         if self.nearest.metric == "precomputed" and sp.issparse(X):
             return int(np.diff(X.indptr).min())
         return self.n_points
@@ -352,7 +331,7 @@ class NeighborSearch:
 
 
 def new_distances(distances: np.ndarray) -> np.ndarray:
-    """Whether each neighbour is farther than the one before, of shape (rows, k)."""
+    """Tell whether each neighbour is farther than the one before, of shape (rows, k)."""
     starts = np.ones(distances.shape, dtype=bool)
     if uses_numba():
         from sklearn_ensemble_theory._hot_loops.neighbor_loops import tie_starts
@@ -369,16 +348,9 @@ class RankedBlock:
     Most rows have no ties and no point of several rows within the ranks, and their targets are read
     off by the numbers of the points; only the others, `slow`, are averaged group by group.
 
-    Parameters
-    ----------
-    points : int array of shape (rows, k)
-    starts : bool array of shape (rows, k)
-        Whether each neighbour is farther than the one before.
-    n_ranks : int
-    counts : array of shape (rows, k) or None
-        The training rows of each neighbour, without the one that is left out; None for one each.
-    own_place : bool array of shape (rows, k) or None
-        Where the row that is left out is one of several of its point.
+    `starts` says whether each neighbour is farther than the one before. `counts` are the training
+    rows of each neighbour without the one that is left out, None for one each; `own_place` is where
+    the row that is left out is one of several of its point.
     """
 
     def __init__(
@@ -454,20 +426,15 @@ class RankedBlock:
         return cls(points, new_distances(distances), n_ranks, rows_of_points, own_place)
 
     def take(self, mask: np.ndarray) -> Self:
-        """The block of the rows in `mask`."""
+        """Return the block of the rows in `mask`."""
         optional = (self.counts, self.own_place)
         others = (None if array is None else array[mask] for array in optional)
         return type(self)(self.points[mask], self.starts[mask], self.n_ranks, *others)
 
     def targets(self, sums: np.ndarray, own_targets: np.ndarray | None = None) -> np.ndarray:
-        """The mean target at each rank, an array of shape (rows, n_ranks).
+        """Return the mean target at each rank, an array of shape (rows, n_ranks).
 
-        Parameters
-        ----------
-        sums : ndarray of shape (n_points,)
-            Sum of the targets of each point's rows.
-        own_targets : ndarray of shape (rows,), optional
-            Targets of the rows that are left out.
+        `own_targets` are those of the rows that are left out.
         """
         if len(self.slow) < len(self.points):
             ranked = sums[self.points[:, : self.n_ranks]]
@@ -487,12 +454,7 @@ class RankedBlock:
 class WeightedBlock:
     """The neighbours of a block of rows of different weights, in groups of equal distance.
 
-    Parameters
-    ----------
-    distances, points : arrays of shape (rows, k)
-    weights : ndarray of shape (n_points,)
-    own, left : arrays of shape (rows,), optional
-        The point of each row, and the weight that is left out there.
+    `own` is the point of each row, and `left` the weight that is left out there.
     """
 
     def __init__(
@@ -516,7 +478,7 @@ class WeightedBlock:
         self.known = np.take_along_axis(before, last[:, None], axis=1)[:, 0]
 
     def take(self, mask: np.ndarray) -> Self:
-        """The block of the rows in `mask`."""
+        """Return the block of the rows in `mask`."""
         if mask.all():
             return self
         block = object.__new__(type(self))
@@ -526,7 +488,7 @@ class WeightedBlock:
         return block
 
     def weights(self, share: FilledShare, total: float | np.ndarray) -> "GroupWeights":
-        """The weights of the groups; `total` is a number, or one for each row."""
+        """Return the weights of the groups; `total` is a number, or one for each row."""
         n_columns = self.points.shape[1]
         heads = np.flatnonzero(self.starts)
         ends = np.append(heads[1:], self.starts.size) - 1
@@ -545,16 +507,10 @@ class WeightedBlock:
         mean: float | np.ndarray,
         own_targets: np.ndarray | None = None,
     ) -> np.ndarray:
-        """The weighted averages of a target, whose mean gets what the weights leave.
+        """Average a target with weights; its mean gets what the weights leave.
 
-        Parameters
-        ----------
-        groups : GroupWeights
-        sums : ndarray of shape (n_points,)
-            Sums of the weighted targets of each point.
-        mean : float or ndarray of shape (rows,)
-        own_targets : ndarray of shape (rows,), optional
-            Targets of the rows that are left out.
+        `sums` are those of the weighted targets of each point, `own_targets` those of the rows that
+        are left out.
         """
         values = sums[self.points]
         if own_targets is not None:
@@ -568,19 +524,9 @@ class WeightedBlock:
 
 
 class GroupWeights(NamedTuple):
-    """Groups of neighbours at equal distance, row after row.
+    """Groups of neighbours at equal distance, row after row."""
 
-    Attributes
-    ----------
-    heads : int array of shape (n_groups,)
-        Where each group starts, in the flattened neighbours.
-    first : int array of shape (rows,)
-        The first group of each row.
-    weight, mass : arrays of shape (n_groups,)
-        The weight in the average, and the sum of the weights of the training rows.
-    """
-
-    heads: np.ndarray
-    first: np.ndarray
-    weight: np.ndarray
-    mass: np.ndarray
+    heads: np.ndarray  # where each group starts, in the flattened neighbours
+    first: np.ndarray  # the first group of each row
+    weight: np.ndarray  # of each group in the average
+    mass: np.ndarray  # the sum of the weights of the training rows of each group

@@ -128,7 +128,7 @@ def rank_weights(law: "RankLaw", tol: float) -> np.ndarray:
 
 
 def count_ranks(law: "RankLaw", tol: float) -> int:
-    """The smallest R >= 1 such that the weights beyond rank R sum to at most `tol`."""
+    """Return the smallest R >= 1 such that the weights beyond rank R sum to at most `tol`."""
     # What lies beyond rank r is a sum of k terms, so the rank is found by bisection, without the
     # weights of all n rows.
     unassigned = law.empty_places(law.n_samples)
@@ -147,30 +147,18 @@ def count_ranks(law: "RankLaw", tol: float) -> int:
 
 @dataclass(frozen=True)
 class RankLaw(ABC):
-    """Weights by rank of one way to draw rows.
-
-    Parameters
-    ----------
-    n_samples : int
-        The number n of training rows.
-
-    size : int or float
-        The number s of rows drawn; for some laws the probability q of a row.
-
-    n_neighbors : int
-        The number k of neighbours that each fit averages.
-    """
+    """Weights by rank of one way to draw rows."""
 
     n_samples: int
-    size: int | float
-    n_neighbors: int
+    size: int | float  # the number s of rows drawn; for some laws the probability q of a row
+    n_neighbors: int  # the number k of neighbours that each fit averages
 
     # The value of the parameter `bootstrap` that selects the law.
     bootstrap: ClassVar[bool | str]
 
     @classmethod
     def size_from(cls, max_samples: int | float, n_samples: int, n_neighbors: int) -> int | float:
-        """The size that an int or a float `max_samples` stands for.
+        """Return the size that an int or a float `max_samples` stands for.
 
         Raises
         ------
@@ -190,7 +178,7 @@ class RankLaw(ABC):
 
     @classmethod
     def size_without_a_row(cls, size: int | float, n_samples: int, n_neighbors: int) -> int | float:
-        """The same share of one row less: s (n-1)/n to the nearest int.
+        """Return the same share of one row less: s (n-1)/n to the nearest int.
 
         So s = n, no subsampling, is all of the n-1 rows. Rounding changes s by at most one.
         """
@@ -198,11 +186,11 @@ class RankLaw(ABC):
 
     @classmethod
     def splits_rows(cls, n_neighbors: int) -> bool:
-        """Whether a part of a row has a meaning, so that weights can be any numbers."""
+        """Tell whether a part of a row has a meaning, so that weights can be any numbers."""
         return False
 
     def filled_share(self, mass: np.ndarray, total: float | np.ndarray) -> np.ndarray:
-        """The share of the k places that the nearest rows fill, 1 - E[(k - N)_+] / k.
+        """Return the share of the k places that the nearest rows fill, 1 - E[(k - N)_+] / k.
 
         For rows of the weight `mass` among rows of the weight `total`, N of the draws from which
         are among the nearest.
@@ -334,7 +322,7 @@ class IndependentRows(RankLaw):
 
     @classmethod
     def size_from(cls, max_samples: int | float, n_samples: int, n_neighbors: int) -> float:
-        """The probability q; an int stands for q = s / n."""
+        """Return the probability q; an int stands for q = s / n."""
         integral = isinstance(max_samples, Integral)
         q = max_samples / n_samples if integral else max_samples
         if q > 1:
@@ -345,7 +333,7 @@ class IndependentRows(RankLaw):
 
     @classmethod
     def size_without_a_row(cls, size: float, n_samples: int, n_neighbors: int) -> float:
-        """The same probability."""
+        """Return the same probability."""
         return size
 
     @classmethod
@@ -435,7 +423,7 @@ class ShareByRank:
         return self.sums[np.minimum(np.rint(mass), len(self.sums) - 1).astype(np.intp)]
 
     def enough(self, total: float) -> float:
-        """The weight of the nearest rows that leave at most `weight_tol` to others."""
+        """Return the weight of the nearest rows that leave at most `weight_tol` to others."""
         return float(len(self.sums) - 1)
 
 

@@ -44,7 +44,7 @@ class UnitsModel:
 
     @classmethod
     def average(cls, activation: str, members: Iterator, n_members: int) -> Self:
-        """The average of members (W, b, mean of the features, eta)."""
+        """Return the average of members (W, b, mean of the features, eta)."""
         # Side by side, the units of all members are one product with the rows.
         W, b, mean, eta = zip(*members)
         offset = sum(m @ e for m, e in zip(mean, eta)) / n_members
@@ -76,12 +76,7 @@ class TransformersModel:
 class RandomFeatures(Projection):
     """A random nonlinear map of the rows of X to features.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse matrix} of shape (n, d)
-    weight : ndarray of shape (n,)
-        Positive, with sum 1.
-    fit_intercept : bool
+    The weights of the rows are positive, with sum 1.
     """
 
     def __init__(self, X: Any, weight: np.ndarray, fit_intercept: bool):

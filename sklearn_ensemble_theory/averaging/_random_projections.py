@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first,
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 
 from ._linear_projections import LINEAR_PROJECTIONS, Projection, centred_rows
+from ._members import MAX_SEED
 from ._random_features import (
     FourierFeatures,
     ReLUFeatures,
@@ -318,7 +319,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         targets *= np.sqrt(weight)[:, None]
 
         projection, alpha = self._projection_of(X, weight, total)
-        seeds = self._seeds(self.n_estimators, rng)
+        seeds = rng.randint(MAX_SEED, size=self.n_estimators).tolist()
         model = average_of_members(projection, targets, alpha, seeds, self.n_jobs)
         # Linear members are one linear model; of features, all of them are kept.
         for name in ("coef_", "gamma_"):  # of an earlier fit
@@ -343,7 +344,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         return self
 
     def _projection_of(self, X: Any, weight: np.ndarray, total: float) -> tuple[Projection, float]:
-        """The projection of these rows, and the penalty in its units."""
+        """Return the projection of these rows, and the penalty in its units."""
         kind, n_components = self.projection, int(self.n_components)
         alpha = float(self.alpha) / total
         if not isinstance(kind, str):
@@ -361,9 +362,6 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         scaled = isinstance(self.gamma, str)
         root = scale_root_gamma(X, weight) if scaled else float(np.sqrt(self.gamma))
         return FourierFeatures(X, weight, self.fit_intercept, n_components, root), alpha
-
-    def _seeds(self, n_draws: int, rng: np.random.RandomState) -> list[int]:
-        return rng.randint(np.iinfo(np.int32).max, size=int(n_draws)).tolist()
 
     @finite_predictions
     def predict(self, X: MatrixLike) -> np.ndarray:
@@ -477,7 +475,8 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
             raise ValueError("sample_weight must be positive for every row.")
         total = float(rows.weights().sum())
         projection, alpha = self._projection_of(X, rows.shares(), total)
-        seeds = self._seeds(int(n_draws), check_random_state(self.random_state))
+        rng = check_random_state(self.random_state)
+        seeds = rng.randint(MAX_SEED, size=n_draws).tolist()
         first, second = mean_hat_matrices(projection, seeds, alpha, self.fit_intercept)
         n_distinct = projection.n_distinct(len(seeds))
         return ExpectedProjection(first, second, n_distinct, projection.root, total)
@@ -489,21 +488,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
 def average_of_members(
     projection: Projection, Z: np.ndarray, alpha: float, seeds: list[int], n_jobs: int | None
 ) -> Any:
-    """Fit each member, in threads, and average them.
-
-    Parameters
-    ----------
-    projection : Projection
-    Z : ndarray of shape (n, n_outputs)
-    alpha : float
-    seeds : list of int
-        One for each member.
-    n_jobs : int or None
-
-    Returns
-    -------
-    model : LinearModel, UnitsModel or TransformersModel
-    """
+    """Fit a member for each seed, in threads, and average them to one model."""
     seeds = seeds[: projection.n_distinct(len(seeds))]
     targets = projection.targets(Z)
     # Small problems are slower with threads of BLAS, and their bits would depend on the number.
@@ -548,20 +533,10 @@ def mean_hat_matrices(
 
 
 def ridge_coefficients(B: np.ndarray, Z: np.ndarray, alpha: float) -> np.ndarray:
-    """The eta with the least ||Z - B eta||^2 + alpha ||eta||^2, of least norm for alpha = 0.
+    """Return the eta with the least ||Z - B eta||^2 + alpha ||eta||^2, of least norm for alpha = 0.
 
-    By the normal equations where they are well conditioned, otherwise by singular values.
-
-    Parameters
-    ----------
-    B : ndarray of shape (n, s)
-    Z : ndarray of shape (n, n_outputs)
-    alpha : float
-        Non-negative; infinity gives 0.
-
-    Returns
-    -------
-    eta : ndarray of shape (s, n_outputs)
+    By the normal equations where they are well conditioned, otherwise by singular values. An
+    infinite penalty gives 0.
     """
     n, s = B.shape
     if alpha == np.inf or s == 0:
@@ -594,7 +569,7 @@ def hat_factors(B: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _thin_svd(B: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The singular value decomposition without values that are 0 to rounding."""
+    """Return the singular value decomposition without values that are 0 to rounding."""
     U, sigma, Vt = svd(B, full_matrices=False, check_finite=False)
     # As `numpy.linalg.matrix_rank`: the solution of least norm leaves these directions out.
     kept = sigma > max(B.shape) * np.finfo(float).eps * sigma.max(initial=0.0)

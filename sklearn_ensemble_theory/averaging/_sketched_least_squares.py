@@ -45,22 +45,14 @@ SMALLEST_RCOND = 1e-11
 
 
 class Frame(NamedTuple):
-    """What the rows of a block are measured from, and in which units.
+    """A block measures its rows from these shifts, in these units."""
 
-    Attributes
-    ----------
-    x_shift : float array of shape (d,)
-        A constant for each column near its values, where they are far from zero; otherwise 0. Sums
-        about it do not lose the digits that sums about zero would.
-    y_shift, y_unit : float arrays of shape (q,)
-    single : bool
-        Whether y has no axis of targets.
-    """
-
+    # A constant for each column near its values, where they are far from zero; otherwise 0. Sums
+    # about it do not lose the digits that sums about zero would.
     x_shift: np.ndarray
-    y_shift: np.ndarray
+    y_shift: np.ndarray  # one for each output, as the units
     y_unit: np.ndarray
-    single: bool
+    single: bool  # whether y has no axis of targets
 
     @classmethod
     def of(cls, X: Any, y: np.ndarray, fit_intercept: bool, no_spread: float) -> "Frame":
@@ -89,21 +81,11 @@ def _first_shift(X: Any, fit_intercept: bool) -> np.ndarray:
 
 @dataclass
 class ShiftedRows:
-    """Rows sqrt(w) (x - shift) in double precision, part by part, and what goes with them.
+    """Rows sqrt(w) (x - shift) in double precision, part by part, and what goes with them."""
 
-    Parameters
-    ----------
-    X : float array or CSR matrix of shape (n, d)
-    y : float array of shape (n, q)
-        About its shift, in its unit.
-    root_weight : float array of shape (n,) or None
-        The square roots of the weights; None for ones.
-    shift : float array of shape (d,)
-    """
-
-    X: Any
-    y: np.ndarray
-    root_weight: np.ndarray | None
+    X: Any  # dense, or CSR
+    y: np.ndarray  # (n, q), about its shift, in its unit
+    root_weight: np.ndarray | None  # None for ones
     shift: np.ndarray
 
     def parts(self, n_rows: int = 1) -> Iterator[slice]:
@@ -113,7 +95,7 @@ class ShiftedRows:
         return (slice(start, start + step) for start in range(0, n, step))
 
     def at(self, part: slice) -> Any:
-        """The rows of X; a view where they need not be changed, otherwise one copy."""
+        """Return the rows of X; a view where they need not be changed, otherwise one copy."""
         X = self.X[part]
         roots = None if self.root_weight is None else self.root_weight[part, None]
         if sp.issparse(X):
@@ -129,7 +111,7 @@ class ShiftedRows:
         return np.ascontiguousarray(X, dtype=np.float64)
 
     def roots(self, part: slice) -> np.ndarray:
-        """The square roots of the weights, a column."""
+        """Return the square roots of the weights, a column."""
         n = len(self.y[part])
         return np.ones((n, 1)) if self.root_weight is None else self.root_weight[part, None]
 
@@ -161,7 +143,7 @@ class SketchSums:
         in_groups(_add_to_sketches, self.sketches, n_jobs, rows)
 
     def closed(self) -> Self:
-        """The same sums without more rows to come, which can be added to others."""
+        """Return the same sums without more rows to come, which can be added to others."""
         self.sketches = [sketch.closed() for sketch in self.sketches]
         return self
 
@@ -187,7 +169,7 @@ class SketchSums:
         return total
 
     def _moved(self, frame: Frame) -> "SketchSums":
-        """The same sums in another frame, as an object of its own."""
+        """Return the same sums in another frame, as an object of its own."""
         x_change = self.frame.x_shift - frame.x_shift
         y_change = (self.frame.y_shift - frame.y_shift) / frame.y_unit
         y_factor = self.frame.y_unit / frame.y_unit
@@ -231,26 +213,15 @@ def in_groups(task: Any, sketches: list[Sketch], n_jobs: int | None, *args: Any)
 
 
 class Plan(NamedTuple):
-    """What the sketches of all blocks have in common.
-
-    Attributes
-    ----------
-    kind : type of Sketch
-    size : int
-    seeds : sequence of int
-        One for each sketch; a block's random numbers are those of the seed and its number. Number 0
-        gives those of the seed alone: a fit in memory is that of a single chunk.
-    n_jobs : int or None
-        Threads for a block.
-    is_only : bool
-        Whether there is one block, in memory: what is not added to others need not be closed.
-    """
+    """The sketches of all blocks have this in common."""
 
     kind: type[Sketch]
     size: int
+    # One for each sketch; a block's random numbers are those of the seed and its number. Number 0
+    # gives those of the seed alone: a fit in memory is that of a single chunk.
     seeds: Sequence[int]
-    n_jobs: int | None
-    is_only: bool
+    n_jobs: int | None  # threads for a block
+    is_only: bool  # one block, in memory: what is not added to others need not be closed
 
     def sketches(self, block: "Block") -> list[Any]:
         d, q = block.rows.X.shape[1], block.rows.y.shape[1]
@@ -288,18 +259,9 @@ def sums_of_rows(
     fit_intercept: bool,
     n_jobs: int | None = None,
 ) -> SketchSums:
-    """The sums over all rows, in one pass over them; in three passes for leverage scores.
+    """The sums over all rows are taken in one pass; in three passes for leverage scores.
 
-    Parameters
-    ----------
-    rows : BlockedRows
-    kind : str
-        A key of `SKETCHES`.
-    size : int
-    seeds : sequence of int
-    fit_intercept : bool
-    n_jobs : int or None, default=None
-        Threads in memory; a chunk of a Dask collection is the work of one of Dask's.
+    `n_jobs` counts threads in memory; a chunk of a Dask collection is the work of one of Dask's.
     """
     is_only = rows.is_in_memory
     plan = Plan(SKETCHES[kind], size, seeds, n_jobs if is_only else 1, is_only)
@@ -318,28 +280,18 @@ def _sketched(block: Block, plan: Plan) -> SketchSums:
 
 
 class LeverageDraws(NamedTuple):
-    """What the draws from all blocks have in common.
+    """The draws from all blocks have this in common."""
 
-    Attributes
-    ----------
-    total, n_rows : float
-        Sums over all rows, of the leverage scores and of 1.
-    shares : float array of shape (n_blocks,)
-        Of the draws, by the number of the block.
-    counts : int array of shape (m, n_blocks)
-        How many rows each sketch draws from each block.
-    """
-
-    total: float
+    total: float  # the sum of the leverage scores of all rows
     n_rows: float
-    shares: np.ndarray
-    counts: np.ndarray
+    shares: np.ndarray  # of the draws, by the number of the block
+    counts: np.ndarray  # (m, n_blocks): how many rows each sketch draws from each block
 
 
 def _leverage_draws(
     blocks: BlockedRows, plan: Plan, fit_intercept: bool
 ) -> tuple[BlockedRows, LeverageDraws]:
-    """The blocks with the leverage scores of their rows, and how many of each are drawn.
+    """Return the blocks with the leverage scores of their rows, and how many of each are drawn.
 
     The score of a row x is about ||R^-T x||^2, with the triangle R of a count sketch of 4 d rows
     [Drineas et al., 2012]; for more than 16 columns the norm is that of 16 Gaussian projections.
@@ -416,7 +368,7 @@ def member_solutions(
 def centred_sketch(
     sketch: Sketch, x_mean: np.ndarray, y_mean: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The sketch of the centred rows, S (X - 1 mean') and S (y - 1 mean')."""
+    """Return the sketch of the centred rows, S (X - 1 mean') and S (y - 1 mean')."""
     with np.errstate(over="ignore"):
         A, B = sketch.result()
     check_sums(x_mean, y_mean, A, B)
@@ -440,27 +392,10 @@ def check_sums(*sums: np.ndarray) -> None:
 def sketched_solution(
     A: np.ndarray, B: np.ndarray, alpha: float
 ) -> tuple[np.ndarray, "SketchedGram"]:
-    """argmin ||B - A theta||^2 + alpha ||theta||^2, of the smallest norm; it overwrites A and B.
+    """Return argmin ||B - A theta||^2 + alpha ||theta||^2 of the smallest norm; overwrites A and B.
 
-    Parameters
-    ----------
-    A : float array of shape (s, d)
-    B : float array of shape (s, q)
-    alpha : float
+    Also the Gram matrix A'A + alpha I, in factors. A ValueError says that sums of rows overflowed.
 
-    Returns
-    -------
-    theta : float array of shape (d, q)
-    gram : SketchedGram
-        Of A'A + alpha I.
-
-    Raises
-    ------
-    ValueError
-        If A or B has elements that are not finite, because sums of rows overflowed.
-
-    Notes
-    -----
     O(s d^2), by a QR decomposition of (A, B), with columns in units of about their size.
     """
     s, d = A.shape
@@ -519,7 +454,7 @@ class SketchedGram:
             self.U, self.V = U[:, : self.rank], V[: self.rank]
 
     def solve(self, g: np.ndarray) -> np.ndarray:
-        """The solution of (A'A + alpha I) x = g, of smallest norm; g of shape (d, q)."""
+        """Return the solution of (A'A + alpha I) x = g, of smallest norm; g of shape (d, q)."""
         if self.triangular:
             half = solve_triangular(self.factor, g / self.scale[:, None], trans="T")
             return solve_triangular(self.factor, half) / self.scale[:, None]

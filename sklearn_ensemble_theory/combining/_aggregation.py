@@ -59,7 +59,7 @@ class HeldOutRisk:
         raise NotImplementedError
 
     def candidate_losses(self) -> np.ndarray:
-        """The losses of the candidates, of shape (n, k), in units of `unit`."""
+        """Return the losses of the candidates, of shape (n, k), in units of `unit`."""
         return self.losses(self.predictions)
 
     def in_units(self, losses: Any) -> Any:
@@ -261,7 +261,7 @@ def nearest_in_hull(E: np.ndarray) -> np.ndarray:
 
 
 def nonnegative_least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The w >= 0 that minimises |A w - b|, by the active-set method of Lawson and Hanson.
+    """Return the w >= 0 that minimises |A w - b|, by the active-set method of Lawson and Hanson.
 
     Columns that depend linearly on those in use stay out, so that the result is a basic solution.
     """
@@ -276,7 +276,7 @@ def nonnegative_least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     smallest = TOLERANCE * (np.linalg.norm(b) or 1.0)
 
     def solution_on(columns: list[int]) -> np.ndarray | None:
-        """The least squares on these columns; None where they are dependent to rounding."""
+        """Return the least squares on these columns; None where they are dependent to rounding."""
         Q, R = qr(U[:, columns], mode="economic", check_finite=False)
         diagonal = np.abs(np.diag(R))
         if len(diagonal) < len(columns) or diagonal[-1] <= 10 * TOLERANCE:

@@ -35,27 +35,14 @@ def fit_and_hold_out(
 ) -> tuple[list[Any], list[Any], np.ndarray, np.ndarray]:
     """Fit every member to all rows and to the training rows of every split.
 
-    Parameters
-    ----------
-    classes : array of shape (K,) or None
-        0, ..., K-1 for a classifier with one output.
-    share : bool
-        Whether a learner that is several members, or a part of several, is fitted once to the same
-        rows. Those members are fitted one after the other.
-    known : KnownFits or None
-        Fits to all rows that are known from another ensemble; those made here are added.
+    With `share`, a learner that is several members, or a part of several, is fitted once to the
+    same rows; those members are fitted one after the other. `known` has fits to all rows by another
+    ensemble, to which those made here are added. `classes` are 0, ..., K-1 for a classifier with
+    one output.
 
-    Returns
-    -------
-    fitted : list of estimators
-        To all rows.
-    predictions : list
-        For each member, an array for the m rows that are held out, or a list of them for several
-        outputs.
-    held : int array of shape (m,)
-        These rows, in increasing order; one that several splits hold out is repeated.
-    folds : int array of shape (m,)
-        The number of the split.
+    Returns the members fitted to all rows; for each member its predictions for the rows that are
+    held out, a list of them for several outputs; these rows, in increasing order, one that several
+    splits hold out repeated; and the number of the split of each.
     """
     X, y = rows.X, rows.y
     fitted = [None if known is None else known.find(member, X, y) for _, member, _, _ in members]
@@ -157,16 +144,11 @@ def _hold_out(
 def predicted(
     member: Any, method: str, X: Any, classes: np.ndarray | None, labels: bool = False
 ) -> Any:
-    """What the method returns, with a column for each class also where the member saw fewer.
+    """Call the method; its result has a column for each class also where the member saw fewer.
 
-    A class that it has not seen has the probability 0 and the smallest of its scores.
-
-    Parameters
-    ----------
-    classes : array of shape (K,) or None
-        As the member knows them; None where there are no columns for classes.
-    labels : bool, default=False
-        Whether the member predicts labels, which become positions in `classes`.
+    A class that it has not seen has the probability 0 and the smallest of its scores. `classes` are
+    as the member knows them, None where there are no columns for classes; with `labels` the member
+    predicts labels, which become positions in `classes`.
     """
     values = getattr(member, method)(X)
     if classes is None or not is_classifier(member):

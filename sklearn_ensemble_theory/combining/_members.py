@@ -113,7 +113,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         return pairs if dropped else [pair for pair in pairs if not is_dropped(pair[1])]
 
     def _checked_pairs(self) -> list[tuple[str, Any]]:
-        """The members to fit, after the checks of `estimators`."""
+        """Return the members to fit, after the checks of `estimators`."""
         members = self.estimators
         if len(members) == 0 or not all(
             isinstance(item, tuple | list) and len(item) == 2 and isinstance(item[0], str)
@@ -150,7 +150,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
     # ------------------------------------------------------------------------------------- Fit
 
     def _routed(self, params: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        """The arguments of each member's `fit`, by name."""
+        """Return the arguments of each member's `fit`, by name."""
         if routing_enabled():
             routed = process_routing(self, "fit", **params)
             return {name: dict(routed[name]["fit"]) for name, _ in self.estimators}
@@ -174,7 +174,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _learners_of_all_rows(self) -> list[Any]:
-        """The members that `fit` fits to the rows that it is given."""
+        """Return the members that `fit` fits to the rows that it is given."""
         if self._members_are_fitted:
             return []
         return [member for _, member in self._pairs(dropped=False)]
@@ -232,7 +232,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
 
 
 def is_dropped(member: Any) -> bool:
-    """Whether a member is the string "drop"."""
+    """Tell whether a member is the string "drop"."""
     return isinstance(member, str) and member == "drop"
 
 
@@ -248,7 +248,7 @@ def checked_targets(y: Any) -> np.ndarray:
 
 
 def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
-    """The rows of positive weight; their weights are None if none are given.
+    """Return the rows of positive weight; their weights are None if none are given.
 
     X is not validated here: members may take frames of any columns, or text.
     """
@@ -291,14 +291,9 @@ def fit_named(
 ) -> Any:
     """Fit this clone of a member; an error names the member, and where it occurred.
 
-    Parameters
-    ----------
-    place : str, default=""
-        Which part of the data the rows are, such as "split 2 of cv".
-    message : (str, str), default=(None, None)
-        The ensemble and what to print after the fit.
-    known : KnownFits, default=None
-        Learners fitted to the same rows, for an ensemble that contains some of them.
+    `place` is the part of the data that the rows are, such as "split 2 of cv", and `message` the
+    ensemble and what to print after the fit. `known` has learners fitted to the same rows, for an
+    ensemble that contains some of them.
     """
     # A nested ensemble takes the learners that are known, whatever its depth.
     fit = estimator.fit
@@ -362,7 +357,7 @@ class KnownFits:
         return X is self._X and (y is self._y or np.array_equal(y, self._y))
 
     def find(self, learner: Any, X: Any, y: np.ndarray) -> Any:
-        """The fitted learner, or None if it is not known for these rows and targets."""
+        """Return the fitted learner, or None if it is not known for these rows and targets."""
         return self._fits.get(identity(learner), (None, None))[1] if self._has_rows(X, y) else None
 
     def add(self, learner: Any, fitted: Any, X: Any, y: np.ndarray) -> None:
@@ -373,7 +368,7 @@ class KnownFits:
 
 
 def identity(value: Any) -> Any:
-    """A key that is equal for learners that give the same fit to the same rows.
+    """Return a key that is equal for learners that give the same fit to the same rows.
 
     They are one object, or of one class with equal parameters and no randomness of their own: every
     `random_state` is a number.

@@ -261,7 +261,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         return None
 
     def _loss_name(self) -> str:
-        """The loss, with the default of the rule for "auto"."""
+        """Return the loss, with the default of the rule for "auto"."""
         if self.loss != "auto":
             return self.loss
         return "squared_error" if self.weights in ("nnls", "l1", "l2") else "log_loss"
@@ -388,14 +388,14 @@ class BaseStacking(TransformerMixin, NamedMembers):
     # -------------------------------------------------------------- Predictions of the members
 
     def _classes_of_columns(self) -> np.ndarray | None:
-        """The classes of the columns of `predict_proba`, as the members know them."""
+        """Return the classes of the columns of `predict_proba`, as the members know them."""
         classes = getattr(self, "classes_", None)
         if classes is None or isinstance(classes, list):
             return None
         return classes if self._members_are_fitted else np.arange(len(classes))
 
     def _predictions_of_members(self, X: Any, used: np.ndarray | None = None) -> list[Any]:
-        """What the methods of the fitted members return, of those that are used."""
+        """Call the methods of the fitted members, of those that are used."""
         # Members of this fit predict positions in `classes_`, those fitted before the user's
         # labels.
         classes, labels = self._classes_of_columns(), self._members_are_fitted
@@ -423,7 +423,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         return columns
 
     def _with_features(self, columns: list[np.ndarray], X: Any) -> Any:
-        """The columns of the members side by side, with `passthrough` followed by X."""
+        """Return the columns of the members side by side, with `passthrough` followed by X."""
         if not self.passthrough:
             return np.hstack(columns)
         if sparse.issparse(X):
@@ -467,7 +467,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         return [np.tensordot(table, v[used], (1, 0)) for table, v in zip(tables, weights)]
 
     def _final_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The further arguments of the final estimator's `predict`."""
+        """Return the further arguments of the final estimator's `predict`."""
         if self.weights is not None and params:
             raise TypeError(f"predict with learned weights has no arguments {sorted(params)}.")
         if routing_enabled():
@@ -582,6 +582,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         router = super().get_metadata_routing()
         if hasattr(self.cv, "get_metadata_routing"):
             mapping = MethodMapping().add(caller="fit", callee="split")
+            # A number as `cv` requests nothing; a splitter may request groups.
             router.add(splitter=self.cv, method_mapping=mapping)
         final = getattr(self, "final_estimator_", self.final_estimator)
         mapping = MethodMapping().add(caller="predict", callee="predict")
@@ -604,7 +605,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
 def _risks(
     risk: HeldOutRisk, losses: np.ndarray, held: np.ndarray, fold_rows: list[np.ndarray]
 ) -> dict[str, Any]:
-    """The risks of the members, in all and by split, with standard errors over rows."""
+    """Return the risks of the members, in all and by split, with standard errors over rows."""
     share = risk.weight
     mean = share @ losses
     # A row that several splits hold out counts once for the standard error.

@@ -161,6 +161,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             if fitted[number - 1] is None:
                 told = f"({number} of {len(pairs)}) Processing {name}" if self.verbose else None
                 message = ("Voting", told)
+                # Cloned here, so that a worker never changes the member that the user gave.
                 task = delayed(fit_named)(clone(member), *data, routed[name], name, message=message)
                 tasks.append(task)
         # Results come in the order of the tasks, which known members have not.
@@ -191,13 +192,13 @@ class BaseVoting(TransformerMixin, NamedMembers):
             )
 
     def _kept_weights(self) -> list[float] | None:
-        """The weights of the members that are not dropped; None where all are equal."""
+        """Return the weights of the members that are not dropped; None where all are equal."""
         if self.weights is None:
             return None
         return [w for (_, m), w in zip(self.estimators, self.weights) if not is_dropped(m)]
 
     def _average(self, arrays: list[np.ndarray]) -> np.ndarray:
-        """The weighted mean of one array for each member."""
+        """Return the weighted mean of one array for each member."""
         # The plain mean first: weights that are normalised round differently.
         values, weights = np.asarray(arrays), self._kept_weights()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -475,7 +476,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         return self._names_out(input_features, len(self.classes_) if numbered else None)
 
     def _codes(self, X: MatrixLike) -> list[np.ndarray]:
-        """The classes that each member predicts, as positions in `classes_`."""
+        """Return the classes that each member predicts, as positions in `classes_`."""
         labels = [member.predict(X) for member in self.estimators_]
         # Members of this fit were trained on positions, fitted ones on the labels themselves.
         return [self.le_.transform(found) for found in labels] if self.prefit else labels
@@ -497,12 +498,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         found = [member.predict_proba(X) for member in self.estimators_]
         if not self.prefit:
             return found
+        # A fitted member knows its own classes only: the others have probability 0.
         places = [self.le_.transform(member.classes_) for member in self.estimators_]
         n_classes = len(self.classes_)
         return [aligned_columns(proba, place, n_classes) for proba, place in zip(found, places)]
 
     def _staged_margin_scores(self, X: MatrixLike) -> Iterator[np.ndarray]:
-        """The mean probabilities, or shares of votes, of all members."""
+        """Yield the mean probabilities, or shares of votes, of all members."""
         check_is_fitted(self)
         scores = self._scores(X)
         yield scores if self.voting == "soft" else scores / scores.sum(axis=1, keepdims=True)
@@ -555,6 +557,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         """
         check_is_fitted(self)
         weights = self._kept_weights()
+        # A vote with negative weights may err where most members are right.
         if weights is not None and np.min(weights) < 0:
             raise ValueError("weights must not be negative for error_bound.")
         if delta is not None and not 0 < delta < 1:
@@ -565,6 +568,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         code = self.le_.transform(np.where(known, y, self.classes_[0]))
         share = self._scores(X)
         share = share / share.sum(axis=1, keepdims=True)
+        # Shares may exceed 1 by rounding, which the bound refuses.
         true = np.clip(share[np.arange(len(y)), code], 0.0, 1.0) * known
         w = None if sample_weight is None else check_sample_weight(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)

@@ -106,6 +106,7 @@ def permutation_importances(
         for member, features, rows, seed in zip(
             members, columns_of_members(ensemble), outside, seeds
         )
+        # A member that is fitted to all rows says nothing of new ones.
         if len(rows)
     )
     total, counts = np.zeros((ensemble.n_features_in_, len(y))), np.zeros(len(y))
@@ -147,7 +148,7 @@ def rows_outside(ensemble: FittedEnsemble, seed: int) -> np.ndarray:
 
 
 def _unit(y: np.ndarray) -> float:
-    """A power of 2 of the size of y."""
+    """Return a power of 2 of the size of y."""
     size = float(np.abs(y).max(initial=0.0))
     return float(np.ldexp(1.0, int(np.frexp(size)[1]))) if size > 0 else 1.0
 
@@ -158,19 +159,10 @@ def _unit(y: np.ndarray) -> float:
 def node_means(
     nodes: Nodes, leaf: np.ndarray, weights: np.ndarray, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(total weight, mean target) of the rows in each node; 0 where there are no rows.
+    """(total weight, mean target) of the rows in each of m nodes; 0 where there are no rows.
 
-    Parameters
-    ----------
-    nodes : the nodes of a tree, with `left` and `right`
-    leaf : int array of shape (s,)
-    weights : array of shape (s,)
-    targets : array of shape (s, K)
-
-    Returns
-    -------
-    total : array of shape (m,)
-    mean : array of shape (m, K)
+    `leaf` has the node of each row; weights and targets are (s,) and (s, K), the results (m,) and
+    (m, K).
     """
     left, right, m = np.asarray(nodes.left), np.asarray(nodes.right), len(nodes)
     columns = np.column_stack([weights, weights[:, None] * targets])
@@ -205,16 +197,8 @@ def unbiased_gains(
     feature that is independent of the target, as q then has the same mean in l, r and the node
     [Zhou and Hooker, 2021].
 
-    Parameters
-    ----------
-    nodes : the nodes of a tree
-    fitted, outside : tuples (total, mean) as `node_means` returns
-    n_features : int
-
-    Returns
-    -------
-    gains : array of shape (n_features,)
-        Divided by the total weight. A split without other rows on both sides counts as 0.
+    `fitted` and `outside` are pairs (total, mean) as `node_means` returns them; the gains are
+    divided by the total weight.
     """
     left, right = np.asarray(nodes.left), np.asarray(nodes.right)
     inner = np.flatnonzero(left >= 0)
@@ -223,6 +207,7 @@ def unbiased_gains(
     n_outside, q = outside
     weighted = weight * np.einsum("mk,mk->m", p, q)
     gain = weighted[left] + weighted[right] - weighted[inner]
+    # A split without other rows on both sides is not known to gain anything.
     gain[(n_outside[left] == 0) | (n_outside[right] == 0)] = 0.0
     feature = np.asarray(nodes.feature)[inner]
     return np.bincount(feature, gain, minlength=n_features)[:n_features] / weight[0]

@@ -117,7 +117,7 @@ def conformal_rank(n: int, coverage: float) -> int:
 
 
 def conformal_limit(scores: np.ndarray, coverage: float, groups: np.ndarray | None) -> float:
-    """The number below which the score of a new row is with this probability.
+    """Return the number below which the score of a new row is with this probability.
 
     With groups a row of a new group.
     """
@@ -134,7 +134,7 @@ def hierarchical_shares(groups: np.ndarray) -> np.ndarray:
 
 
 def weighted_ranks(values: np.ndarray, shares: np.ndarray, level: float) -> np.ndarray:
-    """The smallest value of each row of `values` up to which the shares sum to `level`.
+    """Return the smallest value of each row of `values` up to which the shares sum to `level`.
 
     inf where the sum of all shares, (n,), is less. The values are of shape (q, n).
     """

@@ -173,7 +173,7 @@ class SquaredInfluences:
                 self.gram += u.T @ u
 
     def of(self, predictions: np.ndarray) -> np.ndarray:
-        """The sum for the columns of `predictions`, (B, m) -> (m,)."""
+        """Return the sum for the columns of `predictions`, (B, m) -> (m,)."""
         if self.gram is not None:
             return np.einsum("bm,bm->m", predictions, self.gram @ predictions)
         total = np.zeros(predictions.shape[1])

@@ -127,7 +127,7 @@ class _CentredQueries:
         return (upper + self.centre) * self.scale, (self.centre - lower) * self.scale
 
     def upper_end(self, sign: float) -> np.ndarray:
-        """The `rank`-th smallest of sign mu_i + R_i, in the units of the predictions."""
+        """Return the `rank`-th smallest of sign mu_i + R_i, in the units of the predictions."""
         inverse = (sign * self.inverse).astype(np.float32)
         residuals = self.residuals.astype(np.float32)
         # The rows that rounding in single precision leaves in doubt, and how many are below them.
@@ -158,7 +158,7 @@ class _CentredQueries:
         return (ends + sign * self.centre) * self.scale
 
     def _means(self, query: np.ndarray, row: np.ndarray) -> np.ndarray:
-        """The means of the centred predictions of these queries outside of these rows."""
+        """Return the means of the centred predictions of these queries outside of these rows."""
         means = np.empty(len(query))
         step = max(1, AGAIN // self.masks.n_members)
         for start in range(0, len(query), step):
@@ -168,7 +168,7 @@ class _CentredQueries:
         return means
 
     def _from_all_rows(self, queries: np.ndarray, sign: float) -> np.ndarray:
-        """The end by all rows in double precision, for queries at which many numbers tie."""
+        """Return the end by all rows in double precision, for queries at which many numbers tie."""
         t = self.centred[queries]
         value = np.empty((len(t), len(self.masks)))
         step = max(1, MASK // (2 * t.shape[1]))
@@ -250,7 +250,7 @@ class LookedUpSums:
         self.rounding = 16 * 2.0**-24 * (np.max(finite, initial=0.0) + 1e-30)
 
     def unit_and_error(self, largest: float) -> tuple[float, float]:
-        """What an integer stands for, and how far a mean plus a residual may be off."""
+        """Return what an integer stands for, and how far a mean plus a residual may be off."""
         G = self.masks.bits.shape[1]
         unit = largest / (LARGEST - 1 - G) if LARGEST > 2 + G else np.inf
         # Half a unit for each byte, and a unit for what is computed in single precision.
@@ -267,7 +267,7 @@ class LookedUpSums:
         return bool(n_near <= MOST and len(self.residuals) * self.loops.LANES <= LOOKED_UP)
 
     def ends(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The `rank`-th smallest mu_i + R_i, and -mu_i + R_i, of centred predictions.
+        """Return the `rank`-th smallest mu_i + R_i, and -mu_i + R_i, of centred predictions.
 
         And where they are not found, as many rows are near one of them.
         """

@@ -73,13 +73,9 @@ def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
 
 
 class LeafFinder:
-    """The leaves of rows in all trees, as numbers of nodes over the whole ensemble.
+    """Finds the leaves of rows in all trees, as numbers of nodes over the whole ensemble.
 
-    Parameters
-    ----------
-    members : list of T trees
-    features : list of T (int array or None)
-        The columns of X that each was fitted to; None for all of them.
+    `features` has the columns of X that each tree was fitted to, None for all of them.
     """
 
     def __init__(self, members: Sequence, features: Sequence[np.ndarray | None]) -> None:
@@ -103,7 +99,7 @@ class LeafFinder:
         return int(self.starts[-1])
 
     def leaves(self, X) -> np.ndarray:
-        """The leaves of the rows of X, an int array of shape (m, T)."""
+        """Return the leaves of the rows of X, an int array of shape (m, T)."""
         leaves = np.empty((X.shape[0], len(self.members)), dtype=np.int64)
         if self.packed is not None and not sp.issparse(X):
             self.packed.leaves(X, leaves)
@@ -121,14 +117,7 @@ class LeafFinder:
 class LeafRows:
     """The rows of each leaf, in order of their targets' ranks, and their shares.
 
-    Parameters
-    ----------
-    finder : LeafFinder
-    X : {array, sparse matrix} of shape (n, p)
-        The training rows.
-    y : array of shape (n,)
-    draws : list of T tuples (rows, weights)
-        The rows that each tree was fitted to.
+    `draws` has the rows, with their weights, that each tree was fitted to.
     """
 
     def __init__(
@@ -165,7 +154,7 @@ class LeafRows:
         self.rank, self.share = np.concatenate(parts_rank), np.concatenate(parts_share)
 
     def quantiles(self, X, levels: np.ndarray) -> np.ndarray:
-        """The smallest targets y with F(y | x) >= level, an array of shape (m, k).
+        """Return the smallest targets y with F(y | x) >= level, an array of shape (m, k).
 
         Sums that fall short of a level by rounding reach it.
         """

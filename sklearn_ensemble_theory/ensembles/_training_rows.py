@@ -40,6 +40,7 @@ class TrainingRows:
         y = np.array(y)
         if not reads_single_precision(estimator):
             return cls(None, y)
+        # Trees read single precision: what they can read takes half the memory.
         rows = single_precision_if_finite(X)
         if rows is None or (not is_fresh and np.may_share_memory(rows, X)):
             rows = X.copy()
@@ -141,14 +142,8 @@ def exchangeable_rows(ensemble: FittedEnsemble, what: str) -> np.ndarray | None:
 class OutsideMasks:
     """Which members are not fitted to which rows, as bits.
 
-    Parameters
-    ----------
-    n : int
-        Number of training rows, or of other units that are drawn.
-    draws : list of int arrays
-        The rows that each of the B members is fitted to.
-    rows : int array or None
-        The rows that count; None for all of them.
+    The n rows, or other units that are drawn, are `draws` for each of the B members; `rows` are
+    those that count, None for all of them.
     """
 
     def __init__(self, n: int, draws: list[np.ndarray], rows: np.ndarray | None = None) -> None:
@@ -169,7 +164,7 @@ class OutsideMasks:
         return len(self.bits)
 
     def numbers(self, rows: slice | np.ndarray, dtype: type = np.float64) -> np.ndarray:
-        """The mask of these rows, of shape (rows, B)."""
+        """Return the mask of these rows, of shape (rows, B)."""
         return np.unpackbits(self.bits[rows], axis=1, count=self.n_members).astype(dtype)
 
 

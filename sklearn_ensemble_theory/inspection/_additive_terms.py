@@ -47,6 +47,7 @@ class TermAxis:
             return np.array([low, high if high > low else low + 1])
         # A single threshold of 0.5 or 1.5 is one between two codes, such as 0 and 1.
         single = 0.5 if edges[0] % 1 in (0, 0.5) and abs(edges[0]) < 10 else 0.5 * abs(edges[0])
+        # The outer bins have no end: their neighbour's width is what a reader expects of them.
         widths = np.diff(edges) if len(edges) > 1 else np.array([single])
         low, high = edges[0] - widths[0], edges[-1] + widths[-1]
         if self.limits is not None:
@@ -85,19 +86,19 @@ def check_additive(estimator) -> None:
 
 
 def names_of_features(estimator) -> list[str]:
-    """The columns of the data frame that the model was fitted to, or x0, x1, ..."""
+    """Return the columns of the data frame that the model was fitted to, or x0, x1, ..."""
     names = getattr(estimator, "feature_names_in_", None)
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
 
 
 def features_of_terms(estimator) -> list[tuple[int, ...]]:
-    """The features of each term; one term for each feature if the model does not tell."""
+    """Return the features of each term; one term for each feature if the model does not tell."""
     default = [(j,) for j in range(estimator.n_features_in_)]
     return [tuple(map(int, t)) for t in getattr(estimator, "term_features_", default)]
 
 
 def names_of_terms(estimator) -> list[str]:
-    """The names of the terms."""
+    """Return the names of the terms."""
     return list(getattr(estimator, "term_names_", names_of_features(estimator)))
 
 
@@ -132,14 +133,14 @@ def number_of_class(estimator, target) -> int | None:
 
 
 def scores_of_classes(estimator) -> list[str]:
-    """A label for each score: one of a regressor and of two classes, K of K classes."""
+    """Return a label for each score: one of a regressor and of two classes, K of K classes."""
     if not is_classifier(estimator) or len(estimator.classes_) <= 2:
         return [""]
     return [str(c) for c in estimator.classes_]
 
 
 def unit_of_terms(estimator, k: int | None = None) -> str:
-    """What the terms add to, for labels; k is the number of one of several classes."""
+    """Return what the terms add to, for labels; k is the number of one of several classes."""
     if not is_classifier(estimator):
         return "prediction"
     if len(estimator.classes_) <= 2:
@@ -181,7 +182,7 @@ def check_max_terms(max_terms) -> None:
 def chosen_terms(
     estimator, terms: Sequence[Any] | None, max_terms: int, only_main: bool
 ) -> list[int]:
-    """The indices of the given terms, or of the most important ones that are not zero."""
+    """Return the indices of the given terms, or of the most important ones that are not zero."""
     if terms is not None:
         if isinstance(terms, str) or not hasattr(terms, "__iter__"):
             raise TypeError(f"terms must be a list of terms; got {terms!r}.")
@@ -204,7 +205,7 @@ def chosen_terms(
 def shapes_of_terms(
     estimator, indices: Sequence[int], k: int | None, X: ArrayLike | None
 ) -> list[TermShape]:
-    """The terms with these indices; of class k, or with one curve for each class."""
+    """Return the terms with these indices; of class k, or with one curve for each class."""
     features, names = features_of_terms(estimator), names_of_terms(estimator)
     weights = getattr(estimator, "bin_weights_", None)
     errors = getattr(estimator, "shape_standard_errors_", None)

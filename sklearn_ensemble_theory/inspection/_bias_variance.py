@@ -280,20 +280,12 @@ def zero_one_parts(
     y_test,
     seed: int,
 ) -> Bunch:
-    """The decomposition, from the predictions of all repetitions.
+    """Decompose the 0-1 loss by the predictions of all repetitions.
 
-    Parameters
-    ----------
-    repetitions : list of (predictions, labels)
-        For each of R training sets, the labels predicted at the m test points and those drawn.
-    target : array of shape (m,)
-        The optimal classes.
-    noise : array of shape (m,) or (m, K), or None
-        Probabilities of another class than the target, or of all classes.
-    y_test : array of shape (m,) or None
-        Labels drawn at the test points, for `noise=None`.
-    seed : int
-        Seed of the resamples of the repetitions, for standard errors.
+    Each repetition has the labels predicted at the m test points and those drawn for training.
+    `noise` has probabilities of another class than the target, (m,), or of all classes, (m, K);
+    without it `y_test` are labels drawn at the test points. `seed` is of the resamples for standard
+    errors.
     """
     # A class may occur in some training sets only, or in none of the predictions.
     labels = [found for pair in repetitions for found in pair] + [target]
@@ -414,7 +406,7 @@ def _decompositions(
     random_state: RandomStateLike,
     **options,
 ) -> list[Bunch]:
-    """The decompositions of several estimators, fitted to the same training sets."""
+    """Return the decompositions of several estimators, fitted to the same training sets."""
     # One seed for all: differences between estimators are then free of the draws of the data.
     seed = int(check_random_state(random_state).randint(MAX_SEED))
     return [
@@ -664,7 +656,7 @@ class BiasVarianceDisplay:
         return self
 
     def _part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of a part and their standard errors, for all results."""
+        """Return the numbers of a part and their standard errors, for all results."""
         values = np.array([result[name] for result in self.results])
         return values, np.array([result.standard_error[name] for result in self.results])
 

@@ -54,15 +54,11 @@ def excess_risks(
     seeds: tuple[int, np.ndarray],
     n_jobs: int | None,
 ) -> Bunch:
-    """The three errors of each class, with their standard errors.
+    """Estimate the three errors of each class, with their standard errors.
 
-    Parameters
-    ----------
-    minimizers, algorithms : sequences of estimators
-        The empirical risk minimiser of each class, and the algorithm that is used instead of it.
-    approximation : array of shape (n_classes,) or None
-        Excess risks of the best of each class, or None to find it by a fit to many rows.
-    seeds : tuple of int and array of shape (R, 2)
+    Each class has its empirical risk minimiser, and the algorithm that is used instead of it.
+    `approximation` are excess risks of the best of each class, None to find them by a fit to many
+    rows; the seeds are those of the test set and of R repetitions.
     """
     # One test set for all fits, so that its luck is the same for all classes.
     test_seed, repeated = seeds
@@ -95,6 +91,7 @@ def excess_risks(
     )
     risks = np.stack(list(in_order(tasks, n_jobs=n_jobs, prefer="threads")))  # (R, 2, n_classes)
     R = len(risks)
+    # Differences within a training set, whose own luck cancels.
     gap = risks[:, 1] - risks[:, 0]
     return Bunch(
         approximation=approximation,
@@ -317,6 +314,7 @@ class ExcessRiskDisplay:
                 f"approximation must have {len(values)} finite values, one for each of "
                 f"param_range; got the shape {known.shape}."
             )
+        # Both are cloned with the same values, so that a class and its algorithm belong together.
         algorithms = None
         if algorithm is not None:
             parameter_values(algorithm, param_name, values)

@@ -175,7 +175,7 @@ class ImportanceDisplay:
 
 
 def _own_axes(display, ax, labels: Sequence[str]) -> Any:
-    """The given axes, or those of a new figure with space for these labels of bars."""
+    """Return the given axes, or those of a new figure with space for these labels of bars."""
     plt = pyplot(type(display).__name__)
     if ax is None:
         # The labels are left of the bars and take their width from them.
@@ -521,6 +521,7 @@ class LocalExplanationDisplay:
         for i, x in enumerate(ends):  # from the row above to the one below
             ax.plot([x, x], [i - 0.35 * (i > 0), i + 1 + 0.35 * (i < n)], color=GREY, lw=0.8)
         look = {"fontweight": "bold", "va": "center", "textcoords": "offset points"}
+        # The numbers of the two ends are written towards the middle, where there is room.
         middle = 0.5 * (ends.min() + ends.max())
         for place, x in ((0, self.intercept), (n + 1, total)):
             ax.plot([x], [place], "D", color="0.2", markersize=5, zorder=3)
@@ -540,7 +541,7 @@ def _probability(p: float) -> str:
 
 
 def _written(value) -> str:
-    """A value of a feature for a label."""
+    """Return a value of a feature for a label."""
     try:
         missing = value is None or bool(value != value)
     except TypeError:  # pandas.NA has no truth value

@@ -35,7 +35,7 @@ OF_ANY_SCALE = ("staged_decision_function", "decision_function")
 
 
 def check_rounds(rounds: Sequence[int] | None) -> list[int] | None:
-    """The rounds in increasing order, each once; ValueError for other than positive ints."""
+    """Return the rounds in increasing order, each once; ValueError for other than positive ints."""
     if rounds is None:
         return None
     found = list(np.atleast_1d(np.asarray(rounds, dtype=object)))
@@ -49,12 +49,12 @@ def check_rounds(rounds: Sequence[int] | None) -> list[int] | None:
 
 
 def n_rows_of(X) -> int:
-    """The number of rows of an array, a sparse matrix, a data frame or a list."""
+    """Return the number of rows of an array, a sparse matrix, a data frame or a list."""
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
 def checked_weight(sample_weight, n_rows: int) -> np.ndarray | None:
-    """The weights of the rows as floats, or None."""
+    """Return the weights of the rows as floats, or None."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight, dtype=float)
@@ -66,7 +66,7 @@ def checked_weight(sample_weight, n_rows: int) -> np.ndarray | None:
 
 
 def codes_of(estimator, y, n_rows: int) -> np.ndarray:
-    """The places of the labels y in the classes of a fitted classifier."""
+    """Return the places of the labels y in the classes of a fitted classifier."""
     check_is_fitted(estimator)
     classes = getattr(estimator, "classes_", None)
     if classes is None or isinstance(classes, list):
@@ -115,7 +115,7 @@ def margins_of(scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def margins_after(
     stages: Iterator[np.ndarray], codes: np.ndarray, rounds: list[int] | None
 ) -> dict[int, np.ndarray]:
-    """The margins after each of the rounds; None for the powers of 10 and the last round.
+    """Return the margins after each of the rounds; None for the powers of 10 and the last round.
 
     Only the stages up to the last of the rounds are computed.
     """
@@ -292,6 +292,8 @@ class MarginDisplay:
         for (t, margins), color in zip(self.margins.items(), shades):
             order = np.argsort(margins, kind="stable")
             weight = np.ones(len(order)) if self.weight is None else self.weight[order]
+            # A distribution function with a step at each row, not a histogram, whose bins would
+            # hide the smallest margins.
             share = np.cumsum(weight) / weight.sum()
             (self.lines_[t],) = ax.plot(
                 # The first margin twice: the steps rise from 0 there.

@@ -47,7 +47,7 @@ def numbers_of_members(n_members: int) -> np.ndarray:
 
 
 def member_predictions_at(estimator, X) -> np.ndarray:
-    """The predictions of the members, of shape (B, rows times outputs or classes)."""
+    """Return the predictions of the members, of shape (B, rows times outputs or classes)."""
     # Outputs and classes count as further points: all that follows is averaged over them.
     chunks = member_blocks(estimator, X)
     return np.concatenate([part.reshape(len(part), -1) for part in chunks], axis=1)
@@ -62,6 +62,7 @@ def variance_of_one_fit(estimator, X) -> Bunch:
     if len(getattr(estimator, "estimators_", range(LEAST_GROUPS))) < LEAST_GROUPS:
         raise ValueError(f"estimator must have at least {LEAST_GROUPS} members.")
     parts = estimator.variance_decomposition(X)
+    # Means over the points before the ratio: correlations at points of small variance are noise.
     sigma2, limit = float(parts.sigma2.mean()), float((parts.rho * parts.sigma2).mean())
     predictions = member_predictions_at(estimator, X)
     numbers = numbers_of_members(len(predictions))

@@ -28,13 +28,13 @@ def pyplot(name: str) -> Any:
 
 
 def shortened(text, length: int = 24) -> str:
-    """A label of at most `length` characters."""
+    """Return a label of at most `length` characters."""
     text = str(text)
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def number(x: float, decimals: int | None = None, signed: bool = False) -> str:
-    """A number with so many decimals, or with three significant digits."""
+    """Return a number with so many decimals, or with three significant digits."""
     if decimals is None:
         text = f"{x:.0f}" if 100 <= abs(x) < 1e6 else f"{x:.3g}"
     else:
@@ -58,7 +58,7 @@ def few_ticks(ax, axis: str) -> None:
 
 
 def as_axes(ax, n_axes: int, name: str) -> np.ndarray:
-    """The axes that a user gave, as an array of `n_axes`."""
+    """Return the axes that a user gave, as an array of `n_axes`."""
     axes = np.asarray(ax, dtype=object).ravel()
     if len(axes) != n_axes:
         raise ValueError(f"{name} must have {n_axes} elements, one a panel; got {len(axes)}.")
@@ -73,7 +73,7 @@ def _are_numbers(values: Sequence[Any]) -> bool:
 
 
 def places_of(values: Sequence[Any]) -> np.ndarray:
-    """The values themselves, or 0, 1, ... where one is no finite number."""
+    """Return the values themselves, or 0, 1, ... where one is no finite number."""
     return np.asarray(values, dtype=float) if _are_numbers(values) else np.arange(len(values)) * 1.0
 
 
@@ -88,6 +88,7 @@ def set_value_axis(ax, values: Sequence[Any], name: str) -> None:
         ax.set_xticks(np.arange(len(values)), [str(v) for v in values])
         return
     ordered = np.sort(np.asarray(values, dtype=float))
+    # A value that is given twice has no gap.
     gaps = np.diff(np.unique(ordered))
     if len(gaps) > 1 and ordered[0] > 0 and gaps.max() > 5 * gaps.min():
         ax.set_xscale("log")

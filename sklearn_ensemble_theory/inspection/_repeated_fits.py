@@ -33,7 +33,7 @@ def check_arguments(make_data, **counts: tuple[Any, int]) -> None:
 
 
 def parameter_values(estimator, param_name: str, param_range: Sequence[Any]) -> list[Any]:
-    """The values of a parameter, as a list that is not empty."""
+    """Return the values of a parameter, as a list that is not empty."""
     if param_name not in estimator.get_params():
         raise ValueError(
             f"param_name must be a parameter of {type(estimator).__name__}, got {param_name!r}."
@@ -45,7 +45,7 @@ def parameter_values(estimator, param_name: str, param_range: Sequence[Any]) -> 
 
 
 def clone_with(estimator: BaseEstimator, name: str, value) -> Any:
-    """A clone with another value of one parameter."""
+    """Return a clone with another value of one parameter."""
     return clone(estimator).set_params(**{name: value})
 
 
@@ -57,6 +57,7 @@ def seeds_of(n_repetitions: int, random_state: RandomStateLike) -> tuple[int, np
 
 def drawn(make_data: Callable[..., Any], seed: int) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """(X, y, noise-free targets or None) of one draw."""
+    # A Python int, which every generator of data takes for a seed.
     found = make_data(random_state=int(seed))
     if not isinstance(found, tuple | list) or len(found) not in (2, 3):
         raise ValueError(
@@ -85,12 +86,12 @@ def stacked_draws(
 
 
 def fitted_clone(estimator: BaseEstimator, X, y, seed: int) -> Any:
-    """A clone whose parameters `random_state` are set, fitted."""
+    """Return a clone whose parameters `random_state` are set, fitted."""
     return seeded_clone(estimator, np.random.RandomState(seed)).fit(X, y)
 
 
 def jackknife_error(left_out: np.ndarray) -> float:
-    """The standard error of a statistic, from its values without each of the draws."""
+    """Return the standard error of a statistic, from its values without each of the draws."""
     R = len(left_out)
     return float(np.sqrt((R - 1) / R * np.sum((left_out - left_out.mean()) ** 2)))
 
@@ -98,10 +99,7 @@ def jackknife_error(left_out: np.ndarray) -> float:
 def variance_over_draws(predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(variance at each point, its mean over the points without each of the draws).
 
-    Parameters
-    ----------
-    predictions : array of shape (R, m)
-        The predictions at m points after each of R >= 3 draws.
+    The predictions are (R, m), at m points after each of R >= 3 draws.
     """
     R = len(predictions)
     squares = (predictions - predictions.mean(axis=0)) ** 2

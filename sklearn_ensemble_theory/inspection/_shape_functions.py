@@ -287,6 +287,7 @@ def range_of(shape: TermShape, n_errors: float) -> tuple[float, float]:
     least, most = min(0.0, float(np.min(values))), max(0.0, float(np.max(values)))
     if shape.errors is None:
         return least, most
+    # Bands may leave the panel, the values never.
     half, extra = n_errors * shape.errors, 0.5 * (most - least)
     low, high = float(np.min(values - half)), float(np.max(values + half))
     return max(min(low, least), least - extra), min(max(high, most), most + extra)
@@ -348,7 +349,7 @@ def _draw_steps(ax, shape: TermShape, style: PanelStyle) -> None:
 
 
 def _density_below(ax, bounds, weights, n, apart):
-    """A histogram with cells of equal width, in the lowest part of the panel.
+    """Draw a histogram with cells of equal width, in the lowest part of the panel.
 
     The bins have about equal weights, so their heights would show their widths and not the data.
     """

@@ -93,7 +93,7 @@ class AveragedLearner:
         self.keyword, self.settings, self.n_jobs = keyword, settings, n_jobs
 
     def fit_setting(self, setting: Setting, Y: np.ndarray | None = None) -> FittedTargets:
-        """The learner in one setting, fitted to the columns of Y, or to the unit vectors."""
+        """Return the learner in one setting, fitted to the columns of Y, or to the unit vectors."""
         rows, columns = setting
         X = self.X if rows is None else self.X[rows]
         weight = self.weight if rows is None else self.weight[rows]
@@ -138,7 +138,7 @@ class AveragePredictor:
         return np.asarray(self.constant + total / len(self.fitted))
 
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
-        """The part of feature j at x: shape (len(x), number of columns of Y)."""
+        """Return the part of feature j at x: shape (len(x), number of columns of Y)."""
         total: np.ndarray | float = 0.0
         for learner, columns in self.fitted:
             _check_additive(columns)
@@ -165,7 +165,7 @@ class RoundsPredictor:
         self.learners, self.rounds = learners, rounds
 
     def after(self, rounds: Sequence[int]) -> "RoundsPredictor":
-        """The same learners after other numbers of rounds."""
+        """Return the same learners after other numbers of rounds."""
         return RoundsPredictor(self.constant, self.learning_rate, self.learners, rounds)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -179,7 +179,7 @@ class RoundsPredictor:
         return out
 
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
-        """The sum of the learners drawn for feature j."""
+        """Return the sum of the learners drawn for feature j."""
         out = np.zeros((len(x), len(self.rounds)))
         # A learner of another feature is constant along this one; its constant is in the term of
         # its own.

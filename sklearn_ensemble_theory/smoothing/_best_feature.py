@@ -110,7 +110,7 @@ class RowSums:
         self._columns: dict[int, np.ndarray] = {}
 
     def held_out(self, splits: Sequence[Split]) -> Iterator["RowSums"]:
-        """The sums over the rows that each split tests on."""
+        """Yield the sums over the rows that each split tests on."""
         # Sums over the training rows are found by subtraction, which needs the two parts of a split
         # to make up the whole.
         for number, (train, test) in enumerate(splits):
@@ -134,7 +134,7 @@ class RowSums:
         return np.hstack([basis.design(x) @ form.T for basis, x, form in columns])
 
     def own(self, j: int) -> np.ndarray:
-        """The Gram matrix of the functions of feature j."""
+        """Return the Gram matrix of the functions of feature j."""
         if self._values is not None:
             own = self._values[:, self.smoothers.slices[j]]
             return own.T @ (self.w[:, None] * own)
@@ -154,7 +154,7 @@ class RowSums:
         return self._columns[j]
 
     def _passed(self, features: list[int]) -> dict[int, np.ndarray]:
-        """The columns of some features, by one pass over the rows."""
+        """Return the columns of some features, by one pass over the rows."""
         design = self.smoothers.design
         right = AdditiveDesign(tuple(design.bases[k] for k in features))
         # Sums of sparse products: a row has only 2r splines of each feature that are not zero.
@@ -205,14 +205,14 @@ class GramSums:
         return self.smoothers.project(self.gram[:, columns] @ T)
 
     def held_out(self, splits: Sequence[Split]) -> Iterator["GramSums"]:
-        """Those of the folds by which the sums were taken; there are no splits of rows."""
+        """Return those of the folds by which the sums were taken; there are no splits of rows."""
         return (GramSums(self.smoothers, *fold) for fold in self.folds)
 
 
 def squared_errors(
     sums: RowSums | GramSums, coefficients: np.ndarray, constants: np.ndarray
 ) -> np.ndarray:
-    """The weighted squared error of each model, constants + functions @ coefficients.
+    """Return the weighted squared error of each model, constants + functions @ coefficients.
 
     From the rows where they are in memory and fewer than the coefficients.
     """
@@ -421,7 +421,7 @@ class BestFeatureRounds:
         return out
 
     def traces(self, n_rounds: int) -> np.ndarray:
-        """The trace of the operator after each of the first rounds, without the constant.
+        """Return the trace of the operator after each of the first rounds, without the constant.
 
         After m rounds the residuals are A_m y, A_{m+1} = (I - rate S_j) A_m, and with Phi'W A_m =
         D_m Phi'W a round costs the number of functions of the features chosen, squared, times
@@ -486,7 +486,7 @@ class BestFeaturePath(BoostingPath):
         return True, ""
 
     def _numbers(self, times: np.ndarray) -> np.ndarray:
-        """The number of rounds at each time; they are run where they were not."""
+        """Return the number of rounds at each time; they are run where they were not."""
         if times.max() > self.last_time * (1.0 + 1e-12):
             raise ValueError(
                 f"times must be at most {self.last_time:g}: only {self.rounds.n_rounds} rounds "
@@ -499,7 +499,7 @@ class BestFeaturePath(BoostingPath):
         return numbers
 
     def _left_of_mean(self, numbers: np.ndarray) -> np.ndarray:
-        """The share of the mean that is not fitted: each spline contains the constant."""
+        """Return the share of the mean that is not fitted: each spline contains the constant."""
         if self.at_mean:
             return np.zeros(len(numbers))
         return (1.0 - self.learning_rate) ** numbers.astype(np.float64)

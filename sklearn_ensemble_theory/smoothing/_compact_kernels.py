@@ -106,7 +106,7 @@ class SortedPoints:
         return first, np.maximum(stop, first)
 
     def counts(self, Z: np.ndarray) -> np.ndarray:
-        """The number of points within 1 of each row of Z."""
+        """Return the number of points within 1 of each row of Z."""
         first, stop = self.windows(Z[:, 0])
         return stop - first
 
@@ -120,7 +120,7 @@ class SortedPoints:
         return _sparse_rows(distances, self.order[found], sizes, len(self.order))
 
     def nearest(self, Z: np.ndarray) -> np.ndarray:
-        """The distance from each row of Z to the nearest point."""
+        """Return the distance from each row of Z to the nearest point."""
         after = np.searchsorted(self.values, Z[:, 0])
         left = np.abs(Z[:, 0] - self.values[np.maximum(after - 1, 0)])
         right = np.abs(Z[:, 0] - self.values[np.minimum(after, len(self.values) - 1)])
@@ -168,7 +168,7 @@ class TreePoints:
         return _sparse_rows(np.concatenate(distances), np.concatenate(found), sizes, self.n_points)
 
     def nearest(self, Z: np.ndarray) -> np.ndarray:
-        """The distance from each row of Z to the nearest point."""
+        """Return the distance from each row of Z to the nearest point."""
         if self.brute is not None:
             return self.brute.kneighbors(Z, n_neighbors=1)[0][:, 0]
         return self.tree.query(Z, k=1)[0][:, 0]
@@ -266,7 +266,7 @@ class CompactWeights:
         return out
 
     def trace(self) -> float:
-        """The sum of the weights of the training points at themselves."""
+        """Return the sum of the weights of the training points at themselves."""
         totals = np.empty(len(self.Z))  # the kernel's sums over all rows
         rest = np.arange(len(self.Z))
         if self._has_moments:
@@ -432,7 +432,7 @@ class WindowSums:
         return out, plain
 
     def _pieces(self, z: np.ndarray, first: np.ndarray, stop: np.ndarray) -> list[_Piece]:
-        """The windows as beginnings and ends of cells."""
+        """Return the windows as beginnings and ends of cells."""
         own = np.floor((z - self.values[0]) / CELL).astype(np.int64)
         middle = np.searchsorted(self.values, z, side="right")
         start, end = self._start(own), self._start(own + 1)
@@ -455,7 +455,7 @@ class WindowSums:
         return found
 
     def _start(self, cells: np.ndarray) -> np.ndarray:
-        """The first row in cells of these numbers or higher."""
+        """Return the first row in cells of these numbers or higher."""
         return self.starts[np.searchsorted(self.cell_numbers, cells)]
 
 
@@ -477,7 +477,7 @@ def _cumulative(moments: np.ndarray, from_left: bool, bounds: list[tuple[int, in
 def _coefficient(
     polynomial: dict[int, float], k: int, d: np.ndarray, side: int
 ) -> np.ndarray | float:
-    """The factor of the k-th moment, a polynomial in d."""
+    """Return the factor of the k-th moment, a polynomial in d."""
     factors = np.zeros(max(polynomial) - k + 1)
     for p, a in polynomial.items():
         if p >= k:

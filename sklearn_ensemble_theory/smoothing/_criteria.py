@@ -13,7 +13,7 @@ _MOST_ROUNDS = 100_000
 
 
 def check_number_of_rounds(number: int, learning_rate: float, time: float) -> int:
-    """The number of rounds to be run one by one; ValueError where there are too many."""
+    """Return the number of rounds to be run one by one; ValueError where there are too many."""
     if number > _MOST_ROUNDS:
         raise ValueError(
             f"learning_rate={learning_rate:g} and time={time:g} make {number:.3g} rounds, more "
@@ -121,7 +121,7 @@ def chosen_time(
     splits: Sequence[tuple[np.ndarray, np.ndarray]] = (),
     cross_validate: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """The time, the times tried and the criterion there.
+    """Return the time, the times tried and the criterion there.
 
     `time` is the time itself or the name of a criterion. The path is of y divided by `scale`, while
     the noise level and the criterion are in units of y. `cross_validate` refits the folds, where

@@ -134,7 +134,7 @@ class GaussianWeights:
         return self.at(Z, shift) @ targets
 
     def trace(self) -> float:
-        """The sum of the weights of the training points at themselves."""
+        """Return the sum of the weights of the training points at themselves."""
         blocks = self.blocks(self.Z)
         return float(sum(self.at(self.Z[rows]).diagonal(rows.start).sum() for rows in blocks))
 
@@ -315,7 +315,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def _given_bandwidth(self, n_features: int) -> np.ndarray:
-        """The parameter as a positive number for each feature, or a ValueError."""
+        """Return the parameter as a positive number for each feature, or a ValueError."""
         try:
             bandwidth = np.asarray(self.bandwidth, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:

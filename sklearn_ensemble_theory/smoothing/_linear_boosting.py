@@ -111,7 +111,7 @@ class BoostedLearner:
         return rows, float(within[0])
 
     def path(self, rows: Rows, distinct: Rows) -> BoostingPath:
-        """The path of the learner, or of its average over all settings, on these rows.
+        """Return the path of the learner, or of its average over all settings, on these rows.
 
         It is that of the distinct ones, which the criteria count; the rounds of the best feature
         read sums over all rows.
@@ -135,12 +135,12 @@ class BoostedLearner:
         return SpectralPath(form, totals, moments, self.start, distinct)
 
     def dense_path(self, rows: Rows) -> MatrixPath:
-        """The path by an n x n matrix, also where the learner has another form."""
+        """Return the path by an n x n matrix, also where the learner has another form."""
         form = self._own_form(rows)
         return self._matrix_path(rows, None if isinstance(form, SpectralForm) else form)
 
     def _own_form(self, rows: Rows) -> SpectralForm | MatrixForm | None:
-        """The form that the learner offers, if any, for all rows and their weights."""
+        """Return the form that the learner offers, if any, for all rows and their weights."""
         w = rows.weights()
         if not hasattr(self.learner, "_linear_form") or (
             subset_size(len(rows), self.subsample) < len(rows)
@@ -200,7 +200,7 @@ class BoostedLearner:
 
 
 def checked_times(times: ArrayLike) -> np.ndarray:
-    """The times as an array; ValueError unless they are finite, non-negative numbers."""
+    """Return the times as an array; ValueError unless they are finite, non-negative numbers."""
     try:
         times = np.atleast_1d(np.asarray(times, dtype=np.float64))
     except (TypeError, ValueError, OverflowError) as error:
@@ -652,7 +652,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         return Start(self.init is None or self.init == "mean", self.learning_rate)
 
     def _check_parameters(self) -> np.ndarray | None:
-        """The times to choose among; None for the default ones."""
+        """Return the times to choose among; None for the default ones."""
         if self.time == "discrepancy" and self.noise_level is None:
             raise ValueError("time='discrepancy' requires noise_level.")
         if self.time == "gmdl" and hasattr(self.init, "fit"):
@@ -744,7 +744,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     def _weight_keyword(
         self, name: str, learner: Any, sample_weight: ArrayLike | None, w: np.ndarray
     ) -> str | None:
-        """The parameter by which the learner takes weights; None where it gets none."""
+        """Return the parameter by which the learner takes weights; None where it gets none."""
         if routing_enabled():
             routed = process_routing(self, "fit", sample_weight=sample_weight)
             # Weights of one change nothing, and a learner that takes them gets them for merging
@@ -907,7 +907,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         return (np.column_stack(terms) - self._term_means()) * self._scale
 
     def _term_means(self) -> np.ndarray:
-        """The means of the uncentred terms over the training rows, in units of the scale."""
+        """Return the means of the uncentred terms over the training rows, in units of the scale."""
         if self._predictor.is_centred:
             return np.zeros(self.n_features_in_)
         rows = self._path.rows()

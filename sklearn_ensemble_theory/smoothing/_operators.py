@@ -31,7 +31,7 @@ _MOST_STEPS = 2.0**62
 
 
 def started(A: np.ndarray, J: np.ndarray | None) -> np.ndarray:
-    """A J for a matrix J, A (I - qq') for a vector J = q, and A for None."""
+    """Return A J for a matrix J, A (I - qq') for a vector J = q, and A for None."""
     if J is None:
         return A
     return A @ J if J.ndim == 2 else A - np.outer(A @ J, J)
@@ -92,11 +92,11 @@ class EigenbasisOperator:
         return out.real if np.iscomplexobj(out) else out
 
     def eigenvectors(self) -> np.ndarray:
-        """The eigenvectors, as columns."""
+        """Return the eigenvectors, as columns."""
         return self.right
 
     def diagonal_product(self, q: np.ndarray) -> np.ndarray:
-        """The diagonal of qq' in the basis of eigenvectors."""
+        """Return the diagonal of qq' in the basis of eigenvectors."""
         return (q @ self.right) * (self.left @ q)
 
     def residuals(self, y: np.ndarray, times: np.ndarray) -> np.ndarray:
@@ -333,7 +333,7 @@ def stability(
     learning_rate: float = 0.0,
     tol: float = 1e-6,
 ) -> tuple[bool, str]:
-    """Whether the fitted values stay bounded for every y as time grows.
+    """Tell whether the fitted values stay bounded for every y as time grows.
 
     [Dombry and Esstafa, definition 2.9 and proposition 2.11]. In the limit: no eigenvalue has a
     negative real part, and those with real part zero have Jordan blocks of size one. With learning

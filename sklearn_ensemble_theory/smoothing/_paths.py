@@ -59,7 +59,7 @@ class Predictor(Protocol):
     def predict(self, X: np.ndarray) -> np.ndarray: ...
 
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
-        """The term of feature j at x."""
+        """Return the term of feature j at x."""
         ...
 
     @property
@@ -88,15 +88,15 @@ class BoostingPath:
         self.n_rows, self.total_weight, self.mean, _ = totals
 
     def stability(self) -> tuple[bool, str]:
-        """Whether the fitted values stay bounded, and the reason where they do not."""
+        """Tell whether the fitted values stay bounded, and the reason where they do not."""
         raise NotImplementedError
 
     def squared_residuals(self, times: np.ndarray) -> np.ndarray:
-        """The weighted residual sum of squares at each time."""
+        """Return the weighted residual sum of squares at each time."""
         raise NotImplementedError
 
     def degrees_of_freedom(self, times: np.ndarray) -> np.ndarray:
-        """The trace of the boosting operator at each time."""
+        """Return the trace of the boosting operator at each time."""
         raise NotImplementedError
 
     def summary(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -128,15 +128,15 @@ class BoostingPath:
         )
 
     def rows(self) -> Rows:
-        """The training rows; ValueError where they were not kept."""
+        """Return the training rows; ValueError where they were not kept."""
         self._refuse("expected errors")
 
     def loo_error(self, times: np.ndarray) -> np.ndarray:
-        """The mean squared deleted residual at each time."""
+        """Return the mean squared deleted residual at each time."""
         self._refuse("deleted residuals")
 
     def coefficients(self, times: np.ndarray) -> np.ndarray:
-        """The diagonal of the boosting operator in the basis of `eigenvectors`.
+        """Return the diagonal of the boosting operator in the basis of `eigenvectors`.
 
         Shape (n_eigenvalues, n_times); each column sums to the degrees of freedom. When boosting
         starts from zero, or the constant is an eigenvector of S, the operator is diagonal and these
@@ -182,7 +182,7 @@ def _copied(rows: Rows) -> Rows:
 
 
 def loo_sum(residuals: np.ndarray, leverage: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """The weighted sum of squares of r_i / (1 - h_i), infinite where h_i is 1."""
+    """Return the weighted sum of squares of r_i / (1 - h_i), infinite where h_i is 1."""
     room = 1.0 - leverage
     # Below this the residual and its divisor are both rounding errors.
     usable = room > 1e-8
@@ -473,7 +473,7 @@ class InitialFit(NamedTuple):
         return {} if self.weight_keyword is None else {self.weight_keyword: rows.weights()}
 
     def residuals(self, rows: Rows) -> tuple[Any, Rows]:
-        """A fitted clone, and the rows with its residuals as targets."""
+        """Return a fitted clone, and the rows with its residuals as targets."""
         fitted = clone(self.estimator).fit(rows.X, rows.y, **self.params(rows))
         return fitted, replace(rows, y=rows.y - outputs_of(fitted, rows.X))
 
@@ -502,7 +502,7 @@ class InitialFitPredictor:
         self.boosted, self.fitted, self.scale = boosted, fitted, scale
 
     def after(self, rounds: Sequence[int]) -> "InitialFitPredictor":
-        """The same after other numbers of random rounds."""
+        """Return the same after other numbers of random rounds."""
         assert isinstance(self.boosted, RoundsPredictor)
         return InitialFitPredictor(self.boosted.after(rounds), self.fitted, self.scale)
 
@@ -511,7 +511,7 @@ class InitialFitPredictor:
         return start[:, None] + self.boosted.predict(X)
 
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
-        """What boosting adds in feature j."""
+        """Return what boosting adds in feature j."""
         return self.boosted.component(j, x)
 
     @property
@@ -590,7 +590,7 @@ class InitialFitPath(BoostingPath):
     # What needs the operator I - E J.
 
     def _operator(self) -> tuple[MatrixPath, np.ndarray]:
-        """The learner's matrix path, and J for rows times the roots of their weights."""
+        """Return the learner's matrix path, and J for rows times the roots of their weights."""
         if self.dense is None:
             raise ValueError(
                 "With coordinates='best' and an estimator as init there are no degrees of freedom "

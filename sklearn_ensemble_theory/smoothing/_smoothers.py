@@ -161,7 +161,7 @@ def check_linear(estimator: Any, X: np.ndarray, fit_params: dict[str, np.ndarray
 
 
 def weight_keyword(estimator: Any) -> str | None:
-    """The name of the parameter of `estimator.fit` for row weights, or None."""
+    """Return the name of the parameter of `estimator.fit` for row weights, or None."""
     if has_fit_parameter(estimator, "sample_weight"):
         return "sample_weight"
     if isinstance(estimator, Pipeline) and has_fit_parameter(estimator[-1], "sample_weight"):

@@ -182,7 +182,7 @@ def demmler_reinsch(
 def _stacked(
     basis: SplineBasis, data_root: np.ndarray, penalty_root: np.ndarray, theta: float
 ) -> Factors:
-    """The generalised singular values of (data_root, sqrt(theta) * penalty_root)."""
+    """Return the generalised singular values of (data_root, sqrt(theta) * penalty_root)."""
     # Each B-spline is scaled to unit length, so that unequal spacing of knots does not matter.
     stack = np.vstack([data_root, math.sqrt(theta) * penalty_root])
     lengths = np.sqrt((stack**2).sum(axis=0))
@@ -205,7 +205,7 @@ def _stacked(
 
 
 def factor_for_df(gamma: np.ndarray, roughness: np.ndarray, df: float) -> float:
-    """The factor kappa at which gamma / (gamma + kappa * roughness) sums to `df`.
+    """Return the factor kappa at which gamma / (gamma + kappa * roughness) sums to `df`.
 
     Infinity for no more than the functions without roughness (a polynomial), 0 for all functions
     (an interpolation).
@@ -246,7 +246,7 @@ class AdditiveDesign:
         return [slice(a, b) for a, b in pairwise(ends)]
 
     def feature(self, j: int) -> "AdditiveDesign":
-        """The design of one feature alone."""
+        """Return the design of one feature alone."""
         return AdditiveDesign((self.bases[j],))
 
     def matrix(self, X: np.ndarray) -> sp.csr_matrix:
@@ -271,7 +271,7 @@ class AdditiveDesign:
         return total
 
     def terms(self, X: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """The part of each feature: shape (len(X), n_features, coefficients.shape[1])."""
+        """Return the part of each feature: shape (len(X), n_features, coefficients.shape[1])."""
         parts = [
             self.feature(j).evaluate(X[:, [j]], coefficients[columns])
             for j, columns in enumerate(self.slices)
@@ -316,6 +316,6 @@ class AdditivePredictor:
         return self.design.evaluate(X, self.coefficients) + self.constants
 
     def component(self, j: int, x: np.ndarray) -> np.ndarray:
-        """The part of feature j at x: shape (len(x), number of times)."""
+        """Return the part of feature j at x: shape (len(x), number of times)."""
         block = self.coefficients[self.design.slices[j]]
         return self.design.feature(j).evaluate(x[:, None], block)

@@ -70,13 +70,13 @@ class PenaltySpec:
         return replace(self, max_knots=self.knots(1))
 
     def knots(self, n_features: int) -> int:
-        """The largest number of knots for a feature."""
+        """Return the largest number of knots for a feature."""
         if self.max_knots == "auto":
             return 200 if n_features <= 3 else max(20, min(200, 600 // n_features))
         return self.max_knots
 
     def on_unit_interval(self, factors: Factors) -> float:
-        """The penalty of a feature that is mapped to [0, 1]."""
+        """Return the penalty of a feature that is mapped to [0, 1]."""
         if self.df is None and self.penalty != "gcv":
             return rescaled(self.penalty, factors.basis, -1)
         df = self.df or PILOT_DF
@@ -87,7 +87,7 @@ class PenaltySpec:
 
 
 def rescaled(penalty: float, basis: SplineBasis, sign: int) -> float:
-    """A penalty for a feature mapped to [0, 1] (sign -1), or back in its own units (sign 1).
+    """Return a penalty for a feature mapped to [0, 1] (sign -1), or back in its own units (sign 1).
 
     Integrals of squared r-th derivatives scale with the width to the power of 1 - 2r.
     """
@@ -114,7 +114,7 @@ class MemorySums:
         self.X, self.w, self.Y = X, w, np.empty((len(X), 0)) if Y is None else Y
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
-        """The basis of Demmler and Reinsch of each feature."""
+        """Return the basis of Demmler and Reinsch of each feature."""
         found, max_knots, df = [], spec.knots(self.X.shape[1]), spec.df or PILOT_DF
         for x in self.X.T:
             values = np.unique(x)
@@ -246,7 +246,7 @@ def sums_of_splines(
     scale: float,
     with_gram: bool,
 ) -> SplineSums:
-    """The sums of one block; `mean` is that of y / scale."""
+    """Return the sums of one block; `mean` is that of y / scale."""
     X = block.X.astype(np.float64, copy=False)
     w = block.weights()
     Y = block.y.reshape(len(X), -1) / scale - mean
@@ -314,7 +314,7 @@ class BlockSums:
 def sums_of_blocks(
     rows: ChunkedRows, spec: PenaltySpec, *, with_gram: bool = False, n_splits: int = 1
 ) -> BlockSums:
-    """The sums for the splines of all features, by two passes over the rows.
+    """Return the sums for the splines of all features, by two passes over the rows.
 
     The first one finds the knots and the mean of y. The Gram matrix of a single feature is needed
     `with_gram` only; the sums are taken by `n_splits` folds, into which rows are drawn by a hash.
@@ -383,7 +383,7 @@ def penalised_form(
 
 
 def one_feature_forms(sums: MemorySums | BlockSums, spec: PenaltySpec) -> list[CentredForm]:
-    """The spline of each feature alone, with the penalty that `spec` gives it."""
+    """Return the spline of each feature alone, with the penalty that `spec` gives it."""
     with one_blas_thread():
         factors = sums.factors(spec)
     return [single_form(each, spec.on_unit_interval(each)) for each in factors]
@@ -481,7 +481,7 @@ def spectral_form(
 
 
 def gcv_factor(form: CentredForm, moments: np.ndarray, total: float, n: int) -> float:
-    """The factor of the penalty that minimises generalised cross-validation.
+    """Return the factor of the penalty that minimises generalised cross-validation.
 
     The n observations are the distinct rows, each the mean of its copies with their total weight:
     otherwise weights and repeated rows would be taken for evidence that there is no noise.
@@ -793,7 +793,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         return S + w / w.sum()
 
     def _checked_spec(self) -> PenaltySpec:
-        """The parameters; an error where `df` is too small for `order`."""
+        """Return the parameters; an error where `df` is too small for `order`."""
         if isinstance(self.order, bool):
             raise TypeError(f"order must be an integer from 1 to 5, got {self.order}.")
         if self.df is not None and self.df < self.order:
