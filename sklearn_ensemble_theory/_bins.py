@@ -113,6 +113,8 @@ def edges_of_sorted(x, cumulated, max_bins):
 
     `cumulated` are the running weights, None for 1, 2, ..., n.
     """
+    # Few values: an edge between any two. Otherwise edges at quantiles, and around values that hold
+    # more than a bin's share.
     changes = x[1:] != x[:-1]
     if np.count_nonzero(changes) < max_bins:
         last_of_value = np.flatnonzero(changes)  # the largest value has no edge above it
@@ -136,6 +138,8 @@ def _values_to_cut(x, cumulated, max_bins):
     A value that holds two quantiles or more gets a bin of its own; the bins that are left are
     divided among the other values, where again a value may hold two quantiles.
     """
+    # Setting heavy values apart moves the quantiles of the others, which may show new heavy ones.
+    # The loop ends at the latest where values apart, of two edges each, would take all bins.
     alone = x[:0]
     while True:
         targets = np.arange(1, max_bins - 2 * len(alone)) / (max_bins - 2 * len(alone))
@@ -199,9 +203,9 @@ def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False)
     The same as ``np.searchsorted(edges[j], X[:, j], side="left")`` for each column j, but O(n p)
     whatever the number of bins. With `missing`, the code of NaN is ``len(edges[j]) + 1``.
     """
-    n, p = X.shape
-    codes = np.empty((n, p), dtype=_code_dtype(edges, missing), order="F")
-    _write_codes(X, codes, _coders(edges, missing), missing)
+    coders, dtype = _coders(edges, missing)
+    codes = np.empty(X.shape, dtype=dtype, order="F")
+    _write_codes(X, codes, coders, missing)
     return codes
 
 
@@ -210,8 +214,8 @@ def bin_codes_by_blocks(
 ) -> Iterator[tuple[slice, np.ndarray]]:
     """Slices of at most `n_rows` rows, each with its `bin_codes`, valid until the next."""
     n, p = X.shape
-    codes = np.empty((min(n_rows, n), p), dtype=_code_dtype(edges, missing), order="F")
-    coders = _coders(edges, missing)
+    coders, dtype = _coders(edges, missing)
+    codes = np.empty((min(n_rows, n), p), dtype=dtype, order="F")
     for start in range(0, n, n_rows):
         rows = slice(start, min(start + n_rows, n))
         own = codes[: rows.stop - start]
@@ -220,14 +224,17 @@ def bin_codes_by_blocks(
 
 
 def _coders(edges, missing):
-    dtype = _code_dtype(edges, missing)
-    return [ColumnCoder(e, dtype) for e in edges]
+    """What finds the bins of each column, and the smallest type that holds every code."""
+    largest = max((len(e) for e in edges), default=0) + missing
+    dtype = np.dtype(np.uint8 if largest < 2**8 else np.uint16)
+    return [ColumnCoder(e, dtype) for e in edges], dtype
 
 
 def _write_codes(X, codes, coders, missing):
-    for rows, block in _blocks(X):
+    for rows, x in _blocks(X):
         for j, coder in enumerate(coders):
-            _code_block(coder, block(j), codes[rows, j], missing)
+            x[:] = X[rows, j]
+            _code_block(coder, x, codes[rows, j], missing)
 
 
 def sum_of_tables(
@@ -242,23 +249,19 @@ def sum_of_tables(
     """
     used = [(j, table) for j, table in enumerate(tables) if table is not None]
     total = np.zeros((len(X), *(used[0][1].shape[1:] if used else ())))
-    dtype = _code_dtype(edges, missing)
-    coders = {j: ColumnCoder(edges[j], dtype) for j, _ in used}
-    for rows, block in _blocks(X):
-        codes = np.empty(rows.stop - rows.start, dtype=dtype)
-        for j, table in used:
-            _code_block(coders[j], block(j), codes, missing)
+    coders, dtype = _coders([edges[j] for j, _ in used], missing)
+    # Codes and values of a block stay in cache from one column to the next.
+    for rows, x in _blocks(X):
+        codes = np.empty(len(x), dtype=dtype)
+        for coder, (j, table) in zip(coders, used):
+            x[:] = X[rows, j]
+            _code_block(coder, x, codes, missing)
             total[rows] += table.take(codes, axis=0)
     return total
 
 
-def _code_dtype(edges, missing):
-    largest = max((len(e) for e in edges), default=0) + missing
-    return np.dtype(np.uint8 if largest < 2**8 else np.uint16)
-
-
 def _code_block(coder, x, out, missing):
-    """The bins of some values of a column, `out`."""
+    """Write the bins of some values of a column into `out`; x may be overwritten."""
     if coder.one_edge_in_cell and uses_numba():
         from sklearn_ensemble_theory._hot_loops.bin_loops import code_by_cells
 
@@ -267,32 +270,24 @@ def _code_block(coder, x, out, missing):
         grid = coder.edges[0], coder.scale, coder.n_before, coder.edge_in_cell
         code_by_cells(x, *grid, code_of_nan, out)
         return
-    if not missing:
-        coder(x, out=out)
-        return
-    absent = np.isnan(x)
-    if not absent.any():
-        coder(x, out=out)
-        return
-    x[absent] = 0.0
+    # NaN is in no cell of the table: a number takes its place, and its code is written after.
+    absent = np.isnan(x) if missing else None
+    has_missing = absent is not None and absent.any()
+    if has_missing:
+        x[absent] = 0.0
     coder(x, out=out)
-    out[absent] = len(coder.edges) + 1
+    if has_missing:
+        out[absent] = len(coder.edges) + 1
 
 
 def _blocks(X):
-    """Slices of rows, each with a function that gives one column of that block in one piece."""
+    """Slices of rows, each with a buffer that one column of these rows is copied to."""
     n, p = X.shape
     step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(p, 1))
     buffer = np.empty(min(step, n))
     for start in range(0, n, step):
         stop = min(start + step, n)
-
-        def column(j, start=start, stop=stop):
-            x = buffer[: stop - start]
-            x[:] = X[start:stop, j]
-            return x
-
-        yield slice(start, stop), column
+        yield slice(start, stop), buffer[: stop - start]
 
 
 class ColumnCoder:
@@ -311,6 +306,7 @@ class ColumnCoder:
         self.edges = edges
         self.dtype = dtype
         self.scale = None  # None: search every row
+        self.one_edge_in_cell = False  # then the table alone tells every bin
         self.n_searched = 0  # edges whose neighbourhood is searched; when they are many, all is
         if len(edges) < 2:
             return
@@ -333,6 +329,7 @@ class ColumnCoder:
         crowded = n_inside > 1
         self.crowded = crowded if crowded.any() else None
         if self.crowded is None:
+            self.one_edge_in_cell = True
             return
         self.n_searched = n_inside[crowded].sum()
         self.fullest, self.coder = n_inside.argmax(), None
@@ -342,11 +339,6 @@ class ColumnCoder:
             self.n_searched += self.coder.n_searched - len(edges[inside])
         if self.n_searched > len(edges) / 2:
             self.scale, self.n_searched = None, len(edges)
-
-    @property
-    def one_edge_in_cell(self):
-        """Whether the table alone tells every bin."""
-        return self.scale is not None and self.crowded is None
 
     def _cells(self, x):
         with np.errstate(over="ignore"):
@@ -367,19 +359,18 @@ class ColumnCoder:
             cells = self._cells(x)
             above = x > self.edge_in_cell.take(cells, mode="clip")
             np.add(self.n_before.take(cells, mode="clip"), above, out=out)
-            if self.crowded is not None:
-                self._settle_crowded(x, cells, out)
-
-    def _settle_crowded(self, x, cells, out):
-        rows = np.flatnonzero(self.crowded.take(cells, mode="clip"))
-        if self.coder is not None:
-            in_fullest = cells[rows] == self.fullest
-            nested = rows[in_fullest]
-            codes = np.empty(len(nested), dtype=self.dtype)
-            self.coder(x[nested], out=codes)
-            out[nested] = codes + self.n_before[self.fullest]
-            rows = rows[~in_fullest]
-        out[rows] = np.searchsorted(self.edges, x[rows])
+            if self.crowded is None:
+                return
+            # Cells with several edges: the fullest one has a table of its own, others are searched.
+            rows = np.flatnonzero(self.crowded.take(cells, mode="clip"))
+            if self.coder is not None:
+                in_fullest = cells[rows] == self.fullest
+                nested = rows[in_fullest]
+                codes = np.empty(len(nested), dtype=self.dtype)
+                self.coder(x[nested], out=codes)
+                out[nested] = codes + self.n_before[self.fullest]
+                rows = rows[~in_fullest]
+            out[rows] = np.searchsorted(self.edges, x[rows])
 
 
 # --- quantiles of columns that are read in chunks, from samples that add up ----------------------

@@ -61,7 +61,7 @@ def test_definition(n_bins, folded, weighted, compiled):
     for fold in range(n_groups):
         own = np.full(N, True) if folds is None else folds == fold
         part, wy = left[own], (w * y)[own]
-        sums = found.sums.of_fold(fold)
+        sums = found.sums.split(fold)[1]
         for one, expected in (
             (sums.weight, w[own].sum()),
             (sums.y, wy.sum()),

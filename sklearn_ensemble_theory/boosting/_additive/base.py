@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from ..._bins import sum_of_tables
@@ -106,10 +107,20 @@ class BaseAdditive(BaseEstimator):
 
     # --- the checks of a fit ----------------------------------------------------------------------
 
-    def _checked_data(
-        self, X: Any, y: Any, reset: bool, **checks: Any
-    ) -> tuple[np.ndarray, np.ndarray, CategoricalColumns | None]:
-        """X as numbers and y, and the categories of the columns: new, or of an earlier chunk."""
+    def _checked_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        reset: bool,
+        *,
+        classifies: bool,
+        classes: np.ndarray | None = None,
+    ) -> TrainingRows:
+        """The rows of positive weight as numbers, with the folds of cross-validation.
+
+        Categories and `classes` are new, or those of an earlier chunk.
+        """
         # Columns with categories are encoded before scikit-learn's checks, which want numbers.
         columns = None if reset else self._columns
         given = self.categorical_features
@@ -119,7 +130,7 @@ class BaseAdditive(BaseEstimator):
             names = [str(name) for name in X.columns] if is_frame(X) else None
             columns = CategoricalColumns(X, given, names)
             columns = columns if columns.any else None
-        checks |= {"ensure_all_finite": "allow-nan"}
+        checks = {"ensure_all_finite": "allow-nan", "y_numeric": not classifies}
         if columns is None:
             kinds = (np.float64, np.float32)
             X, y = validate_data(self, X, y, reset=reset, dtype=kinds, **checks)
@@ -127,26 +138,42 @@ class BaseAdditive(BaseEstimator):
             X = self._numbers(X, columns, reset)
             X, y = check_X_y(X, y, estimator=self, **checks)
         self._wanted_pairs(X.shape[1])  # refused before any work
-        return X, y, columns
-
-    def _training_rows(
-        self,
-        rows: Rows,
-        X: np.ndarray,
-        y: np.ndarray,
-        columns: CategoricalColumns | None,
-        classifier: bool,
-    ) -> TrainingRows:
-        """The rows of positive weight of X and y, with the folds of cross-validation."""
+        if classifies:
+            check_classification_targets(y)
+        else:
+            y = y.astype(np.float64, copy=False)
+        rows = Rows(X, y, None, range(len(y)))
+        if sample_weight is not None:
+            rows = kept_rows(X, y, sample_weight, as_given=True)
+        # Labels become numbers; a class whose rows all have weight 0 does not count.
+        numbers, labels = rows.y, np.empty(0)
+        if classifies:
+            found = np.unique(rows.y)
+            labels = found if classes is None else classes
+            if not np.isin(found, labels).all():
+                unknown = found[~np.isin(found, labels)]
+                raise ValueError(f"y has labels that are not in classes: {unknown!r}.")
+            self._check_classes(labels)
+            numbers = np.searchsorted(labels, rows.y)
+        # `cv` splits all rows that were given, those of weight 0 too, as scikit-learn does.
         folds, n_splits = None, 0
         if self.n_estimators == "cv":
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
-            folds, n_splits = fold_numbers(self.cv, X, y, kept, classifier)
+            folds, n_splits = fold_numbers(self.cv, X, y, kept, classifies)
         return TrainingRows(
-            rows.X, rows.y, rows.weight, rows.numbers, None, 0, folds, n_splits, columns
+            rows.X, numbers, rows.weight, rows.numbers, None, 0, folds, n_splits, columns, labels
         )
 
-    def _monotonic(self, p: int, columns: CategoricalColumns | None) -> np.ndarray | None:
+    def _check_classes(self, classes: np.ndarray) -> None:
+        if len(classes) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs rows of at least two classes; y has one class, "
+                f"{classes[0]!r}."
+            )
+
+    def _monotonic(
+        self, p: int, columns: CategoricalColumns | None, n_classes: int = 2
+    ) -> np.ndarray | None:
         """-1, 0 or 1 for each feature; None without constraints."""
         given = self.monotonic_cst
         if given is None:
@@ -169,6 +196,11 @@ class BaseAdditive(BaseEstimator):
             for j in np.flatnonzero(signs):
                 if columns.categories[j] is not None:
                     raise ValueError(f"monotonic_cst constrains feature {j}, which is categorical.")
+        if n_classes > 2 and signs.any():
+            raise ValueError(
+                "monotonic_cst is possible for two classes only, where it constrains the "
+                f"probability of the second; y has {n_classes} classes."
+            )
         return signs if signs.any() else None
 
     def _wanted_pairs(
@@ -530,13 +562,6 @@ def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smooth
     by_rows = n_rounds * n_models * (1.5 * n * p + 4 * n_cuts + 30_000)
     kept = n_cuts if risk.max_cuts is None else risk.max_cuts
     return by_rows < by_products or kept < min(n_cuts, 500)
-
-
-def rows_to_fit(X: np.ndarray, y: np.ndarray, sample_weight: Any) -> Rows:
-    """The rows of positive weight; without weights where none are given."""
-    if sample_weight is None:
-        return Rows(X, y, None, range(len(y)))
-    return kept_rows(X, y, sample_weight, as_given=True)
 
 
 def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:

@@ -23,7 +23,7 @@ Rows in blocks need one pass for their bins, and another one before it for categ
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -297,11 +297,14 @@ class TrainingRows(Rows):
         The fold that tests on each row; None without cross-validation.
     n_splits : int
     columns : CategoricalColumns or None
+    classes : array
+        The labels whose numbers are in `y`; empty for a regressor.
     """
 
     folds: np.ndarray | None = None
     n_splits: int = 0
     columns: CategoricalColumns | None = None
+    classes: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def choose_bins(

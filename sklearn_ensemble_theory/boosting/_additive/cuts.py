@@ -53,6 +53,8 @@ class NormalizedCuts:
     ----------
     products : ndarray of shape (P,) or (2 P,)
         z'W(y - mean) over the training rows; then, if a fold is held out, over its rows.
+    preference : ndarray of shape (P,)
+        1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is preferred.
     """
 
     def __init__(
@@ -60,7 +62,8 @@ class NormalizedCuts:
     ) -> None:
         self.gram, self.layout, self.fold = gram, gram.layout, fold
         self.n_cuts = self.layout.n_cuts
-        train = sums.without(fold)  # all sums are added: differences would lose digits
+        self.preference = 1 - _TIE * np.arange(self.n_cuts) / max(self.n_cuts, 1)
+        train, held = sums.split(fold)
         self.valid_cut = self.layout.valid_cut
         self.weight, left = train.weight, train.left_weight
         present = self.valid_cut >= 0
@@ -86,9 +89,8 @@ class NormalizedCuts:
             return sums - self.valid_share * sums[..., self.valid_cut]
 
         self.products = self.scale * (columns(train.left_y) - self.share * train.y)
-        if fold is not None:
+        if held is not None:
             # The same columns, and the same mean of y, over rows that have not made them.
-            held = sums.of_fold(fold)
             self.held_weight, self.held_raw = held.weight, held.left_weight
             self.held_left = columns(self.held_raw)
             held_products = self.scale * (
@@ -102,7 +104,7 @@ class NormalizedCuts:
     def without_products(self) -> "NormalizedCuts":
         """What makes tables of coefficients, for rounds that are over."""
         kept = copy.copy(self)
-        for name in ("gram", "products", "held_left", "held_raw"):
+        for name in ("gram", "products", "preference", "held_left", "held_raw"):
             vars(kept).pop(name, None)
         return kept
 
@@ -218,11 +220,6 @@ class NormalizedCuts:
         return np.where(positive, jumps / np.where(positive, self.scale, 1.0), 0.0)
 
 
-def tie_factors(n_cuts: int) -> np.ndarray:
-    """1, 1 - tie, 1 - 2 tie, ...: the factors by which the first of equal cuts is preferred."""
-    return 1 - _TIE * np.arange(n_cuts) / max(n_cuts, 1)
-
-
 class TableState:
     """The residuals of one model, as their products with all cuts.
 
@@ -239,10 +236,8 @@ class TableState:
     Attributes
     ----------
     values : ndarray of shape (P,) or (2 P,)
-        z'Wr for every cut over the training rows, times `preference`; then, if a fold is held out,
-        z'Wr over its rows. It is changed in place only.
-    preference : ndarray of shape (P,)
-        1, 1 - tie, 1 - 2 tie, ...
+        z'Wr for every cut over the training rows, times `cuts.preference`; then, if a fold is held
+        out, z'Wr over its rows. It is changed in place only.
     rows : CutRows
     start_squares, start_held : float
         The sums of squares of the residuals over the training rows and over the held-out ones.
@@ -259,10 +254,9 @@ class TableState:
     ) -> None:
         self.cuts = cuts
         self.n_cuts = n_cuts = cuts.n_cuts
-        self.preference = tie_factors(n_cuts)
         self.values = cuts.products.copy()
-        self.values[:n_cuts] *= self.preference
-        self.rows = CutRows(cuts, self.preference, max_cuts) if rows is None else rows
+        self.values[:n_cuts] *= cuts.preference
+        self.rows = CutRows(cuts, max_cuts) if rows is None else rows
         self.has_held = cuts.fold is not None
         self.start_squares = cuts.squares
         self.start_held = cuts.held_squares if self.has_held else 0.0
@@ -270,12 +264,12 @@ class TableState:
             return
         # The model's own functions are subtracted, each as a sum of columns.
         coefficients = cuts.coefficients_of(tables)
-        correlations = self.values[:n_cuts] / self.preference
+        correlations = self.values[:n_cuts] / cuts.preference
         held, before = self.values[n_cuts:].copy(), self.values.copy()
         for j, span in enumerate(cuts.layout.spans):
             if coefficients[span].any():
                 self.values -= coefficients[span] @ self.rows.of_feature(j)
-        moved = (before - self.values)[:n_cuts] / self.preference
+        moved = (before - self.values)[:n_cuts] / cuts.preference
         # |r - Zb|^2 = |r|^2 - 2 b'c + b'Qb
         self.start_squares += coefficients @ moved - 2 * coefficients @ correlations
         if self.has_held:
@@ -303,9 +297,9 @@ class TableState:
 class CutRows(RowCache):
     """`NormalizedCuts.rows` by cut: products over the training rows, then the held-out ones."""
 
-    def __init__(self, cuts: NormalizedCuts, preference: np.ndarray, max_cuts: int | None) -> None:
-        super().__init__(len(preference), max_cuts)
-        self.cuts, self.preference = cuts, preference
+    def __init__(self, cuts: NormalizedCuts, max_cuts: int | None) -> None:
+        super().__init__(cuts.n_cuts, max_cuts)
+        self.cuts = cuts
         self.of_group: dict[int, np.ndarray] = {}
 
     def load(self, k: int, recent: Sequence[int] = ()) -> np.ndarray:
@@ -323,7 +317,7 @@ class CutRows(RowCache):
     def _load_group(self, group, recent=()):
         # The values of a state have these factors, and so must what is subtracted from them.
         rows = self.cuts.rows(group)
-        rows[:, : len(self.preference)] *= self.preference
+        rows[:, : self.cuts.n_cuts] *= self.cuts.preference
         cuts = self.cuts.layout.cuts_of(group)
         self.make_room(len(rows), recent)
         for number in [g for g in self.of_group if g not in self.groups]:
@@ -358,7 +352,6 @@ class RowState:
     ) -> None:
         self.cuts, self.codes, self.residual = cuts, codes, residual
         self.n_cuts = cuts.n_cuts
-        self.preference = tie_factors(self.n_cuts)
         self.has_held = is_held is not None
         n = len(residual)
         self.weight = np.ones(n) if weight is None else weight
@@ -410,7 +403,7 @@ class RowState:
             sums = sums - cuts.valid_share * sums[:, valid] * (valid >= 0)
         n_all = self.n_cuts
         np.multiply(cuts.scale, sums[0], out=self.values[:n_all])
-        self.values[:n_all] *= self.preference
+        self.values[:n_all] *= cuts.preference
         if self.has_held:
             total = weighted[self.group == 1].sum()
             np.multiply(cuts.scale, sums[1] - cuts.share * total, out=self.values[n_all:])

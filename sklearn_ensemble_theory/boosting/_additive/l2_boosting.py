@@ -7,7 +7,7 @@ two phases of rounds without the rows (`phases.py`). Rows in blocks are read twi
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,12 +23,11 @@ from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
 from ..._typing import CVLike
 from .._loop import begin_fit
-from .base import BaseAdditive, rows_to_fit, unit_weights
+from .base import BaseAdditive, unit_weights
 from .bins import (
     CategoricalColumns,
     FeatureBins,
     TargetRange,
-    TrainingRows,
     binned_block,
     bins_of_blocks,
     choose_bins,
@@ -368,7 +367,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(X, y, sample_weight, reset=True)
+        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=False)
         end_fit = begin_fit(self, X, y, sample_weight)
         weight = unit_weights(rows.weight)
         rows = replace(rows, weight=weight)
@@ -441,7 +440,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "partial_fit starts again with this chunk.",
                 UserWarning,
             )
-        rows = self._checked_rows(X, y, sample_weight, reset=known is None)
+        rows = self._checked_rows(X, y, sample_weight, reset=known is None, classifies=False)
         if self._wanted_pairs(rows.X.shape[1]) not in (0, []):
             raise ValueError(
                 "partial_fit keeps sums over rows, from which pairs of features cannot be fitted; "
@@ -568,11 +567,6 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             for segment in [] if phase is None else phase.segments:
                 falls += segment.paths[0][0].falls_by_feature(layout)
         self.feature_importances_ = falls / falls.sum() if falls.any() else falls
-
-    def _checked_rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> TrainingRows:
-        X, y, columns = self._checked_data(X, y, reset, y_numeric=True)
-        y = y.astype(np.float64, copy=False)
-        return self._training_rows(rows_to_fit(X, y, sample_weight), X, y, columns, False)
 
     @finite_predictions
     def predict(self, X: ArrayLike) -> np.ndarray:

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import PassCount, by_chunks
@@ -18,12 +17,11 @@ from ..._fitting import fit_context
 from ..._rows import ChunkedRows, MemoryRows, Rows
 from ..._typing import CVLike
 from .._loop import begin_fit
-from .base import BaseAdditive, rows_to_fit, unit_weights
+from .base import BaseAdditive, unit_weights
 from .bins import (
     CategoricalColumns,
     ClassLabels,
     FeatureBins,
-    TrainingRows,
     binned_block,
     bins_of_blocks,
     choose_bins,
@@ -358,9 +356,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows, classes = self._checked_rows(X, y, sample_weight, None, reset=True)
+        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=True)
+        classes = rows.classes
         end_fit = begin_fit(self, X, y, sample_weight)
-        monotonic = self._monotonic_of_classes(rows.X.shape[1], rows.columns, classes)
+        monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
         weight = unit_weights(rows.weight)
         rows = replace(rows, weight=weight)
         target = None  # that refined bins follow
@@ -432,8 +431,11 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                     f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
                 )
             classes = self.classes_
-        rows, classes = self._checked_rows(X, y, sample_weight, classes, reset=known is None)
-        monotonic = self._monotonic_of_classes(rows.X.shape[1], rows.columns, classes)
+        rows = self._checked_rows(
+            X, y, sample_weight, reset=known is None, classifies=True, classes=classes
+        )
+        classes = rows.classes
+        monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
         # The chunk joins the rows of the calls before, in the bins of the first one. Second
         # derivatives change with the model, so that sums, as for the squared error, do not suffice.
         n = len(rows.y)
@@ -488,7 +490,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self._check_classes(classes)
         layout = bins.layout()
         n_scores = 1 if len(classes) == 2 else len(classes)
-        monotonic = self._monotonic_of_classes(p, found.columns, classes)
+        monotonic = self._monotonic(p, found.columns, len(classes))
         self._check_memory_of_blocks(layout.n_cuts, max(n_splits, 1), n_splits, n_scores)
         self._progress().message(f"{layout.n_cuts} cuts in {p} features")
         numbered = found.rows.knowing(classes=classes)
@@ -551,41 +553,6 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         importances = self.term_importances_[: len(weights)]
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances
-
-    def _checked_rows(
-        self, X: Any, y: Any, sample_weight: Any, classes: np.ndarray | None, reset: bool
-    ) -> tuple[TrainingRows, np.ndarray]:
-        """The rows, with the numbers of their classes, and the classes."""
-        X, y, columns = self._checked_data(X, y, reset)
-        check_classification_targets(y)
-        positive = rows_to_fit(X, y, sample_weight)
-        found = np.unique(positive.y)
-        if classes is None:
-            classes = found
-        elif not np.isin(found, classes).all():
-            unknown = found[~np.isin(found, classes)]
-            raise ValueError(f"y has labels that are not in classes: {unknown!r}.")
-        self._check_classes(classes)
-        rows = self._training_rows(positive, X, y, columns, True)
-        return replace(rows, y=np.searchsorted(classes, rows.y)), classes
-
-    def _check_classes(self, classes: np.ndarray) -> None:
-        if len(classes) < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs rows of at least two classes; y has one class, "
-                f"{classes[0]!r}."
-            )
-
-    def _monotonic_of_classes(
-        self, p: int, columns: CategoricalColumns | None, classes: np.ndarray
-    ) -> np.ndarray | None:
-        monotonic = self._monotonic(p, columns)
-        if monotonic is not None and len(classes) > 2:
-            raise ValueError(
-                "monotonic_cst is possible for two classes only, where it constrains the "
-                f"probability of the second; y has {len(classes)} classes."
-            )
-        return monotonic
 
     @by_chunks
     def decision_function(self, X: ArrayLike) -> np.ndarray:

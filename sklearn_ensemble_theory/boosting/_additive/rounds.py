@@ -295,7 +295,7 @@ class TableStumps:
         monotonic: np.ndarray | None = None,
     ) -> None:
         self.state, self.learning_rate = state, learning_rate
-        self.rate = (learning_rate / state.preference).tolist()
+        self.rate = (learning_rate / state.cuts.preference).tolist()
         self.floor = learning_rate * _EXHAUSTED * np.sqrt(state.cuts.squares)
         layout = state.cuts.layout
         self.signs = None
@@ -449,7 +449,7 @@ class _BestSet:
         own = cuts.layout.spans[j]
         self.cuts = np.arange(own.start, own.stop)[cuts.scale[own] > 0]
         self.scale = cuts.scale[self.cuts]
-        self.preference = state.preference[self.cuts]
+        self.preference = cuts.preference[self.cuts]
         weight = cuts.raw_left[self.cuts]
         rest = max(cuts.weight - weight.sum(), 0.0)  # of missing values, and none
         self.has_rest = rest > 1e-12 * cuts.weight

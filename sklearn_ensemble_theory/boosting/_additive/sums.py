@@ -167,21 +167,18 @@ class CutSums:
     left_weight: np.ndarray  # (k, P)
     left_y: np.ndarray  # (k, P)
 
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.weight, self.y, self.yy, self.left_weight, self.left_y
-
     def __add__(self, other: "CutSums") -> "CutSums":
-        return CutSums(*(mine + theirs for mine, theirs in zip(self.arrays(), other.arrays())))
+        pairs = zip(vars(self).values(), vars(other).values())
+        return CutSums(*(mine + theirs for mine, theirs in pairs))
 
-    def of_fold(self, fold: int) -> "CutSums":
-        """Sums over the rows of one fold."""
-        return CutSums(*(a[fold] for a in self.arrays()))
-
-    def without(self, fold: int | None) -> "CutSums":
-        """Sums over the rows of all other folds; over all rows if `fold` is None."""
+    def split(self, fold: int | None) -> tuple["CutSums", "CutSums | None"]:
+        """Sums over the rows of all other folds, and of this one; over all rows without a fold."""
+        arrays = vars(self).values()
         if fold is None:
-            return CutSums(*(a.sum(axis=0) for a in self.arrays()))
-        return CutSums(*(np.delete(a, fold, axis=0).sum(axis=0) for a in self.arrays()))
+            return CutSums(*(a.sum(axis=0) for a in arrays)), None
+        # The other folds are added: the difference from the sum of all would lose digits.
+        train = CutSums(*(np.delete(a, fold, axis=0).sum(axis=0) for a in arrays))
+        return train, CutSums(*(a[fold] for a in arrays))
 
     def bin_weights(self, layout: CutLayout) -> list[np.ndarray]:
         """The weight of all rows in each bin of each feature."""
@@ -508,7 +505,7 @@ class StumpSums:
 
     def moderate(self) -> bool:
         """Whether products of two sums are safe from overflow."""
-        return all((np.abs(a) < 1e150).all() for a in self.sums.arrays())
+        return all((np.abs(a) < 1e150).all() for a in vars(self.sums).values())
 
     def gram(self) -> np.ndarray:
         """The sums with two cuts: (k, P, P)."""
