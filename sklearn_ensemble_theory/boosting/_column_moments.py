@@ -76,6 +76,7 @@ class ColumnMoments:
         total = float(w.sum())
         step = max(1, CHUNK_BYTES // (8 * len(unit)))
         parts = [slice(start, start + step) for start in range(0, len(X), step)]
+        # The means first, in a pass of their own: squares about them lose no digits to the offset.
         mean = np.zeros(len(unit))
         if centre:
             for part in parts:
@@ -95,7 +96,8 @@ class ColumnMoments:
         one, two = self.in_units(unit), other.in_units(unit)
         change = two.mean - one.mean
         gram = one.gram + two.gram
-        # about the mean of both
+        # Products about the mean of both parts: those about their own, and of the means' difference
+        # [Chan, Golub and LeVeque 1983].
         gram += (self.weight * (other.weight / weight)) * np.multiply.outer(change, change)
         return ColumnMoments(
             self.n_rows + other.n_rows,
@@ -147,7 +149,7 @@ class MomentDictionary:
         self.offset = mean[:d] * unit[:d]
         self.scale = np.where(usable, spread * unit[:d], 1.0)
         factor = np.where(usable, 1 / np.where(usable, spread, 1.0), 0.0)
-        # That of `TargetScale.about` the means.
+        # That of `TargetScale.about` the means: an end of the range deviates most.
         centre = mean[d:] * unit[d:]
         with np.errstate(over="ignore"):
             size = np.maximum(moments.high[d:] - centre, centre - moments.low[d:])
@@ -175,6 +177,7 @@ class MomentDictionary:
         scaled as here.
         """
         d, factors = self.d, self._factors
+        # About the means of the training rows, and not about those of these rows.
         change = other.mean - self._mean
         with np.errstate(over="ignore", invalid="ignore"):  # held-out errors are checked
             products = (other.gram / other.weight + np.multiply.outer(change, change)) * factors
@@ -219,6 +222,7 @@ def moments_of_splits(
     else:
         seed = check_random_state(random_state).randint(2**31 - 1)
         fold_of = partial(held_out_by_hash, share=held_out, seed=seed)
+    # Folds are a hash of the row's number in the collection, and that needs the lengths of blocks.
     lengths = {number: n for number, n in enumerate(rows.each(len)) if n is not None}
     rows = rows.knowing(first_rows=first_rows_of(lengths))
     folds = rows.sum(sums_by_fold, n_folds, fold_of, ColumnMoments.of, centre).folds
@@ -238,6 +242,7 @@ def moments_of_splits(
 
 def _splits(folds: Sequence[ColumnMoments]) -> Iterator[Split]:
     """(The others, this one) for each fold; sums, because differences would lose digits."""
+    # Running sums from both ends: two additions for a fold, however many there are.
     before = [None, *accumulate(folds[:-1], add)]
     after = [*accumulate(folds[:0:-1], add)][::-1] + [None]
     for first, held, last in zip(before, folds, after):

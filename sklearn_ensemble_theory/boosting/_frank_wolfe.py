@@ -58,11 +58,6 @@ RADII = np.geomspace(1 / 8, 64, 16)
 VARIANTS = {"away_steps": "away", "pairwise": "pairwise", "fully_corrective": "corrective"}
 
 
-def _has_network_units(model):
-    """For `available_if`: whether the weak learner is a network unit."""
-    return hasattr(model.estimator, "to_network")
-
-
 class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
     """`fit` of :class:`FrankWolfeRegressor` and :class:`FrankWolfeClassifier`."""
 
@@ -117,15 +112,18 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         routed = {}
         if routing_enabled() and self.estimator is not None:
             routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+        # Parameters are refused before the rows are read.
         radii = self._checked_radii()
         options = SolverOptions(self.step, self._variant(), self.n_estimators, self.tol)
         all_X, is_class = X, isinstance(self, ClassifierMixin)
         X, all_y = self._validate(X, y, reset=True, y_numeric=not is_class)
+        # Two classes are the targets -1 and 1: the losses are functions of the margin y u.
         classes = None
         if is_class:
             y, classes = _signs(all_y)
         else:
             y = np.asarray(all_y, dtype=np.float64)
+        # The best atom is that of the gradient, and a short step needs a bound on the curvature.
         loss = make_loss(self.loss, n_classes=2 if is_class else 0)
         if not loss.differentiable:
             raise ValueError(
@@ -146,6 +144,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self.radius == "cv":
             splits = splits_of_rows(self.cv, X, y, rows.numbers, is_class)
         X, y = rows.X, rows.y
+        # One generator for all fits: the weak learners of each fold have draws of their own.
         everything = Problem(loss, X, y, rows.weights(), self.fit_intercept)
         rng = check_random_state(self.random_state)
 
@@ -158,11 +157,13 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             learner = weak_learner(self.estimator, problem.X, weight, task, routed)
             return AtomSolver(problem, options, learner)
 
+        # First the radius, by the folds, then one fit to all rows.
         full, chosen = solver(everything), {"radius_": self.radius}
         if splits is not None:
             chosen = _best_radius(radii, full, solver, everything, splits)
 
         def attributes(solution: Solution) -> dict[str, Any]:
+            # Of the rounds so far, for callbacks, and at the end.
             found = {
                 "intercept_": float(solution.intercept),
                 "dual_gaps_": solution.gaps,
@@ -192,9 +193,11 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         )
         solution = full.solve(chosen["radius_"], reports=None if reports.is_silent else reports)
         reports.finish(solution.stop_reason, lambda: solution)
+        # What an earlier fit with other parameters may have set, and this one does not.
         for name in ("cv_radii_", "cv_risks_", "coef_", "estimators_", "estimator_weights_"):
             self.__dict__.pop(name, None)
         self.__dict__.update(attributes(solution))
+        # For `excess_risk_bound`; with weights, Kish's effective number of rows.
         self._n_rows, self._n_effective = len(y), 1 / float(np.sum(rows.shares() ** 2))
         self._largest_value = largest_entry(X)
         return self
@@ -211,6 +214,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
                     f"{names[0]}=True requires estimator=None, the columns of X; use "
                     "fully_corrective=True with weak learners."
                 )
+            # How long these steps may be depends on the weight of the worst atom.
             if self.step == "open_loop":
                 raise ValueError(f"{names[0]}=True requires step='line_search' or step='short'.")
         return VARIANTS[names[0]]
@@ -238,7 +242,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             return np.asarray(X @ self.coef_) + self.intercept_
         return sum_of_members(X, self.estimators_, self.estimator_weights_, self.intercept_)
 
-    @available_if(_has_network_units)
+    @available_if(lambda self: hasattr(self.estimator, "to_network"))
     def to_network(self) -> ReLUNetwork:
         """The scores as a network with one hidden layer of rectified linear units.
 
@@ -252,6 +256,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         networks: list[Any] = [member.to_network() for member in self.estimators_]
+        # A network without units gives the shapes where there are no members.
         empty = ReLUNetwork(np.zeros((0, self.n_features_in_)), np.zeros(0), np.zeros(0), 0.0)
         weights = self.estimator_weights_
         return ReLUNetwork(
@@ -312,6 +317,8 @@ def _best_radius(
     # Squares of the targets themselves might overflow or vanish; powers of two are exact.
     unit = power_of_two(full.unit)
     risks = np.empty((len(radii), len(splits)))
+    # The radii of a fold in increasing order: the minimiser over one ball is in the next larger
+    # one, and a few rounds from there are enough.
     for fold, (train, held) in enumerate(splits):
         on_fold, start, held_out = solver(problem.rows(train)), None, problem.rows(held)
         y = held_out.y / unit
@@ -787,6 +794,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         """
         check_is_fitted(self)
         check_number("delta", delta, 0, 1, open_low=True)
+        # The theorem is uniform over a ball that is there before the rows.
         if isinstance(self.radius, str):
             raise ValueError("radius='cv' depends on the rows; the bound is for a given radius.")
         if self.fit_intercept:
@@ -812,6 +820,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
                     "for the columns of X (estimator=None) and for DecisionStumpClassifier."
                 )
             size, log_n_atoms = 1.0, count(self._n_rows, self.n_features_in_)
+        # Massart's lemma for finitely many atoms; the hull of a set has its complexity.
         n, reach = self._n_effective, self.radius_ * size
         complexity = reach * math.sqrt(2 * (math.log(2) + log_n_atoms) / n)
         # Convex and decreasing: largest, and steepest, at the smallest margin.

@@ -133,6 +133,7 @@ class ProfiledRisk(EmpiricalRisk):
     intercept = 0.0
 
     def at(self, u: np.ndarray) -> RiskState:
+        # Where F is least over b its derivative by b is 0: the gradient by u is that of F there.
         scores = u + self._best_intercept(u)
         target = -self.loss.gradient(self.y, scores)
         return RiskState(inner(self.weight, self.loss.value(self.y, scores)), target, self.weight)
@@ -145,6 +146,8 @@ class ProfiledRisk(EmpiricalRisk):
 
     def _best_intercept(self, u: np.ndarray) -> float:
         """Newton's method from the last intercept; a bracketing search where that fails."""
+        # The scores change little from round to round, so that one or two steps are enough. A slope
+        # that does not fall is rounding, or too far away for Newton's method.
         b = self.intercept
         size = np.inf
         for _ in range(NEWTON_STEPS):
@@ -246,7 +249,8 @@ class ColumnSolver:
         unit = self.unit
         coef = coefficients_in_units(path.beta * unit, self.scale)
         norm = np.abs(coef).sum()
-        if norm > radius:  # by rounding
+        # By rounding the norm may exceed the radius, which users may rely on.
+        if norm > radius:
             coef *= radius / norm * (1 - 1e-16)
         return Solution(
             intercept=float(
@@ -310,6 +314,7 @@ class Atoms:
                 f"The outputs of a weak learner are as large as {largest:.1e}; scale the features "
                 "of X."
             )
+        # Products are taken of outputs divided by the largest, which neither overflow nor vanish.
         size = largest * np.sqrt(inner(weight, (outputs / largest) ** 2)) if self.normalise else 1.0
         sign = -1.0 if inner(weight * target, outputs / largest) < 0 else 1.0
         factor = sign / size
@@ -417,6 +422,7 @@ class FrankWolfeStep(Step):
         return size(t, _Place(risk, u, state, psi, self.radius), towards_atom)
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
+        # A convex combination stays in the ball: all atoms lose the share that the new one gets.
         eta = b / self.radius
         u *= 1 - eta
         u += b * psi
@@ -455,6 +461,7 @@ class CorrectiveStep(FrankWolfeStep):
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
         active = self.active
         active.outputs.append(psi)
+        # The inner gap need not be below a share of the outer one: the next atom moves the minimum.
         ball = RowsBall(self.risk, _Outputs(np.array(active.outputs), self.risk.weight))
         tol = INNER_SHARE * active.gap / max(ball.risk_at_zero, 1e-300)
         options = SolverOptions("line_search", "pairwise", CORRECTIONS, tol)
@@ -490,6 +497,7 @@ class AtomSolver:
         inner_radius = radius / self.unit
         end = self.options.smallest_gap(risk_at_zero)
         active, u = ActiveAtoms(), np.zeros(self.n)
+        # Steps change atoms and scores in place, and the start belongs to another solution.
         if start is not None:
             known, u = start[0], start[1].copy()
             active = ActiveAtoms(list(known.atoms), known.weights.copy(), list(known.outputs))
@@ -508,6 +516,7 @@ class AtomSolver:
             path = [*gaps, np.nan], [*risks, rounds.state.value]
             return self._solution(radius, active, u.copy(), *path, "n_estimators")
 
+        # The rounds are those of boosting; only the step knows of the ball.
         for record in islice(rounds, n_rounds):
             active.atoms.append(record.predictor)
             gaps.append(record.details.gap)

@@ -283,6 +283,7 @@ class MatchingPursuitRegressor(
                     f"validation_fraction={self.validation_fraction} of {len(Y)} rows leaves no "
                     "row to train or to validate on."
                 )
+            # Drawn among the rows of positive weight only: others have no part in the error.
             order = check_random_state(self.random_state).permutation(len(Y))
             train = np.sort(order[count:])
             splits = [(train, np.sort(order[:count]))]
@@ -290,6 +291,8 @@ class MatchingPursuitRegressor(
             # Squares of the targets themselves might overflow or vanish; powers of two are exact.
             units = [power_of_two(size) for size in np.abs(Y).max(axis=0)]
             scaled, by_split = Y / units, []
+            # Columns are normalised anew on the training rows of each split: the path must not know
+            # the rows held out.
             for rest, held in splits:
                 w = weight[rest] / weight[rest].sum()
                 columns = ColumnDictionary(X[rest], w, self.fit_intercept)
@@ -327,6 +330,7 @@ class MatchingPursuitRegressor(
         limits = errors = None
         if splits is not None:
             units, by_split = moments.unit[d:], []
+            # As in `fit`, with errors from sums over the held-out rows.
             for parts in splits:
                 train, held = (part.of_targets_over(units) for part in parts)
                 columns = MomentDictionary(train, d)
@@ -374,6 +378,7 @@ class MatchingPursuitRegressor(
             def end_round(residual: float, so_far: Callable[[], PursuitPath]) -> bool:
                 return reports.end_round(so_far=lambda: [so_far()], residual=residual)
 
+        # One target after the other: rows of the Gram matrix that one needs are there for the next.
         n_rounds, paths = self.n_iterations, []
         for c, square in zip(products.correlations, products.squares):
             if self.variant == "orthogonal":
@@ -775,6 +780,7 @@ def pursuit_on_gram(
             reason = "tol"
             break
         k = idamax(c)
+        # A column that is active costs no new row of the Gram matrix, and no new coefficient.
         if weakness < 1 and active and not is_active[k]:
             inner = np.abs(c[active])
             at = int(inner.argmax())
@@ -786,6 +792,7 @@ def pursuit_on_gram(
         row = views[k]
         if row is None:
             row = rows.load(k, c, chosen)
+        # With b = nu c_k the square falls by nu (2 - nu) c_k²: no residual is needed.
         daxpy(row, c, a=-b)
         square = max(square - decrease * b * b, 0.0)
         if not is_active[k]:
@@ -843,6 +850,7 @@ def orthogonal_pursuit_on_gram(
             reason,
         )
 
+    # A round solves two triangular systems, O(t²), and changes d correlations, O(d t).
     while len(chosen) < n_rounds:
         if tol > 0 and square <= target:
             reason = "tol"
@@ -941,6 +949,8 @@ def likely_columns(
     chosen: list[int] = []
     steps = np.empty((min(n_most, n_candidates), n_candidates))
     fewest = min(FEWEST + n_kept, FEWEST_LATER)
+    # Gram-Schmidt among the candidates: the rows of `steps` are their products with orthonormal
+    # directions, and c stays the correlation with what least squares leaves.
     while len(chosen) < len(steps) and free.any():
         k, t = int(np.abs(c).argmax()), len(chosen)
         # Below `outside`, columns that are no candidates had larger correlations.
@@ -972,6 +982,7 @@ def held_out_squares(
     `dictionary` is that of the training rows; y is centred as in training, but not divided by
     `scale` as the training targets were. A plain round costs O(rows), an orthogonal one O(rows t).
     """
+    # Only the columns that were chosen are normalised on the other rows.
     used, code = np.unique(path.chosen, return_inverse=True)
     psi = dictionary.columns(used, X)
     total = weight.sum()
@@ -1001,6 +1012,7 @@ def held_out_squares_of_products(
     used, code = np.unique(path.chosen, return_inverse=True)
     errors = np.empty(len(path.chosen) + 1)
     errors[0] = square
+    # |y - Psi b|² = y'y - 2 b'c + b'Gb; a plain step changes the products with the residual only.
     with np.errstate(over="ignore", invalid="ignore"):  # columns far beyond those of training
         c, gram = correlations[used], gram[np.ix_(used, used)]
         for t, k in enumerate(code):

@@ -527,6 +527,8 @@ class BaseAdditive(BaseEstimator):
         bins, pairs = self._bins, 0.0
         if len(self.term_features_) > len(bins.edges):
             pairs = sum(self._pair_values(bins.codes(X)))
+        # The tables of rounds are not centred, as the fitted functions are: their means belong to
+        # the intercept, and bins of missing values without weight have the value 0.
         for intercepts, tables in staged_tables(bins, self.category_sets_, self._segments, rounds):
             scores = []
             for intercept, own in zip(intercepts, tables):

@@ -392,6 +392,7 @@ def refined_bins(
     copies = 3 * rows.n_splits + 2
     n_used = max(used.sum(), 1)
     n_many = int(np.clip(len(X) / ROWS_OF_BIN, AUTO_BINS, MANY_BINS))
+    # The products of the cuts in use with all cuts are kept for every model.
     while n_many > 2 * FEW_BINS:
         n_cuts = n_used * n_many + (len(used) - n_used) * FEW_BINS
         if copies * n_used * n_many * n_cuts * 8 / MIB <= max_memory:

@@ -369,6 +369,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=False)
         end_fit = begin_fit(self, X, y, sample_weight)
+        # Powers of two bring weights and targets near 1: squares do not overflow, and nothing is
+        # rounded.
         weight = unit_weights(rows.weight)
         rows = replace(rows, weight=weight)
         target = TargetScale.in_powers_of_two(rows.y, weight)
@@ -385,6 +387,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
 
         # Rounds without the rows; the terms.
         self._fit_risk(risk, bins, layout, rows.columns, jumps, monotonic, target)
+        # What `partial_fit`, or a fit of rows in blocks, left behind.
         for name in ("_chunks", "n_passes_"):
             self.__dict__.pop(name, None)
         end_fit()
@@ -471,6 +474,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 "n_estimators and cv must give the same number of folds in every call of "
                 "partial_fit."
             )
+        # Rows of earlier chunks cannot be counted again: all products of cuts have to fit at once.
         self._check_memory_of_blocks(bins.layout().n_cuts, n_groups, rows.n_splits)
         sums = _sums_of_rows(bins, rows.X, target(rows.y), rows.weight, rows.folds, n_groups)
         # Sums of chunks are added, which is all that is needed of their rows.

@@ -362,7 +362,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))
         weight = unit_weights(rows.weight)
         rows = replace(rows, weight=weight)
-        target = None  # that refined bins follow
+        # Refined bins follow one target, the gradient at the start; several classes have several.
+        target = None
         if len(classes) == 2:
             target = np.asarray(rows.y == 1, dtype=float)
             target -= np.average(target, weights=weight)
@@ -465,6 +466,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
                 rows.n_splits,
             )
         if refit:
+            # Chunks stay apart until a model is fitted: joining them at every call would copy all.
             codes = kept.codes[0]
             if len(kept.codes) > 1:
                 codes = np.asfortranarray(np.concatenate(kept.codes))
@@ -490,6 +492,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self._check_classes(classes)
         layout = bins.layout()
         n_scores = 1 if len(classes) == 2 else len(classes)
+        # Again, as categories and the number of classes are known only now.
         monotonic = self._monotonic(p, found.columns, len(classes))
         self._check_memory_of_blocks(layout.n_cuts, max(n_splits, 1), n_splits, n_scores)
         self._progress().message(f"{layout.n_cuts} cuts in {p} features")
@@ -550,6 +553,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         results = self._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, self.refresh_tol)
         self._set_terms(bins, columns, weights, results)
         self.classes_, self.n_refreshes_ = classes, risk.n_refreshes
+        # Each stage lowers another quadratic, and their falls do not add up as those of the squared
+        # error do: the importance is the mean size of a feature's function.
         importances = self.term_importances_[: len(weights)]
         total = importances.sum()
         self.feature_importances_ = importances / total if total > 0 else importances
@@ -620,6 +625,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         scores = self._scores(X)
         if scores.ndim == 2:
             return log_softmax(scores, axis=1)
+        # Not the logarithms of probabilities, which may be 0.
         return np.column_stack([log_expit(-scores), log_expit(scores)])
 
     def staged_decision_function(self, X: ArrayLike) -> Iterator[np.ndarray]:
@@ -678,6 +684,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 def _probabilities(scores: np.ndarray) -> np.ndarray:
     if scores.ndim == 2:
         return softmax(scores, axis=1)
+    # Both from the scores: 1 - p is 0 as soon as p rounds to 1.
     return np.column_stack([expit(-scores), expit(scores)])
 
 

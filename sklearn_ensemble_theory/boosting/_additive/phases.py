@@ -9,6 +9,7 @@ one for the squared error, as many as gradients are computed for other losses.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -43,8 +44,6 @@ class BinnedRows:
         0 without cross-validation.
     pair_folds : unsigned array of shape (n,), default=None
         The fold of each row in the boosting of pairs, where there are no `folds`.
-    n_groups : int
-        The number of groups of rows of which sums are kept.
     """
 
     codes: np.ndarray
@@ -54,12 +53,13 @@ class BinnedRows:
     folds: np.ndarray | None = None
     n_splits: int = 0
     pair_folds: np.ndarray | None = None
-    n_groups: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.n_groups = 1
-        if self.folds is not None:
-            self.n_groups = self.n_splits + bool((self.folds == self.n_splits).any())
+    @cached_property
+    def n_groups(self) -> int:
+        """The number of groups of rows of which sums are kept."""
+        if self.folds is None:
+            return 1
+        return self.n_splits + bool((self.folds == self.n_splits).any())
 
 
 @dataclass

@@ -137,6 +137,7 @@ def stump_tables(
     right: np.ndarray,
 ) -> Iterator[tuple[int, np.ndarray]]:
     """The sum of the stumps of some rounds as features and their tables."""
+    # Stumps of one feature are jumps at thresholds: one cumulated sum of these is their table.
     for j in np.unique(features).tolist():
         here = features == j
         own, lefts, rights = cuts[here], left[here], right[here]
