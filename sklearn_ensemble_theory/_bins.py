@@ -81,7 +81,7 @@ def bin_edges_from_quantiles(
 
 
 def columns_with_missing(X: np.ndarray) -> np.ndarray:
-    """Whether each column has NaN: (p,). A block of rows at a time, without an array like X."""
+    """Tell whether each column has NaN: (p,). No array like X is made."""
     found = np.zeros(X.shape[1], dtype=bool)
     step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(X.shape[1], 1))
     with np.errstate(invalid="ignore"):
@@ -133,7 +133,7 @@ def edges_of_sorted(x, cumulated, max_bins):
 
 
 def _values_to_cut(x, cumulated, max_bins):
-    """The values above which to cut, and those that get a bin of their own.
+    """Choose the values above which to cut, and those that get a bin of their own.
 
     A value that holds two quantiles or more gets a bin of its own; the bins that are left are
     divided among the other values, where again a value may hold two quantiles.
@@ -212,7 +212,7 @@ def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False)
 def bin_codes_by_blocks(
     X: np.ndarray, edges: Sequence[np.ndarray], n_rows: int, missing: bool = False
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Slices of at most `n_rows` rows, each with its `bin_codes`, valid until the next."""
+    """Yield slices of at most `n_rows` rows with their `bin_codes`, valid until the next."""
     n, p = X.shape
     coders, dtype = _coders(edges, missing)
     codes = np.empty((min(n_rows, n), p), dtype=dtype, order="F")
@@ -224,7 +224,7 @@ def bin_codes_by_blocks(
 
 
 def _coders(edges, missing):
-    """What finds the bins of each column, and the smallest type that holds every code."""
+    """Prepare the search for the bins of each column, and choose a type for the codes."""
     largest = max((len(e) for e in edges), default=0) + missing
     dtype = np.dtype(np.uint8 if largest < 2**8 else np.uint16)
     return [ColumnCoder(e, dtype) for e in edges], dtype
@@ -281,7 +281,7 @@ def _code_block(coder, x, out, missing):
 
 
 def _blocks(X):
-    """Slices of rows, each with a buffer that one column of these rows is copied to."""
+    """Yield slices of rows, with a buffer that a column of these rows is copied to."""
     n, p = X.shape
     step = max(_MIN_BLOCK_ROWS, _BLOCK_VALUES // max(p, 1))
     buffer = np.empty(min(step, n))

@@ -65,7 +65,7 @@ class ColumnMoments:
 
     @classmethod
     def of(cls, rows: Rows, centre: bool) -> "ColumnMoments":
-        """Those of some rows, O(n k²), with a few rows at a time in double precision."""
+        """Sum over some rows, O(n k²), with a few rows at a time in double precision."""
         X, Y, single = rows.X, rows.y.reshape(len(rows.y), -1), rows.y.ndim == 1
         low = np.concatenate([X.min(axis=0), Y.min(axis=0)]).astype(np.float64)
         high = np.concatenate([X.max(axis=0), Y.max(axis=0)]).astype(np.float64)
@@ -111,7 +111,7 @@ class ColumnMoments:
         )
 
     def in_units(self, unit: np.ndarray) -> "ColumnMoments":
-        """The same in units that are powers of two, none of them smaller than here."""
+        """Change to units that are powers of two, none of them smaller than here."""
         share = self.unit / unit
         if (share == 1).all():
             return self
@@ -120,7 +120,7 @@ class ColumnMoments:
         return replace(self, unit=unit, mean=self.mean * share, gram=gram)
 
     def of_targets_over(self, sizes: np.ndarray) -> "ColumnMoments":
-        """Those with each of the last columns, the targets, divided by a power of two."""
+        """Divide each of the last columns, the targets, by a power of two."""
         d = len(self.unit) - len(sizes)
         size = np.concatenate([np.ones(d), sizes])
         return replace(self, unit=self.unit / size, low=self.low / size, high=self.high / size)
@@ -241,7 +241,7 @@ def moments_of_splits(
 
 
 def _splits(folds: Sequence[ColumnMoments]) -> Iterator[Split]:
-    """(The others, this one) for each fold; sums, because differences would lose digits."""
+    """Yield (the others, this one) for each fold; sums, because differences would lose digits."""
     # Running sums from both ends: two additions for a fold, however many there are.
     before = [None, *accumulate(folds[:-1], add)]
     after = [*accumulate(folds[:0:-1], add)][::-1] + [None]

@@ -344,7 +344,7 @@ def _inner(c: np.ndarray, beta: np.ndarray) -> float:
 def _take_step(
     ball: Ball, radius: float, k: int, gap: float, options: SolverOptions, t: int
 ) -> bool:
-    """A step from the best atom k; False where none lowers the risk any more."""
+    """Make a step to the best atom k; False where none lowers the risk any more."""
     value = radius if ball.c.item(k) > 0 else -radius
     direction = Direction(1.0, (k,), (value,), 1.0, gap)
     if options.variant != "plain":
@@ -373,7 +373,7 @@ def _take_step(
 
 
 def _with_worst_atom(ball: Ball, radius: float, towards: Direction, variant: str) -> Direction:
-    """The direction of an away step or of a pairwise step, given the one towards the best atom.
+    """Turn the direction towards the best atom into that of an away step or of a pairwise step.
 
     "away" moves away from the worst active atom where the first-order gain of that is larger;
     "pairwise" moves weight from the worst active atom to the best one.

@@ -220,7 +220,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         return VARIANTS[names[0]]
 
     def _checked_radii(self):
-        """The radii to try, in increasing order; None if they are not given."""
+        """Check the radii to try and sort them; None if they are not given."""
         if self.radii is None:
             return None
         try:
@@ -290,7 +290,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def _signs(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The labels as -1 and +1, and the two classes."""
+    """Turn labels into -1 and +1, and find the two classes."""
     check_classification_targets(y)
     classes = np.unique(y)
     kind = type_of_target(y, input_name="y", raise_unknown=True)
@@ -310,7 +310,7 @@ def _best_radius(
     problem: Problem,
     splits: list[tuple[np.ndarray, np.ndarray]],
 ) -> dict[str, Any]:
-    """The radius with the least held-out risk, and the risks of all, as fitted attributes."""
+    """Find the radius with the least held-out risk; return it and all risks as attributes."""
     if radii is None:
         with np.errstate(over="ignore"):
             radii = within_range(full.norm_of_one_atom() * RADII)

@@ -63,7 +63,6 @@ class Problem:
     fit_intercept: bool
 
     def rows(self, chosen: np.ndarray) -> "Problem":
-        """The problem over some of the rows."""
         return Problem(
             self.loss, self.X[chosen], self.y[chosen], self.weight[chosen], self.fit_intercept
         )
@@ -98,14 +97,13 @@ class Solution:
     member_weights: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def scores(self, X: Any) -> np.ndarray:
-        """The scores of any rows."""
         if self.coef is not None:
             return np.asarray(X @ self.coef) + self.intercept
         return sum_of_members(X, self.members, self.member_weights, self.intercept)
 
 
 def sum_of_members(X: Any, members: list, weights: np.ndarray, intercept: float) -> np.ndarray:
-    """The intercept plus the weighted sum of the members' predictions: (n,)."""
+    """Add the intercept and the weighted predictions of the members: (n,)."""
     u = np.full(X.shape[0], intercept)
     for member, weight in zip(members, weights):
         u += weight * np.asarray(predict_validated(member, X), dtype=float).reshape(len(u))
@@ -145,7 +143,7 @@ class ProfiledRisk(EmpiricalRisk):
         return super().line_search(u + self.intercept, psi, state)
 
     def _best_intercept(self, u: np.ndarray) -> float:
-        """Newton's method from the last intercept; a bracketing search where that fails."""
+        """Run Newton's method from the last intercept, and a bracketing search where that fails."""
         # The scores change little from round to round, so that one or two steps are enough. A slope
         # that does not fall is rounding, or too far away for Newton's method.
         b = self.intercept

@@ -354,7 +354,7 @@ class MatchingPursuitRegressor(
             )
 
     def _products(self, dictionary: ColumnDictionary, Y: np.ndarray) -> "Products":
-        """What the rounds read of the rows of a dictionary, whose targets are Y."""
+        """Compute what the rounds read of the rows of a dictionary, whose targets are Y."""
         weight = dictionary.weight
         mean = mean_from_first(Y, weight) if self.fit_intercept else np.zeros(Y.shape[1])
         target = TargetScale.about(Y, mean)
@@ -363,7 +363,7 @@ class MatchingPursuitRegressor(
         return Products(rows, target, dictionary.products(scaled.T), weight @ scaled**2)
 
     def _products_of_moments(self, dictionary: MomentDictionary) -> "Products":
-        """The same from sums over rows, where the whole Gram matrix is there already."""
+        """Take the same from sums over rows, where the whole Gram matrix is there already."""
         rows = GramRows(dictionary, self.n_iterations)
         rows.load_all()
         return Products(rows, dictionary.target, dictionary.correlations, dictionary.squares)
@@ -371,7 +371,7 @@ class MatchingPursuitRegressor(
     def _pursue(
         self, products: "Products", reports: RoundReports | None = None
     ) -> list["PursuitPath"]:
-        """The rounds of each target."""
+        """Run the rounds of each target."""
         end_round: EndRound | None = None
         if reports is not None and not reports.is_silent:
 
@@ -442,7 +442,7 @@ class MatchingPursuitRegressor(
         single: bool,
         errors: list[np.ndarray] | None,
     ) -> dict[str, Any]:
-        """The fitted attributes of the paths; single targets without the axis of targets."""
+        """Make the fitted attributes of the paths; single targets lose the axis of targets."""
         dictionary, mean = products.gram.dictionary, products.target.mean
         scale = np.asarray(products.target.scale)
         normalised = scale[:, None] * np.array([path.coefficients(dictionary.d) for path in paths])
@@ -653,7 +653,7 @@ class MatchingPursuitRegressor(
 def _best_rounds(
     by_split: list[list[np.ndarray]], units: Sequence[float] | np.ndarray
 ) -> tuple[list[int], list[np.ndarray]]:
-    """By target: the number of rounds of smallest mean error, and these errors in units of y.
+    """Find the number of rounds of smallest mean error by target, and these errors in units of y.
 
     `by_split` has the held-out errors of each split and target after 0, 1, ... rounds. A path that
     ended early stays where it ended.
@@ -708,7 +708,6 @@ class PursuitPath(NamedTuple):
     stop_reason: str
 
     def first_rounds(self, n_rounds: int) -> "PursuitPath":
-        """The path up to a number of rounds."""
         if n_rounds >= len(self.chosen):
             return self
         return PursuitPath(
@@ -897,12 +896,12 @@ def orthogonal_pursuit_on_gram(
 
 
 def _share_left(squares: list[float]) -> float:
-    """The norm of the residual as a share of that of y."""
+    """Divide the norm of the residual by that of y."""
     return float(np.sqrt(squares[-1] / squares[0])) if squares[0] > 0 else 0.0
 
 
 def _solve(L: np.ndarray, b: np.ndarray, trans: str = "N") -> np.ndarray:
-    """L^-1 b or L'^-1 b; LAPACK refuses systems of size 0."""
+    """Compute L^-1 b or L'^-1 b; LAPACK refuses systems of size 0."""
     if len(b) == 0:
         return b
     return solve_triangular(L, b, trans=trans, lower=True, check_finite=False)

@@ -117,7 +117,7 @@ class BaseAdditive(BaseEstimator):
         classifies: bool,
         classes: np.ndarray | None = None,
     ) -> TrainingRows:
-        """The rows of positive weight as numbers, with the folds of cross-validation.
+        """Check the rows, keep those of positive weight as numbers, and find their folds.
 
         Categories and `classes` are new, or those of an earlier chunk.
         """
@@ -174,7 +174,7 @@ class BaseAdditive(BaseEstimator):
     def _monotonic(
         self, p: int, columns: CategoricalColumns | None, n_classes: int = 2
     ) -> np.ndarray | None:
-        """-1, 0 or 1 for each feature; None without constraints."""
+        """Check the signs: -1, 0 or 1 for each feature, None without constraints."""
         given = self.monotonic_cst
         if given is None:
             return None
@@ -206,7 +206,7 @@ class BaseAdditive(BaseEstimator):
     def _wanted_pairs(
         self, p: int, monotonic: np.ndarray | None = None
     ) -> int | Literal["auto"] | list[Pair]:
-        """What `interactions` asks for; no pairs of features with a constraint."""
+        """Check `interactions`, which must not pair features with a constraint."""
         given = self.interactions
         # Names of features become their numbers; what is no name is left for the message.
         names = getattr(self, "feature_names_in_", None)
@@ -251,7 +251,7 @@ class BaseAdditive(BaseEstimator):
         monotonic: np.ndarray | None,
         limit: float = np.inf,
     ) -> tuple[PhaseResult | None, PhaseResult, PairTerms | None]:
-        """The phases of the main effects, and the pairs if there are any.
+        """Run the phases of the main effects, and fit the pairs if there are any.
 
         With pairs, the main effects are fitted again to what these leave. `limit` is that of
         `run_phase`; `pair_fit` is not used without pairs.
@@ -271,7 +271,7 @@ class BaseAdditive(BaseEstimator):
         return *self._boost(risk.given(pairs), layout, jumps, monotonic, limit), pairs
 
     def _boost(self, risk, layout, jumps, monotonic, limit):
-        """The two phases: first rounds that smooth, if there are any, then stumps."""
+        """Run the two phases: rounds that smooth, if there are any, then stumps."""
         n_splits, models = risk.n_splits, risk.start()
         smoothing, n_smoothing = None, self.smoothing_rounds
         if n_smoothing == "auto":
@@ -476,7 +476,7 @@ class BaseAdditive(BaseEstimator):
     def _numbers(
         self, X: Any, columns: CategoricalColumns | None, reset: bool = False
     ) -> np.ndarray:
-        """X as floats, after a check of its features; categories by their numbers."""
+        """Check the features of X and return floats, for categories their numbers."""
         if columns is None or not columns.any:
             return validate_data(
                 self,
@@ -491,12 +491,11 @@ class BaseAdditive(BaseEstimator):
         return check_array(columns.encode(X), ensure_all_finite="allow-nan", copy=False)
 
     def _checked_X(self, X: Any) -> np.ndarray:
-        """The rows to predict, as numbers."""
         check_is_fitted(self)
         return self._numbers(X, self._columns)
 
     def _pair_values(self, codes: np.ndarray) -> Iterator[np.ndarray]:
-        """The values of each pair at rows in bins."""
+        """Look up each pair at rows in bins."""
         p = len(self._bins.edges)
         for (a, b), (_, values) in zip(self.term_features_[p:], self.shape_functions_[p:]):
             table = self._bins.padded(values, a, b)
@@ -504,7 +503,7 @@ class BaseAdditive(BaseEstimator):
             yield table[row, self._pair_maps[b].take(codes[:, b])]
 
     def _scores(self, X: Any) -> np.ndarray:
-        """The intercept and all terms: (n,) or (n, n_classes)."""
+        """Add the intercept and all terms: (n,) or (n, n_classes)."""
         # Table look-up without codes where there are no pairs; functions that are 0 cost nothing.
         X = self._checked_X(X)
         bins = self._bins
@@ -522,7 +521,7 @@ class BaseAdditive(BaseEstimator):
         return self.intercept_ + total
 
     def _scores_after(self, X: Any, rounds: Sequence[int]) -> Iterator[np.ndarray]:
-        """The scores after given numbers of rounds, one array after the other."""
+        """Yield the scores after given numbers of rounds."""
         X = self._checked_X(X)
         bins, pairs = self._bins, 0.0
         if len(self.term_features_) > len(bins.edges):
@@ -567,7 +566,7 @@ def rows_are_faster(risk: SquaredError | LogisticLoss, layout: CutLayout, smooth
 
 
 def unit_weights(weight: np.ndarray | None) -> np.ndarray | None:
-    """Weights of about 1; None for equal ones, as counting is faster than adding."""
+    """Bring weights near 1; None for equal ones, as counting is faster than adding."""
     if weight is None or np.all(weight == weight[0]):
         return None
     return weight / power_of_two(weight.max())

@@ -131,14 +131,13 @@ class CategoricalColumns:
 
 
 def _column(X, j):
-    """Column j of an array or a frame."""
     if not is_frame(X):
         return X[:, j]
     return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
 
 
 def _categorical_flags(X, p, given, names):
-    """Which columns `categorical_features` declares."""
+    """Tell which columns `categorical_features` declares."""
     flags = np.zeros(p, dtype=bool)
     if given is None:
         return flags
@@ -193,7 +192,7 @@ def _few_categories(found, j):
 
 
 def _values(column):
-    """The values as an object array, or an array of numbers, and which are missing."""
+    """Return objects, or numbers, and which of them are missing."""
     if hasattr(column, "to_list"):
         values = np.empty(len(column), dtype=object)
         values[:] = column.to_list()
@@ -281,7 +280,7 @@ class FeatureBins:
         return bin_codes(X, self.edges, missing=True)
 
     def padded(self, table: np.ndarray, *features: int) -> np.ndarray:
-        """A table of a term with an entry 0 for missing values where these have no bin."""
+        """Append an entry 0 for missing values to a table of a term, where these have no bin."""
         widths = [(0, 0 if self.missing[j] else 1) for j in features]
         widths += [(0, 0)] * (table.ndim - len(features))
         return np.pad(table, widths)
@@ -356,7 +355,7 @@ def refined_bins(
     categories: list[np.ndarray | None],
     max_memory: float,
 ) -> tuple[FeatureBins, np.ndarray]:
-    """Bins that follow the data, and the numbers of the cuts at jumps."""
+    """Choose bins that follow the data, and number the cuts at jumps."""
     X, weight = rows.X, rows.weight
     assert rows.folds is not None
     # A first fit with few bins; one fold is held out, so that the number of rounds is known.
@@ -424,7 +423,7 @@ def refined_bins(
 
 
 def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarray) -> np.ndarray:
-    """The thresholds at which the partial residuals r jump; edges or others."""
+    """Find the thresholds at which the partial residuals r jump; edges or others."""
     in_order = np.sort(x)
     fine = np.union1d(edges_of_sorted(in_order, None, _FINE_BINS), edges)
     n_windows = int(np.clip(len(x) / _ROWS_OF_WINDOW_BIN, FEW_BINS, MANY_BINS))
@@ -623,14 +622,13 @@ def _categories_of_block(
 
 
 def folds_of_block(block: Rows, n_splits: int) -> np.ndarray | None:
-    """The fold that tests on each row of a block; None without cross-validation."""
     return folds_by_hash(block.numbers, n_splits) if n_splits else None
 
 
 def binned_block(
     block: Rows, bins: FeatureBins, y: np.ndarray, n_splits: int, with_pairs: bool
 ) -> BinnedRows:
-    """A block in bins, with its targets y or the numbers of its classes."""
+    """Put a block into bins, with its targets y or the numbers of its classes."""
     own = own_folds(row_numbers(block.numbers)) if with_pairs and not n_splits else None
     codes, folds = bins.codes(block.X), folds_of_block(block, n_splits)
     return BinnedRows(codes, bins.layout(), y, block.weight, folds, n_splits, own)

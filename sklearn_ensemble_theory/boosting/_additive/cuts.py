@@ -102,14 +102,14 @@ class NormalizedCuts:
             self.held_squares = held.yy - 2 * self.mean * held.y + self.mean**2 * held.weight
 
     def without_products(self) -> "NormalizedCuts":
-        """What makes tables of coefficients, for rounds that are over."""
+        """Keep only what makes tables of coefficients, for rounds that are over."""
         kept = copy.copy(self)
         for name in ("gram", "products", "preference", "held_left", "held_raw"):
             vars(kept).pop(name, None)
         return kept
 
     def rows(self, group: int) -> np.ndarray:
-        """Products of the z of a group of cuts with every z: training rows, then held-out ones."""
+        """Multiply the z of a group of cuts with every z: training rows, then held-out ones."""
         cuts, n_all = self.layout.cuts_of(group), self.n_cuts
         total = self._products_of_indicators(group, None)
         out = np.empty((len(total), n_all if self.fold is None else 2 * n_all))
@@ -182,14 +182,14 @@ class NormalizedCuts:
         return self.scale**2 * (self.held_raw * (1 - 2 * a) + a**2 * total)
 
     def tables(self, coefficients: np.ndarray) -> list[np.ndarray | None]:
-        """The function sum_k coefficients[k] z_k, of mean 0 over the training rows."""
+        """Tabulate sum_k coefficients[k] z_k, of mean 0 over the training rows."""
         return [
             self.table_of(j, coefficients[span]) if coefficients[span].any() else None
             for j, span in enumerate(self.layout.spans)
         ]
 
     def table_of(self, j: int, coefficients: np.ndarray) -> np.ndarray:
-        """The table of one feature, from the coefficients of its z."""
+        """Tabulate one feature, from the coefficients of its z."""
         cuts = self.layout.spans[j]
         own = coefficients * self.scale[cuts]
         if self.layout.categorical[j]:
@@ -202,7 +202,7 @@ class NormalizedCuts:
         return table - own @ self.share[cuts]
 
     def coefficients_of(self, tables: Tables) -> np.ndarray:
-        """The coefficients of the z of which `tables` are the sum, up to constants."""
+        """Find the coefficients of the z of which `tables` are the sum, up to constants."""
         jumps = np.zeros(self.n_cuts)
         for j, table in enumerate(tables):
             if table is None or len(table) < 2:
@@ -303,7 +303,7 @@ class CutRows(RowCache):
         self.of_group: dict[int, np.ndarray] = {}
 
     def load(self, k: int, recent: Sequence[int] = ()) -> np.ndarray:
-        """The row of cut k, computed with its group; `recent` are the cuts of the rounds before."""
+        """Compute the row of cut k with its group; `recent` are the cuts of the rounds before."""
         self._load_group(self.cuts.gram.group_for(k), recent)
         return self.views[k]
 
@@ -375,7 +375,7 @@ class RowState:
         self._sum()
 
     def _sum(self):
-        """z'Wr for every cut, from the residuals."""
+        """Sum z'Wr for every cut from the residuals."""
         cuts, layout = self.cuts, self.cuts.layout
         weighted = self.weight * self.residual
         if uses_numba():

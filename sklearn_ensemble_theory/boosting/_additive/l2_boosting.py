@@ -525,7 +525,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         blocks: Blocks | None = None,
         passes: PassCount | None = None,
     ) -> None:
-        """The model, from the sums over all rows, and for pairs from the rows in blocks."""
+        """Fit the model to the sums over all rows, and pairs to the rows in blocks."""
         layout = bins.layout()
         for fold in range(n_splits):
             if not 0 < sums.sums.weight[fold] < sums.sums.weight.sum():
@@ -547,7 +547,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         monotonic: np.ndarray | None,
         target: TargetScale,
     ) -> None:
-        """The model, from the sums over all rows, and for pairs from the rows."""
+        """Fit the model to the sums over all rows, and pairs to the rows."""
         # Rows can still be read after `fit`, in memory or in blocks, but not after `partial_fit`.
         pair_fit, sums = None, risk.sums[0]
         weights = sums.bin_weights(layout)
@@ -641,7 +641,7 @@ def _sums_of_rows(
     folds: np.ndarray | None,
     n_groups: int,
 ) -> StumpSums:
-    """The sums over rows, which are put into bins a few at a time."""
+    """Sum over rows, which are put into bins a few at a time."""
 
     def parts() -> Iterator[RowsInBins]:
         for rows, codes in bin_codes_by_blocks(X, bins.edges, _BLOCK_ROWS, missing=True):

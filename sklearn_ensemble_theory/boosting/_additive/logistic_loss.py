@@ -39,7 +39,7 @@ _MIN_CURVATURE = 1e-5
 
 
 def probabilities_of(scores: np.ndarray) -> np.ndarray:
-    """The probability of the second class, or of all: (n, n_scores)."""
+    """Return the probability of the second class, or of all: (n, n_scores)."""
     return softmax(scores, axis=1) if scores.shape[1] > 1 else expit(scores)
 
 
@@ -57,21 +57,20 @@ def is_of_class(y: np.ndarray, score: int, n_scores: int) -> np.ndarray:
 
 
 def logistic_losses(scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """The loss of each row: (n,)."""
     if scores.shape[1] == 1:
         return np.logaddexp(0, scores[:, 0]) - y * scores[:, 0]
     return logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]
 
 
 def class_weights(rows: BinnedRows, n_classes: int) -> np.ndarray:
-    """The weight of each class in each fold: (n_groups, n_classes)."""
+    """Sum the weight of each class in each fold: (n_groups, n_classes)."""
     cell = rows.y if rows.folds is None else rows.y + n_classes * rows.folds.astype(np.intp)
     total = np.bincount(cell, weights=rows.weight, minlength=rows.n_groups * n_classes)
     return total.reshape(rows.n_groups, n_classes).astype(float)
 
 
 def _scores(rows, model, pairs, number):
-    """The scores of a model, with its pairs if there are any: (n, n_scores)."""
+    """Add up a model, with its pairs if there are any: (n, n_scores)."""
     scores = model.scores(rows.codes)
     return scores if pairs is None else scores + pairs.scores(rows.codes, number)
 
@@ -149,7 +148,7 @@ class LogisticLoss(ABC):
         self.per_square = 0.5 / weights
 
     def start(self) -> list[TableModel]:
-        """Models of the class frequencies alone, of the rows that each is fitted to."""
+        """Begin with the class frequencies, of the rows that each model is fitted to."""
         models = []
         for fold in self.held_out:
             groups = self.class_weight
@@ -226,7 +225,7 @@ class LogisticLoss(ABC):
 
     @abstractmethod
     def _counted(self, score: int) -> KnownWeights:
-        """The present weights of a score."""
+        """Sum what depends on the present weights of a score alone."""
 
     @abstractmethod
     def _sums(self, score: int, number: int) -> tuple[CutSums, np.ndarray | None]:
@@ -243,7 +242,7 @@ def logistic_work(
     pairs: PairTerms | None,
     scores: Sequence[int],
 ) -> list[WorkingResiduals]:
-    """Working residuals of some of the scores, with the weights of the first model."""
+    """Compute working residuals of some of the scores, with the weights of the first model."""
     n_scores = len(models[0].tables)
     weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
     probabilities = [
@@ -285,7 +284,7 @@ class LogisticLossOfRows(LogisticLoss):
         return LogisticLossOfRows(self.rows, self.class_weight.shape[1], self.max_cuts, pairs)
 
     def _read(self, models):
-        """The scores of all rows, from those of the models of the stage before."""
+        """Change the scores of all rows from those of the models of the stage before."""
         codes = self.rows.codes
         if not self.scores:
             self.scores = [np.tile(m.intercepts, (len(codes), 1)) for m in models]
@@ -460,7 +459,7 @@ def _row_totals(rows: BinnedRows, n_classes: int) -> _RowTotals:
 
 
 def _curvatures(rows, model, pairs):
-    """The second derivatives at the scores of a model of all rows: (n, n_scores)."""
+    """Compute the second derivatives at the scores of a model of all rows: (n, n_scores)."""
     probabilities = probabilities_of(_scores(rows, model, pairs, 0))
     n_scores = probabilities.shape[1]
     return np.column_stack([curvature_of(p, n_scores) for p in probabilities.T])
@@ -472,7 +471,7 @@ def _gradient_sums(
     known: Sequence[TableModel | None],
     pairs: PairTerms | None,
 ) -> _GradientSums:
-    """The sums over one block; `known` has the model of each score's second derivatives."""
+    """Sum over one block; `known` has the model of each score's second derivatives."""
     n_scores, n_models = len(models[0].tables), len(models)
     n_groups, n_cuts = rows.n_groups, rows.layout.n_cuts
     weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
@@ -530,7 +529,7 @@ def _gradient_sums(
 def _weight_sums(
     rows: BinnedRows, model: TableModel, score: int, pairs: PairTerms | None
 ) -> StumpSums:
-    """The sums with two cuts over one block, with the second derivatives at a model."""
+    """Sum with two cuts over one block, with the second derivatives at a model."""
     weight = _curvatures(rows, model, pairs)[:, score]
     if rows.weight is not None:
         weight = weight * rows.weight

@@ -525,7 +525,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         jumps: np.ndarray | tuple,
         monotonic: np.ndarray | None,
     ) -> None:
-        """The model, from rows in bins."""
+        """Fit the model to rows in bins."""
         n_scores = 1 if len(classes) == 2 else len(classes)
         layout = rows.layout
         max_cuts = cuts_in_memory(self.max_memory, rows, n_scores)
@@ -549,7 +549,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         jumps: np.ndarray | tuple,
         monotonic: np.ndarray | None,
     ) -> None:
-        """The model, from the loss of rows wherever they are; `weights` are those of the bins."""
+        """Fit the model to rows, wherever they are; `weights` are those of the bins."""
         results = self._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, self.refresh_tol)
         self._set_terms(bins, columns, weights, results)
         self.classes_, self.n_refreshes_ = classes, risk.n_refreshes

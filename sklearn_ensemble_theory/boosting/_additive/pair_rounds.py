@@ -165,7 +165,7 @@ class _Member:
         self.current: tuple[np.ndarray, ...] = ()  # sums of the residuals in its cells
 
     def proposal(self, visit: Visit) -> tuple[np.ndarray, np.ndarray]:
-        """What the steps of a visit, not yet made, would add to the table, and to the squares."""
+        """Tell what the steps of a visit, not yet made, would add to the table and squares."""
         t = visit.pair
         if self.visited != t:
             self.current, self.visited = self.rows.sums(t), t
@@ -248,7 +248,7 @@ def cell_weights(
     pairs: Sequence[Pair],
     bins: CoarseBins,
 ) -> list[np.ndarray]:
-    """The weight of rows by fold and cell: (n_folds, A, B) for each pair."""
+    """Sum the weight of rows by fold and cell: (n_folds, A, B) for each pair."""
     found = []
     for pair in pairs:
         (a, b), (n_rows, n_columns) = rows.of(pair), bins.shape(pair)
@@ -353,7 +353,7 @@ class ResidualSums(SummedFields):
 def residual_sums(
     state: PairResiduals, rows: PairColumns, pairs: Sequence[Pair], bins: CoarseBins
 ) -> ResidualSums:
-    """The sums over the rows of one block before the first visit."""
+    """Sum over the rows of one block before the first visit."""
     n_members = len(state.residuals)
     weight = np.ones(len(rows.folds)) if state.weight is None else state.weight
     totals, squares = np.empty((n_members, 2)), np.empty((n_members, 2))
@@ -410,7 +410,7 @@ class PairPasses:
         return boost_members(members, self.pairs, self.bins)
 
     def sums(self, t: int) -> np.ndarray:
-        """Sums of the residuals in the cells of pair t: (K, 2, A, B)."""
+        """Sum the residuals in the cells of pair t: (K, 2, A, B)."""
         if t in self.found:
             return self.found[t]
         self.passes.n += 1
@@ -465,7 +465,7 @@ class _MemberOfPasses:
 def _cell_sums(
     state: PairResiduals, rows: PairColumns, pairs: Sequence[Pair], bins: CoarseBins
 ) -> SummedTables:
-    """The sums of the residuals of one block in the cells of some pairs: (K, 2, A, B) each."""
+    """Sum the residuals of one block in the cells of some pairs: (K, 2, A, B) each."""
     tables = []
     for pair in pairs:
         where = *rows.of(pair), bins.shape(pair)

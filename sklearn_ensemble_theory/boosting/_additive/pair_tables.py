@@ -78,7 +78,6 @@ class CoarseBins:
     unordered: np.ndarray
 
     def shape(self, pair: Pair) -> tuple[int, int]:
-        """The shape (A, B) of the table of a pair."""
         return int(self.n_bins[pair[0]]), int(self.n_bins[pair[1]])
 
 
@@ -115,7 +114,7 @@ def coarse_bins(
 def coarse_columns(
     codes: np.ndarray, n_bins: np.ndarray, pairs: Sequence[Pair], bins: CoarseBins
 ) -> dict[int, np.ndarray]:
-    """The coarse bins of all rows, of each feature that is in a pair."""
+    """Put the rows into the coarse bins of each feature that is in a pair."""
     columns: dict[int, np.ndarray] = {}
     for j in sorted({j for pair in pairs for j in pair}):
         columns[j] = codes[:, j]
@@ -128,7 +127,7 @@ def coarse_columns(
 def pair_tables(
     codes: np.ndarray, bins: CoarseBins, pairs: Sequence[Pair], values: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """Sums of three values in the cells of each pair: a list of arrays of shape (3, A, B)."""
+    """Sum three values in the cells of each pair: a list of arrays of shape (3, A, B)."""
     shapes = [bins.shape(pair) for pair in pairs]
     if uses_numba():
         from ..._hot_loops._pairs.pair_row_loops import add_pair_tables
@@ -161,7 +160,7 @@ def sums_of_cells(
     b: np.ndarray,
     shape: tuple[int, int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weighted sums in the cells (A, B): of the rows of other groups, and of those of `held`."""
+    """Sum, weighted, in the cells (A, B): the rows of other groups, and those of `held`."""
     if uses_numba():
         from ..._hot_loops._pairs.pair_row_loops import sum_cells
 

@@ -290,7 +290,7 @@ def interaction_gains(
 
 
 def _p_values(gains, null):
-    """Bounds on the chance of each gain as the largest of all pairs, if there is no interaction.
+    """Bound the chance of each gain as the largest of all pairs, if there is no interaction.
 
     Largest values over many cuts follow nearly a Gumbel law. Its scale is estimated from all
     pairs, its place from each. [Coles 2001]
@@ -327,7 +327,7 @@ class PairTerms:
     cell_weights: list[np.ndarray]
 
     def scores(self, codes: np.ndarray, model: int) -> np.ndarray:
-        """The sum of the pairs of a model at rows in bins: (n, n_scores)."""
+        """Add up the pairs of a model at rows in bins: (n, n_scores)."""
         n_scores = self.tables[0].shape[1]
         total = np.zeros((len(codes), n_scores))
         for (a, b), tables in zip(self.pairs, self.tables):
@@ -338,7 +338,7 @@ class PairTerms:
         return total
 
     def pure(self, model: int) -> "PurePairs":
-        """The tables without the parts that depend on one feature, and those parts."""
+        """Separate the tables from the parts that depend on one feature."""
         n_scores = self.tables[0].shape[1]
         own = [[np.zeros(len(m)) for m in self.bins.maps] for _ in range(n_scores)]
         constants, tables = np.zeros(n_scores), []
@@ -397,7 +397,7 @@ WithWork = Callable[Concatenate[BinnedRows, WorkingResiduals, ...], Any]
 
 
 def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:
-    """The weight of the rows in each bin, feature by feature: (n_bins of all features,)."""
+    """Sum the weight of the rows in each bin, feature by feature: (n_bins of all features,)."""
     n_bins = rows.layout.n_bins
     found = [np.bincount(rows.codes[:, j], weight, n_bins[j]) for j in range(len(n_bins))]
     return np.concatenate(found).astype(float)
@@ -507,14 +507,14 @@ class PairFit:
             self.terms = replace(terms, tables=[table.copy() for table in terms.tables])
 
     def _sum(self, function: WithWork, score: int, models: Sequence[TableModel], *args: Any) -> Any:
-        """The sum over the blocks of a function of the rows and the residuals of a score."""
+        """Sum a function of the rows and the residuals of a score over the blocks."""
         self.passes.n += 1
         if isinstance(self.blocks, MemoryRows):
             return function(self.blocks.block, self.works[score], *args)
         return self.blocks.sum(_with_work, function, self.work_of, models, self.terms, score, *args)
 
     def _strongest(self, n_pairs: int | Literal["auto"], features: np.ndarray) -> list[Pair]:
-        """The pairs with the largest gains, summed over the scores."""
+        """Find the pairs with the largest gains, summed over the scores."""
         in_memory = isinstance(self.blocks, MemoryRows)
         # Of several scores all gains are needed, for their sums.
         n_all = len(features) * (len(features) - 1) // 2
@@ -540,7 +540,7 @@ class PairFit:
         return sorted(gains, key=lambda pair: (-gains[pair], pair))[:most]
 
     def _boosted(self, score: int, columns: Any, terms: PairTerms) -> list[np.ndarray]:
-        """What boosting on the residuals of a score adds to the tables: (K, A, B) for each pair."""
+        """Boost on the residuals of a score, and return what the tables gain: (K, A, B) a pair."""
         pairs, bins = terms.pairs, terms.bins
         if isinstance(self.blocks, MemoryRows):
             work = self.works[score]
@@ -568,7 +568,7 @@ class PairFit:
 
 
 def _with_work(rows, function, work_of, models, terms, score, *args):
-    """The function of a block and of the residuals that are computed there."""
+    """Call a function of a block with the residuals that are computed there."""
     (work,) = work_of(rows, models, terms, [score])
     return function(rows, work, *args)
 
@@ -587,7 +587,7 @@ def _detection_tables(
 def _columns_of_pairs(
     rows: BinnedRows, pairs: list[Pair], bins: CoarseBins, n_folds: int
 ) -> tuple[PairColumns, SummedTables]:
-    """The rows in the tables of pairs, and their weight in the cells, summed by fold."""
+    """Place rows in the tables of pairs, and sum their weight in the cells by fold."""
     folds = rows.pair_folds if rows.folds is None else rows.folds
     assert folds is not None  # rows without folds have those of pairs
     columns = PairColumns(coarse_columns(rows.codes, rows.layout.n_bins, pairs, bins), folds)
@@ -597,7 +597,7 @@ def _columns_of_pairs(
 
 
 def _of_members(work: WorkingResiduals, n_splits: int) -> list[np.ndarray]:
-    """The residuals of the models that leave out a fold; without folds, those of the only one."""
+    """Choose the models that leave out a fold; without folds, the only one again and again."""
     if n_splits:
         return work.residuals[1:]
     return [work.residuals[0].copy() for _ in range(OWN_FOLDS)]

@@ -82,7 +82,7 @@ class TableModel:
                 own[j] = table if own[j] is None else own[j] + table
 
     def scores(self, codes: np.ndarray) -> np.ndarray:
-        """The scores at rows in bins: (n, n_scores)."""
+        """Add up the tables at rows in bins: (n, n_scores)."""
         scores = np.tile(self.intercepts, (len(codes), 1))
         for score, own in enumerate(self.tables):
             for j, table in enumerate(own):
@@ -132,7 +132,7 @@ class Risk(Protocol):
 
 
 def cuts_in_memory(max_memory: float, rows: BinnedRows, n_scores: int = 1) -> int | None:
-    """Of how many cuts the sums with all cuts can be kept; None for all."""
+    """Tell of how many cuts the sums with all cuts can be kept; None for all."""
     n_cuts, n_groups, n_splits = rows.layout.n_cuts, rows.n_groups, rows.n_splits
     # as counted, and as products of columns of each model, held-out rows apart
     copies = n_scores * (n_groups + 1 + 2 * n_splits)
@@ -277,7 +277,7 @@ def run_phase(
 
 
 def _run_stage(rounds, max_rounds, limit, patience, progress):
-    """Rounds of all models until the tables have moved by `limit`; their number.
+    """Run rounds of all models until the tables have moved by `limit`; return their number.
 
     The first model decides how many rounds there are, and the models of the folds follow. With
     patience, and no limit, these run along, for the held-out loss.
@@ -326,7 +326,7 @@ def _run_stage(rounds, max_rounds, limit, patience, progress):
 
 
 def _cumulated(own, name, count):
-    """The cumulated changes of all scores; a score whose rounds have ended changes no more."""
+    """Cumulate the changes of all scores; a score whose rounds have ended changes no more."""
     total = np.zeros(count + 1)
     for each in own:
         changes = np.zeros(count)

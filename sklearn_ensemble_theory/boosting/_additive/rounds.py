@@ -74,13 +74,13 @@ class SmoothingPath(NamedTuple):
         return SmoothingPath(*(part[:n_rounds] for part in self))
 
     def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
-        """The decrease of the squared error in the rounds of each feature."""
+        """Sum the decrease of the squared error by feature."""
         first = [own.start if isinstance(own, slice) else own[0] for own in self.cuts]
         features = layout.feature[np.array(first, dtype=np.intp)]
         return np.bincount(features, np.array(self.falls), minlength=len(layout.n_bins))
 
     def coefficients(self, cuts: NormalizedCuts) -> np.ndarray:
-        """The sum of all rounds as coefficients of the z: (P,)."""
+        """Sum all rounds as coefficients of the z: (P,)."""
         total = np.zeros(cuts.n_cuts)
         for own, step in zip(self.cuts, self.steps):
             total[own] += step
@@ -241,7 +241,7 @@ class StumpPath(NamedTuple):
         )
 
     def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
-        """The decrease of the squared error in the rounds of each feature, up to a factor."""
+        """Sum the decrease of the squared error by feature, up to a factor."""
         features = np.searchsorted(layout.offsets, self.chosen, side="right") - 1
         for number, of_set in enumerate(self.sets):
             features[self.chosen == layout.n_cuts + number] = of_set.feature
@@ -249,7 +249,7 @@ class StumpPath(NamedTuple):
         return factor * np.bincount(features, self.steps**2, minlength=len(layout.n_bins))
 
     def coefficients(self, cuts: NormalizedCuts) -> np.ndarray:
-        """The sum of all rounds as coefficients of the z of single cuts: (P,)."""
+        """Sum all rounds as coefficients of the z of single cuts: (P,)."""
         n_cuts = cuts.n_cuts
         # A set's column is a sum of those of its categories, each of which has a scale of its own.
         sums = np.zeros(n_cuts + len(self.sets))
@@ -353,7 +353,7 @@ class TableStumps:
         return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
 
     def _take_plain(self, count):
-        """The cuts, steps and products with held-out residuals of rounds, two BLAS calls each.
+        """Make rounds of two BLAS calls: their cuts, steps and products with held-out residuals.
 
         The values are never replaced: daxpy adds to them where they are.
         """
@@ -379,7 +379,7 @@ class TableStumps:
         return ks, bs, ds
 
     def _take_any(self, count):
-        """The same where cuts have a required sign or are sets of categories, or by rows."""
+        """Make rounds where cuts have a required sign or are sets of categories, or by rows."""
         ks, bs, ds = [], [], []
         state, values, n_all = self.state, self.state.values, self.state.n_cuts
         with_held, n_values = len(values) > n_all, len(values)
@@ -457,7 +457,7 @@ class _BestSet:
         self.total = self.weight.sum()
 
     def best(self) -> tuple[float, np.ndarray | None]:
-        """z'Wr of the best set, and its members among the categories, a bool array."""
+        """Find the best set: its z'Wr, and its members among the categories, a bool array."""
         # Sums of residuals in the categories, from the products with their columns; those of all
         # rows have the sum 0.
         sums = self.state.values[self.cuts] / (self.scale * self.preference)

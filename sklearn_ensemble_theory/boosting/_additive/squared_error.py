@@ -66,7 +66,7 @@ class SquaredError:
 
     @classmethod
     def of_rows(cls, rows: BinnedRows, max_memory: float) -> "SquaredError":
-        """That of rows in memory, whose products of cuts are counted when they are needed."""
+        """Sum over rows in memory, whose products of cuts are counted when they are needed."""
         options = {"sample_weight": rows.weight, "folds": rows.folds}
         sums = cut_sums(rows.codes, rows.layout, rows.y, n_folds=rows.n_groups, **options)
         max_cuts = cuts_in_memory(max_memory, rows)
@@ -81,7 +81,7 @@ class SquaredError:
     def open(
         self, models: list[TableModel], tolerance: float = 0.0, by_rows: bool = False
     ) -> Stage:
-        """The only stage; `tolerance` has no meaning here."""
+        """Open the only stage; `tolerance` has no meaning here."""
         states: list[TableState | RowState] = []
         for number, (cuts, model) in enumerate(zip(self.cuts, models)):
             if not by_rows:
@@ -99,7 +99,7 @@ class SquaredError:
         return Stage([[state] for state in states], models, losses, self.per_square)
 
     def given(self, pairs: PairTerms) -> "SquaredError":
-        """The risk of main effects that are added to pairs; one pass."""
+        """Subtract the pairs from the targets of the main effects; one pass."""
         assert self.blocks is not None
         self.passes.n += 1
         found = self.blocks.sum(_sums_minus_pairs, pairs, len(self.cuts))
@@ -135,6 +135,6 @@ def squared_work(
     pairs: PairTerms | None,
     scores: Sequence[int],
 ) -> list[WorkingResiduals]:
-    """The residuals of each model; `pairs` and `scores` have no meaning for the squared error."""
+    """Compute the residuals of each model; `pairs` and `scores` have no meaning here."""
     residuals = [rows.y - model.scores(rows.codes)[:, 0] for model in models]
     return [WorkingResiduals(rows.weight, None, residuals)]

@@ -94,7 +94,7 @@ class CutLayout:
         return slice(cuts.start, cuts.stop - bool(self.missing[j]))
 
     def sums_of_cuts(self, j: int | np.integer, table: np.ndarray, axis: int = -1) -> np.ndarray:
-        """Sums over the cuts of feature j from those over its bins; `table` may be overwritten."""
+        """Turn sums over the bins of feature j into those over its cuts, maybe in place."""
         if not self.categorical[j]:
             np.cumsum(table, axis=axis, out=table)
         return table[..., :-1] if axis == -1 else table[..., :-1, :]
@@ -172,7 +172,7 @@ class CutSums:
         return CutSums(*(mine + theirs for mine, theirs in pairs))
 
     def split(self, fold: int | None) -> tuple["CutSums", "CutSums | None"]:
-        """Sums over the rows of all other folds, and of this one; over all rows without a fold."""
+        """Add up all other folds, and return them and this one; without a fold all rows."""
         arrays = vars(self).values()
         if fold is None:
             return CutSums(*(a.sum(axis=0) for a in arrays)), None
@@ -181,7 +181,7 @@ class CutSums:
         return train, CutSums(*(a[fold] for a in arrays))
 
     def bin_weights(self, layout: CutLayout) -> list[np.ndarray]:
-        """The weight of all rows in each bin of each feature."""
+        """Recover the weight of all rows in each bin of each feature."""
         left, total = self.left_weight.sum(axis=0), self.weight.sum()
         weights = []
         for j, span in enumerate(layout.spans):
@@ -202,7 +202,7 @@ def cut_sums(
     n_folds: int = 1,
     left_weight: np.ndarray | None = None,
 ) -> CutSums:
-    """`CutSums` of n rows in bins; `left_weight` is w'L by fold where it is known."""
+    """Sum n rows in bins; `left_weight` is w'L by fold where it is known."""
     wy = y if sample_weight is None else sample_weight * y
     left_y = np.zeros((n_folds, layout.n_cuts))
     wanted = [(wy, left_y)]
@@ -271,7 +271,7 @@ class CountedGram:
         self.totals: dict[int, np.ndarray] = {}
 
     def group_for(self, cut: int) -> int:
-        """The group of which the block is needed for the products of `cut`."""
+        """Choose what is counted for the products of `cut`: itself, or its whole feature."""
         j = int(self.layout.feature[cut])
         whole = self.layout.n_cuts + j
         if whole in self.blocks:
@@ -312,7 +312,7 @@ class CountedGram:
         return self.totals[group]
 
     def _count_feature(self, j):
-        """The products of all cuts of a feature, from tables of its bins and those of others."""
+        """Count the products of all cuts of a feature, in tables of its and other bins."""
         layout, own = self.layout, self.layout.spans[j]
         n_folds, n_bins = len(self.left_weight), layout.n_bins
         block = np.empty((n_folds, own.stop - own.start, layout.n_cuts))
@@ -342,7 +342,7 @@ class CountedGram:
         return block
 
     def _count_cut(self, k):
-        """The products of a single cut, from the bins of the rows left of it."""
+        """Count the products of a single cut, in the bins of the rows left of it."""
         layout, n_folds = self.layout, len(self.left_weight)
         p, j = len(layout.n_bins), int(layout.feature[k])
         first_bin = layout.offsets + np.arange(p + 1)
@@ -368,7 +368,7 @@ class CountedGram:
 
 
 def cumulated_by_feature(layout: CutLayout, in_bin: np.ndarray) -> np.ndarray:
-    """Sums over all cuts (k, P), from those over all bins, feature after feature."""
+    """Turn sums over all bins, feature after feature, into those over all cuts: (k, P)."""
     first = layout.offsets + np.arange(len(layout.offsets))
     # The sums run on from feature to feature: subtract those of the features before.
     cumulated = np.cumsum(in_bin, axis=1)
@@ -504,7 +504,7 @@ class StumpSums:
             return StumpSums(sums, np.add(self.tables, other.tables, dtype=kind), self.layout)
 
     def moderate(self) -> bool:
-        """Whether products of two sums are safe from overflow."""
+        """Tell whether products of two sums are safe from overflow."""
         return all((np.abs(a) < 1e150).all() for a in vars(self.sums).values())
 
     def gram(self) -> np.ndarray:
@@ -537,14 +537,14 @@ class _PairsOfFeatures:
         self.first, self.second = self.used[first], self.used[second]
 
     def split(self, tables: np.ndarray) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
-        """The features of each pair, and their table of shape (k, B_i, B_j)."""
+        """Yield the features of each pair, and their table of shape (k, B_i, B_j)."""
         n_bins = self.layout.n_bins
         for number, (i, j) in enumerate(zip(self.first.tolist(), self.second.tolist())):
             table = tables[self.stops[number] : self.stops[number + 1]]
             yield (i, j), table.reshape(self.n_groups, n_bins[i], n_bins[j])
 
     def by_first(self, tables: np.ndarray) -> Iterator[tuple]:
-        """Features with those after them: the tables of both, and where each of them begins."""
+        """Yield features with those after them: the tables of both, and where each begins."""
         stop = 0
         for number, i in enumerate(self.used[:-1].tolist()):
             others = self.used[number + 1 :]
@@ -554,7 +554,7 @@ class _PairsOfFeatures:
 
 
 def _kind_of(n_rows: float, counts: bool) -> np.dtype:
-    """Numbers that hold the sums, of as few bytes as possible: chunks are sent to be added."""
+    """Choose numbers that hold the sums, of few bytes: chunks are sent to be added."""
     if not counts:
         return np.dtype(np.float64)
     return np.dtype(np.int32 if n_rows < 2**31 else np.int64)

@@ -106,7 +106,7 @@ def staged_tables(
     segments: Sequence[StumpSegment],
     rounds: Sequence[int],
 ) -> Iterator[tuple[np.ndarray, list]]:
-    """Intercepts (n_scores,) and tables by score and feature after given numbers of rounds."""
+    """Yield intercepts (n_scores,) and tables by score and feature after given rounds."""
     first, following = 0, iter(segments)
     segment = next(following)
     done, tables = 0, [list(own) for own in segment.model.tables]
@@ -136,7 +136,7 @@ def stump_tables(
     left: np.ndarray,
     right: np.ndarray,
 ) -> Iterator[tuple[int, np.ndarray]]:
-    """The sum of the stumps of some rounds as features and their tables."""
+    """Add up the stumps of some rounds: features and their tables."""
     # Stumps of one feature are jumps at thresholds: one cumulated sum of these is their table.
     for j in np.unique(features).tolist():
         here = features == j
@@ -264,7 +264,7 @@ def shapley_values(estimator: Any, X: ArrayLike) -> tuple[np.ndarray, np.ndarray
 
 
 def _shares(values: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The mean of a term, and a table for each of its features with the Shapley values."""
+    """Average a term, and tabulate the Shapley values of each of its features."""
     total = weights.sum()
     extra = values.ndim - weights.ndim  # an axis of classes
     joint = (weights / total).reshape(weights.shape + (1,) * extra)
