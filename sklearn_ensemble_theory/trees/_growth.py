@@ -66,6 +66,7 @@ def grown_arrays(
     if options.n_classes:
         return grow_tree(columns, target, weight, rows, options)
     centre = 0.0
+    # Regularised values shrink to 0, which is to be the mean.
     if options.l2_regularization > 0:
         with np.errstate(over="ignore", invalid="ignore"):
             centre = float(np.average(target, weights=weight))
@@ -285,6 +286,7 @@ class HistogramGrowth:
         return TreeRequest(splits, list(counted), list(ranged))
 
     def by_depth(self, root: np.ndarray, group: int | None) -> Requests:
+        # The leftmost group is on top of the stack: few levels have tables at a time.
         stack = [([0], [root])]
         while stack:
             ids, tables = stack.pop()
@@ -297,6 +299,7 @@ class HistogramGrowth:
                 stack.append((ids[first : first + size], tables[first : first + size]))
 
     def by_gain(self, root: np.ndarray) -> Requests:
+        # The number of a node, that of its age, decides between equal gains.
         heap: list[tuple[float, int, NodeSplit, np.ndarray]] = []
         ids, tables, n_leaves = [0], [root], 1
         while True:
@@ -361,6 +364,7 @@ class HistogramGrowth:
                 allowed = self.draws.features(part[0], parent, n_values, has_missing)
             with np.errstate(divide="ignore", invalid="ignore"):
                 found += self.search(part, tables[first : first + size], allowed)
+        # A gain this small may be the rounding of equal targets, which only their range tells.
         if self.doubtful and self.draws is None:
             reply = yield self.request(ranged=self.doubtful)
             for i, spread in zip(self.doubtful, reply.ranges.sum(axis=1)):
@@ -397,6 +401,7 @@ class HistogramGrowth:
         right_totals = [a - b for a, b in zip(totals, left_totals)]
         left_bounds = right_bounds = low, high = self.bounds[i]
         if self.constraints is not None and self.constraints[split.feature]:
+            # All that grows below stays on its side of the middle: the whole tree is monotonic.
             middle = (self.mean(left_totals) + self.mean(right_totals)) / 2
             left_bounds, right_bounds = (low, middle), (middle, high)
             if self.constraints[split.feature] < 0:
@@ -428,6 +433,7 @@ class HistogramGrowth:
         gain = self.gains(ids, left, right)
         if allowed is not None:
             gain[0, ~allowed] = -np.inf
+        # argmax takes the first of equal gains: that of the feature of the lowest rank.
         flat = gain[:, self.order].reshape(len(ids), -1)
         best = flat.argmax(axis=1)
         allowed_at = flat[np.arange(len(ids)), best] > -np.inf

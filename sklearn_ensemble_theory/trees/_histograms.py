@@ -211,6 +211,7 @@ class BinSums:
         if self.builders is not None:
             self._by_builders(rows, out)
         elif self.joint is not None:
+            # Each column has bins of its own: one count for all.
             joint = self.joint if rows is None else self.joint.take(rows, axis=0)
             self._by_bincount(joint.ravel(), rows, self.p, out)
         else:
@@ -373,6 +374,7 @@ def integer_rows(
     if size >= 2.0 ** (_PACKED_BITS - bits):
         ones = np.ones(len(target), np.int64)
         return IntegerRows([moments, ones, *([] if masses is None else [masses])], (0, 0, 0))
+    # The lower bits of a sum count the rows: two sums at the price of one.
     packed = (counts << bits) + 1
     if masses is None:
         return IntegerRows([packed], (bits,))
@@ -421,6 +423,7 @@ def answered(
 def _after_splits(codes, node, splits):
     largest = max(split[5] for split in splits)
     node = node.astype(np.promote_types(node.dtype, np.min_scalar_type(largest)))
+    # Parents come first, so that rows may move down several levels in one request.
     for i, feature, code, missing_left, left, right in splits:
         rows = np.flatnonzero(node == i)
         column = codes[:, feature].take(rows)

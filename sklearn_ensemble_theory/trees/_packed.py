@@ -298,7 +298,8 @@ class ShallowTrees:
         cuts = np.where(inner, single_precision_cuts(threshold), np.float32(np.inf))
         missing_left = np.where(inner, missing_left, 1).astype(np.uint8)
 
-        # The node of each tree at each place of the complete tree, level by level.
+        # The node of each tree at each place of the complete tree, level by level. The children of
+        # a leaf are the leaf itself.
         level = first[:, None]
         places = []
         for _ in range(MAX_DEPTH):
@@ -368,7 +369,7 @@ class ShallowTrees:
                     continue
                 if missing_left[node]:
                     np.greater(columns[feature[node]], cuts[node], out=right)
-                else:
+                else:  # no comparison holds for NaN, so that the negated one sends it to the right
                     np.less_equal(columns[feature[node]], cuts[node], out=right)
                     np.logical_not(right, out=right)
                 outcome |= np.left_shift(right.view(np.uint8), node) if bit > 1 else right
@@ -596,6 +597,7 @@ class PackedCache:
         build : callable
             ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
         """
+        # Rows are counted over all predictions until laying out pays; the lock is for that only.
         sums = self._found(kind, members)
         if sums is not None:
             return sums

@@ -130,13 +130,21 @@ class BaseAdditive(BaseEstimator):
             names = [str(name) for name in X.columns] if is_frame(X) else None
             columns = CategoricalColumns(X, given, names)
             columns = columns if columns.any else None
-        checks = {"ensure_all_finite": "allow-nan", "y_numeric": not classifies}
         if columns is None:
-            kinds = (np.float64, np.float32)
-            X, y = validate_data(self, X, y, reset=reset, dtype=kinds, **checks)
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                reset=reset,
+                dtype=(np.float64, np.float32),
+                ensure_all_finite="allow-nan",
+                y_numeric=not classifies,
+            )
         else:
             X = self._numbers(X, columns, reset)
-            X, y = check_X_y(X, y, estimator=self, **checks)
+            X, y = check_X_y(
+                X, y, estimator=self, ensure_all_finite="allow-nan", y_numeric=not classifies
+            )
         self._wanted_pairs(X.shape[1])  # refused before any work
         if classifies:
             check_classification_targets(y)

@@ -174,13 +174,6 @@ class NormalizedCuts:
         corrected[:, columns] -= self.valid_share[columns] * block[:, self.valid_cut[columns]]
         return corrected
 
-    def held_lengths(self) -> np.ndarray:
-        """z'Wz over the held-out rows, for every z: O(P)."""
-        present = self.valid_cut >= 0
-        a = np.where(present, self.valid_share, self.share)
-        total = np.where(present, self.held_raw[self.valid_cut], self.held_weight)
-        return self.scale**2 * (self.held_raw * (1 - 2 * a) + a**2 * total)
-
     def tables(self, coefficients: np.ndarray) -> list[np.ndarray | None]:
         """Tabulate sum_k coefficients[k] z_k, of mean 0 over the training rows."""
         return [

@@ -342,6 +342,12 @@ class TableStumps:
     def held_changes(self) -> np.ndarray:
         """By how much each round changed the sum of squares over the held-out rows."""
         cuts, path = self.state.cuts, self.path
+        # |z|^2 = s^2 (w'L (1 - 2a) + a^2 w'V) over these rows, where all sums are known: of every
+        # cut, and of the sets of categories.
+        present = cuts.valid_cut >= 0
+        a = np.where(present, cuts.valid_share, cuts.share)
+        total = np.where(present, cuts.held_raw[cuts.valid_cut], cuts.held_weight)
+        of_cuts = cuts.scale**2 * (cuts.held_raw * (1 - 2 * a) + a**2 * total)
         of_sets = []
         for each in path.sets:
             left = cuts.held_raw[each.cuts].sum()
@@ -349,7 +355,7 @@ class TableStumps:
             length = left * (1 - 2 * share) + share**2 * cuts.held_weight
             of_sets.append(each.scale**2 * length)
         # |r - bz|^2 - |r|^2 = b (b |z|^2 - 2 z'r), with all sums over the held-out rows.
-        lengths = np.concatenate([cuts.held_lengths(), of_sets])
+        lengths = np.concatenate([of_cuts, of_sets])
         return path.steps * (path.steps * lengths[path.chosen] - 2 * path.held)
 
     def _take_plain(self, count):
