@@ -68,7 +68,6 @@ METHODS = {
     "Agnostic, early": lambda T: AgnosticBoostClassifier(n_estimators=T, random_state=0, **EARLY),
     "MassartBoost, auto": lambda T: MassartBoostClassifier(n_estimators=T, noise_rate="auto"),
     "LPBoost": lambda T: LPBoostClassifier(n_estimators=T),
-    "LPBoost, 0.1": lambda T: LPBoostClassifier(n_estimators=T, nu=0.1),
 }
 PEERS = ("AdaBoost", "real")
 OURS = ("SmoothBoost", "AgnosticBoost", "MassartBoost, auto")

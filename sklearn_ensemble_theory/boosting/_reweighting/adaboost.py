@@ -36,7 +36,6 @@ from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     HammingTask,
-    PreparedRounds,
     has_fast_path,
     prepare_rounds,
     prepare_sums,
@@ -478,9 +477,32 @@ class AdaBoostClassifier(WeightedVotes):
         classes, codes = np.unique(y, return_inverse=True)
         rows = kept_rows(X, codes, sample_weight)
         X, codes, weight = rows.X, rows.y, rows.shares()
-        self.algorithm_, task, learner = self._weak_learner(
-            estimator, X, weight, codes, classes, routed
-        )
+
+        # Rows are drawn by the weights where the learner does not take these.
+        resample = bool(self.resample)
+        if self.resample == "auto":
+            resample = not has_fit_parameter(estimator, "sample_weight")
+        algorithm, task = self._task(codes, classes)
+        learner = None if resample else prepare_rounds(estimator, X, weight, task)
+        if learner is None and task.kind.startswith("hamming"):
+            # A weight for each row and class is for fast paths only: "auto" takes SAMME instead.
+            if self.algorithm != "auto":
+                name = type(estimator).__name__
+                has = "rows are drawn" if resample else f"{name} has one weight for each row"
+                raise ValueError(
+                    f"estimator: algorithm={algorithm!r} with more than two classes (y has "
+                    f"{len(classes)}) requires a weak learner with a weight for each "
+                    f"row and class, such as DecisionStumpClassifier, and no resampling; {has}. "
+                    "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
+                    "this estimator."
+                )
+            algorithm, task = "discrete", ClassTask(codes, classes, "error", self.random_state)
+            learner = None if resample else prepare_rounds(estimator, X, weight, task)
+        if learner is None:
+            self._check_estimator(estimator, resample)
+            learner = clone_learner(estimator, X, None, task, routed, resample)
+        self.algorithm_ = algorithm
+
         weight = task.initial_weights(weight)
         rounds = boost(margin_risk(weight), learner, self._step(task), np.zeros(weight.shape))
         self._learn(
@@ -545,9 +567,10 @@ class AdaBoostClassifier(WeightedVotes):
 
         reports = RoundReports(self, self.n_estimators, data=data, attributes=attributes)
         stop_reason = "no edge"
+        # A perfect learner ends the rounds: its coefficient would be infinite.
         for record in islice(rounds, self.n_estimators):
             error, alpha, reason = record.details
-            if reason is not None:  # perfect: only this learner is kept
+            if reason is not None:  # only this learner is kept
                 found[:] = [KeptRound(record.predictor, 1.0, 0.0, 0.0, 1.0)]
                 reports.end_round(error=0.0, bound=0.0)
                 stop_reason = reason
@@ -573,42 +596,6 @@ class AdaBoostClassifier(WeightedVotes):
             found.append(KeptRound(best[0], 1.0, stopped.error, 1.0, 1.0))
         self.__dict__.update(attributes(), stop_reason_=stop_reason)
         reports.finish(stop_reason)
-
-    def _weak_learner(
-        self,
-        estimator: Any,
-        X: Any,
-        weight: np.ndarray,
-        codes: np.ndarray,
-        classes: np.ndarray,
-        routed: dict,
-    ) -> tuple[str, ClassTask | HammingTask, PreparedRounds]:
-        """The algorithm, what the weak learner is fitted to, and the weak learner."""
-        # Rows are drawn by the weights where the learner does not take these.
-        resample = bool(self.resample)
-        if self.resample == "auto":
-            resample = not has_fit_parameter(estimator, "sample_weight")
-        algorithm, task = self._task(codes, classes)
-        learner = None if resample else prepare_rounds(estimator, X, weight, task)
-        if learner is not None:
-            return algorithm, task, learner
-        if task.kind.startswith("hamming"):
-            if self.algorithm != "auto":
-                name = type(estimator).__name__
-                has = "rows are drawn" if resample else f"{name} has one weight for each row"
-                raise ValueError(
-                    f"estimator: algorithm={algorithm!r} with more than two classes (y has "
-                    f"{len(classes)}) requires a weak learner with a weight for each "
-                    f"row and class, such as DecisionStumpClassifier, and no resampling; {has}. "
-                    "Use algorithm='discrete' (SAMME), or OneVsRestClassifier around "
-                    "this estimator."
-                )
-            algorithm, task = "discrete", ClassTask(codes, classes, "error", self.random_state)
-            learner = None if resample else prepare_rounds(estimator, X, weight, task)
-        if learner is None:
-            self._check_estimator(estimator, resample)
-            learner = clone_learner(estimator, X, None, task, routed, resample)
-        return algorithm, task, learner
 
     def _task(self, codes: np.ndarray, classes: np.ndarray) -> tuple[str, ClassTask | HammingTask]:
         """The algorithm, and what a weak learner with weights of rows and classes is fitted to."""

@@ -264,19 +264,19 @@ class ColumnIndex:
         self.rows: np.ndarray | None = None
         self.class_slices: list[slice] = []
         self.all_rows: np.ndarray | None = None
-        if max_bins is None:
-            is_large = search_bins is None and self.n > PLAIN_ROWS
-            self._sort(SEARCH_BINS if is_large else search_bins or 0)
+        if max_bins is not None:
+            self.edges = edges = bin_edges_from_quantiles(X, max_bins, sample_weight)
+            self.codes = bin_codes(X, edges).T
+            self.n_bins = max(len(e) for e in edges) + 1
+            self.is_edge = edge_places(edges, self.n_bins)
+            self.binned = True
             return
-        self.edges = edges = bin_edges_from_quantiles(X, max_bins, sample_weight)
-        self.codes = bin_codes(X, edges).T
-        self.n_bins = max(len(e) for e in edges) + 1
-        self.is_edge = edge_places(edges, self.n_bins)
-        self.binned = True
 
-    def _sort(self, search_bins: int) -> None:
-        """Sort each column and cut it into coarse bins, if there are any."""
-        n, p = self.n, self.p
+        # Sort each column and cut it into coarse bins, if there are any.
+        n, p = X.shape
+        if search_bins is None:
+            search_bins = SEARCH_BINS if n > PLAIN_ROWS else 0
+        self.binned = search_bins > 0
         # Memory that is never written to is never taken.
         self.order = np.empty((p, n), dtype=np.int32 if n < 2**31 else np.int64)
         self.is_cut = np.zeros((p, n), dtype=bool)  # the last row of its value, but for the largest
@@ -288,6 +288,8 @@ class ColumnIndex:
             self.is_edge = np.zeros((p, search_bins - 1), dtype=bool)
             self.n_cuts = np.zeros((p, search_bins), dtype=np.int64)
         keep = not search_bins or n * p <= KEPT_VALUES
+        # Of a large X only the codes are kept: few columns are ever searched row by row, and these
+        # are sorted again then.
         for j in range(p):
             values, order, is_cut = self._sorted(j)
             if keep:
@@ -303,7 +305,6 @@ class ColumnIndex:
                 self.n_cuts[j] = np.diff(until[self.starts[j]])
                 del until, lengths
             del values, order, is_cut  # before those of the next column
-        self.binned = bool(search_bins)
 
     def _sorted(self, j: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A column in increasing order, its rows, and which are the last of their value."""
@@ -390,10 +391,17 @@ class ColumnIndex:
         """
         if size is None:
             size = np.abs(columns).sum()
-        if not self.binned:
-            return self._plain(
-                _Search(criterion, columns, columns.sum(axis=1), TIE_TOLERANCE * size)
-            )
+        if not self.binned:  # few rows: every threshold by itself
+            task = _Search(criterion, columns, columns.sum(axis=1), TIE_TOLERANCE * size)
+            left = np.cumsum(columns[:, self.order], axis=2)
+            gains = criterion.gain(left, task.total[:, None, None])
+            gains[~self.is_cut] = -np.inf
+            at = task.first_best(gains.ravel())
+            if at is None:
+                return self._constant(task)
+            j, position = divmod(at, self.n)
+            return self._split(task, j, position, left[:, j, position], gains[j, position])
+        # Sums by bin: those at the bins' upper ends are the masses left of the edges.
         merged = masses is None
         if masses is None:
             masses = self.column_masses(columns, rough and not self.exact)
@@ -421,17 +429,6 @@ class ColumnIndex:
         feature, code = np.nonzero((bounds >= wanted) & (np.diff(self.starts) > 0))
         low = low if merged else criterion.merge(low)
         return self._search(task, low, feature, code, bounds[feature, code])
-
-    def _plain(self, task: _Search) -> Split:
-        """Every threshold by itself."""
-        left = np.cumsum(task.columns[:, self.order], axis=2)
-        gains = task.criterion.gain(left, task.total[:, None, None])
-        gains[~self.is_cut] = -np.inf
-        at = task.first_best(gains.ravel())
-        if at is None:
-            return self._constant(task)
-        j, position = divmod(at, self.n)
-        return self._split(task, j, position, left[:, j, position], gains[j, position])
 
     def _search(
         self, task: _Search, low: Array, feature: np.ndarray, code: np.ndarray, bounds: Array
