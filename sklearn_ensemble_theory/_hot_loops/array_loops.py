@@ -115,9 +115,11 @@ def signed_sums(codes, values, n_bins, all_rows, rough=False):
 def two_valued(mask, yes, no):
     """`yes` where the mask is true, `no` elsewhere, for two finite numbers.
 
-    The same as np.where, which takes three times as long for a mask without a pattern, whose
+    The same as np.where, which takes three times as long for a long mask without a pattern, whose
     branches the processor cannot predict.
     """
+    if len(mask) < 512:
+        return np.where(mask, float(yes), float(no))
     chosen = np.multiply(mask, float(yes))
     chosen += np.multiply(~mask, float(no))
     return chosen

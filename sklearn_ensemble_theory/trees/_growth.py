@@ -424,10 +424,11 @@ class HistogramGrowth:
         # Axes: node, kind of sum, feature, direction of the missing values, bin.
         n_kinds, p, _ = tables[0].shape
         left = np.empty((len(ids), n_kinds, p, 1 + self.has_missing, n_bins))
-        for below, table in zip(left, tables):
-            np.cumsum(table[..., :n_bins], axis=-1, out=below[:, :, 0])
+        # One node after the other into one array: all tables in one would be as large again.
+        for part, table in zip(left, tables):
+            values = table[..., :n_bins].cumsum(axis=-1, out=part[:, :, 0])
             if self.has_missing:
-                np.add(below[:, :, 0], table[..., n_bins:], out=below[:, :, 1])
+                np.add(values, table[..., n_bins:], out=part[:, :, 1])
         total = np.array([self.totals[i] for i in ids])
         right = total[:, :, None, None, None] - left
         gain = self.gains(ids, left, right)

@@ -7,7 +7,6 @@ about their weak learner, `WeightedVotes` the predictions of those that classify
 """
 
 from abc import ABCMeta, abstractmethod
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar
@@ -170,10 +169,15 @@ class Votes:
             trees.add(X, scores)
             return (scores[:, 0] if self.width == 1 else scores) / self.divisors()[-1]
         # Stumps read columns: rows in C order are copied, some at a time.
-        step = ROWS_AT_A_TIME if has_fast_path(self.members[0]) and n > ROWS_AT_A_TIME else n
+        by_columns = has_fast_path(self.members[0])
+        step = ROWS_AT_A_TIME if by_columns and n > ROWS_AT_A_TIME else n
         parts = []
         for start in range(0, n, step):
-            (scores,) = deque(self._running_scores(X[start : start + step] if step < n else X), 1)
+            part = X[start : start + step] if step < n else X
+            part = np.asfortranarray(part) if by_columns else part
+            scores = np.zeros(part.shape[0] if self.width == 1 else (part.shape[0], self.width))
+            for t in range(len(self.members)):
+                self.add(t, scores, part)
             parts.append(scores)
         scores = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return scores / self.divisors()[-1]
