@@ -120,6 +120,8 @@ for _folder in (
 ):
     for _name in _folder.__all__:
         _member = getattr(_folder, _name)
+        if _member is boosting.losses:
+            continue
         _member.__module__ = __name__ if _name in __all__ else _folder.__name__
         if hasattr(_member, "_doc_link_module"):
             _member._doc_link_module = __name__

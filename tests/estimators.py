@@ -36,6 +36,8 @@ CLASSIFIERS = [
 # Classes that need more than that: name -> keyword arguments.
 REQUIRED = {
     "L2BoostingRegressor": {"n_estimators": 100, "learning_rate": 0.1},
+    # Labels drawn at random have a positive soft margin only if most rows may be on its wrong side.
+    "LPBoostClassifier": {"nu": 0.7},
     "LogitBoostClassifier": {"n_estimators": 100, "learning_rate": 0.1},
     "StackingClassifier": {"estimators": CLASSIFIERS, "cv": 3, "weights": "simplex"},
     "StackingRegressor": {"estimators": REGRESSORS, "cv": 3},

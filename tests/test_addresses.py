@@ -30,8 +30,8 @@ def test_every_public_name_has_the_address_of_the_folder_that_exports_it():
     assert len(exporting) > 9
     for module in exporting:
         for name in module.__all__:
-            expected = package if name in package.__all__ else module
-            assert getattr(module, name).__module__ == expected.__name__, name
+            member, expected = getattr(module, name), package if name in package.__all__ else module
+            assert inspect.ismodule(member) or member.__module__ == expected.__name__, name
     for name in package.__all__:
         member = getattr(package, name)
         assert not callable(member) or member.__module__ == package.__name__, name

@@ -319,7 +319,7 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         targets *= np.sqrt(weight)[:, None]
 
         projection, alpha = self._projection_of(X, weight, total)
-        seeds = rng.randint(MAX_SEED, size=self.n_estimators).tolist()
+        seeds = rng.randint(MAX_SEED, size=int(self.n_estimators)).tolist()
         model = average_of_members(projection, targets, alpha, seeds, self.n_jobs)
         # Linear members are one linear model; of features, all of them are kept.
         for name in ("coef_", "gamma_"):  # of an earlier fit

@@ -53,6 +53,7 @@ from ._paths import (
     Predictor,
     SpectralPath,
     Start,
+    as_array,
 )
 from ._smoothers import (
     MatrixForm,
@@ -595,7 +596,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         path.keep_rows()
         if initial is not None:
             self.init_ = fitted
-        self._rows_of_path = distinct.numbers
+        self._rows_of_path = as_array(distinct.numbers)
         return self
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:

@@ -177,8 +177,14 @@ class BoostingPath:
 
 
 def _copied(rows: Rows) -> Rows:
-    """Copies, because the arrays may be the user's own."""
-    return replace(rows, X=rows.X.copy(), y=rows.y.copy(), weight=rows.weights().copy())
+    """Return copies, because the arrays may be the user's own."""
+    X, y, weight = rows.X.copy(), rows.y.copy(), rows.weights().copy()
+    return replace(rows, X=X, y=y, weight=weight, numbers=as_array(rows.numbers))
+
+
+def as_array(numbers: range | np.ndarray) -> np.ndarray:
+    """Return row numbers as an array: a saved model holds no type that its readers must trust."""
+    return np.arange(len(numbers)) if isinstance(numbers, range) else numbers
 
 
 def loo_sum(residuals: np.ndarray, leverage: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -347,7 +353,8 @@ class MatrixPath(BoostingPath):
     ) -> None:
         y, w = rows.y, rows.weights()
         super().__init__(Totals.of(y, w), start)
-        self._rows, self.learner, self.weight = rows, learner, w
+        self._rows = replace(rows, numbers=as_array(rows.numbers))
+        self.learner, self.weight = learner, w
         # In coordinates with equal noise; a metric of S is one of S~ when divided by the weights.
         self.root = np.sqrt(w)
         scaled = form.matrix * self.root[:, None] / self.root

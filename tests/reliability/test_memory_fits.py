@@ -42,6 +42,7 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
     "BinnedTreeRegressor": (1.4, 1.2, BINS),
     "ExtraTreesClassifier": (2.8, 1.2, FULL_TREES),
     "ExtraTreesRegressor": (4.7, 1.2, FULL_TREES),
+    "LPBoostClassifier": (1.35, 1.2, SORTED),
     "LinearL2BoostingRegressor": (21.0, 12.5, MOMENTS),
     "NadarayaWatsonRegressor": (12.5, 45.0, KERNEL_BLOCKS),
     "RandomForestClassifier": (1.5, 1.2, FULL_TREES),

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from sklearn_ensemble_theory._compat import Interval
+from sklearn_ensemble_theory._running import warn_user
 
 from .._loop import BoostingRounds, boost
 from .._risk import RiskState
@@ -19,8 +20,9 @@ class SoftMargin(Step):
 
     def __init__(self, weight: np.ndarray, nu: float, tol: float) -> None:
         super().__init__()
-        self.cap, self.tol, self.dual, self.margin = weight / nu, tol, weight, 0.0
-        self.group, self.margins = np.zeros(len(weight), dtype=np.intp), np.empty((0, 1))
+        # The margin of a member without an edge, which is kept alone where no round is made.
+        self.cap, self.tol, self.dual, self.margin = weight / nu, tol, weight, 1 - min(1 / nu, 2.0)
+        self.group, self.margins = np.zeros(len(weight), dtype=np.int32), np.empty((0, 1))
 
     def at(self, u: np.ndarray) -> RiskState:
         return RiskState(-self.margin, np.broadcast_to(1.0, len(u)), self.dual)
@@ -31,11 +33,10 @@ class SoftMargin(Step):
         # The certificate: twice the edge of an exact learner is above the margin of every vote.
         if t > 0 and gain <= self.margin + self.tol:
             return StepResult(None, "optimal")
-        # Rows that all members treat alike share one variable by their caps: the programme is
-        # small, and does not depend on the order of the rows, nor on whether they are repeated.
+        # Rows that all members treat alike share one variable by their caps: small programmes.
         code = 2 * self.group + (psi > 0)
         kept = np.flatnonzero(np.bincount(code))
-        self.group = np.searchsorted(kept, code)
+        self.group = np.searchsorted(kept, code).astype(np.int32)
         self.margins = np.vstack([self.margins[:, kept // 2], 2.0 * (kept % 2) - 1.0])
         cap = np.bincount(self.group, self.cap)
         # The least upper bound of all edges, over weights of sum 1 below their caps.
@@ -57,7 +58,9 @@ class LPBoostClassifier(BinaryBooster):
 
     Each round fits the weak learner under the dual solution of a linear programme and solves it
     again with the new member, so that all coefficients change (Demiriz, Bennett and Shawe-Taylor
-    2002). It ends with a certificate: no vote of weak learners is better by more than `tol`.
+    2002). With an exact learner, as stumps are, it ends with a certificate: no vote has a soft
+    margin that is larger by more than `tol`. A round costs a fit of the weak learner and a linear
+    programme of as many variables as rows that the members treat differently, a prediction O(t).
 
     Parameters
     ----------
@@ -67,7 +70,7 @@ class LPBoostClassifier(BinaryBooster):
         The maximum number of rounds.
     nu : float, default=0.5
         The share of the weight, in (0, 1), that may have margins below the one that is maximised;
-        no row has more than its share over `nu`. Take more than twice the share of wrong labels.
+        no row has more than its share over `nu`. Take more than twice the error of a good vote.
     tol : float, default=1e-4
         Boosting ends when no weak learner has an edge 2 gamma of more than the soft margin + `tol`.
     n_jobs : int, default=None
@@ -97,11 +100,6 @@ class LPBoostClassifier(BinaryBooster):
     --------
     SmoothBoostClassifier : Bounded weights in closed form, and equal votes.
     AdaBoostClassifier : Coefficients that stay, for the exponential risk.
-
-    Notes
-    -----
-    A round costs one fit of the weak learner and one linear programme of as many variables as there
-    are rows that the members treat differently. A prediction costs O(n_rounds) for each row.
 
     References
     ----------
@@ -146,5 +144,7 @@ class LPBoostClassifier(BinaryBooster):
         return rounds, CorrectedVotes(problem.labels)
 
     def _attributes(self, fitted: list) -> dict:
-        margins = (-votes.risks[-1] for votes in fitted)
+        margins = [-votes.risks[-1] for votes in fitted]
+        if min(margins, default=1.0) <= 0.0:
+            warn_user(f"Soft margin {min(margins):.2g}: rows may tie. Raise nu or n_estimators.")
         return super()._attributes(fitted) | {"soft_margin_": by_class(margins)}
