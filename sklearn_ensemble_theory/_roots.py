@@ -22,6 +22,8 @@ Array = NDArray[Any]
 VANISHING_SLOPE = 1e-8
 MAX_EXPANSIONS = 100
 MAX_ITERATIONS = 200
+# Width of the final bracket, relative to the root.
+CLOSE = 1e-12
 
 
 def group_sums(values: Array, group: Array | None, n_groups: int) -> Array:
@@ -81,7 +83,7 @@ class _Search:
         self.settle((self.near_slope >= 0) | (low == high), low)
         self.settle(~self.settled & (self.far_slope <= 0), high)
 
-    def close(self, rtol: float) -> Array:
+    def close(self) -> Array:
         """The roots, by false position.
 
         In Illinois' variant, with a bisection whenever a bracket has not halved in two steps.
@@ -91,7 +93,7 @@ class _Search:
         width = np.abs(far - near)
         for iteration in range(MAX_ITERATIONS):
             span = np.abs(far - near)
-            narrow = ~self.settled & (span <= rtol * np.maximum(np.abs(near), np.abs(far)))
+            narrow = ~self.settled & (span <= CLOSE * np.maximum(np.abs(near), np.abs(far)))
             self.settle(narrow, near + (far - near) / 2)
             if self.settled.all():
                 break
@@ -101,7 +103,7 @@ class _Search:
             trial = np.where(gap == 0, middle, far - far_slope / safe * (far - near))
             # Not nearer to an end than the tolerance: once the root is found, the next point is on
             # its other side and closes the bracket.
-            least = np.sign(far - near) * rtol / 2 * np.maximum(np.abs(near), np.abs(far))
+            least = np.sign(far - near) * CLOSE / 2 * np.maximum(np.abs(near), np.abs(far))
             trial = np.where(np.abs(trial - far) < np.abs(least), far - least, trial)
             trial = np.where(np.abs(trial - near) < np.abs(least), near + least, trial)
             low, high = np.minimum(near, far), np.maximum(near, far)
@@ -123,7 +125,6 @@ def root_of_increasing(
     slope: Callable[[Array], Array],
     n_groups: int,
     first: Any = 1.0,
-    rtol: float = 1e-12,
     bracket: tuple[Array, Array] | None = None,
 ) -> Array:
     """Roots of n_groups increasing functions, evaluated together.
@@ -135,8 +136,6 @@ def root_of_increasing(
     n_groups : int
     first : float or array of shape (n_groups,)
         Length of the first step tried from 0.
-    rtol : float
-        Width of the final bracket, relative to the root.
     bracket : pair of arrays of shape (n_groups,), default=None
         Ends between which the roots lie; where both ends are on one side of a root, the end
         that is nearer is returned. None starts from 0.
@@ -152,7 +151,7 @@ def root_of_increasing(
         search.expand(first)
     else:
         search.start_from(*bracket)
-    return search.close(rtol)
+    return search.close()
 
 
 def root_of_jumps(

@@ -85,13 +85,11 @@ def checked_rows(
     X: Any,
     y: Any,
     sample_weight: ArrayLike | None,
-    *,
-    as_given: bool = False,
     **options: Any,
 ) -> Rows:
     """The rows of positive weight, by `validate_data` with these options and `positive_weights`."""
     X, y = validate_data(estimator, X, y, **options)
-    return kept_rows(X, y, sample_weight, as_given=as_given)
+    return kept_rows(X, y, sample_weight)
 
 
 def kept_rows(

@@ -222,7 +222,6 @@ def uses_compiled_loops(work: int | None) -> bool:
 
 MAX_DEPTH = 3
 N_NODES = 2**MAX_DEPTH - 1
-N_LEAVES = 2**MAX_DEPTH
 BITS = 1 << np.arange(N_NODES)
 # Rows of X that are transposed to single precision at once, and that NumPy processes at once.
 CHUNK = 2048
