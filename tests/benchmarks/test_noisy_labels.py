@@ -15,6 +15,7 @@ def comparison(monkeypatch):
     return importlib.import_module("noisy_labels")
 
 
+@pytest.mark.filterwarnings("ignore:Soft margin")  # after so few rounds
 def test_a_small_run(comparison, capsys):
     options = ["--data", "twonorm", "--rates", "0.2", "--seeds", "2", "--rounds", "4"]
     assert comparison.main(options) == 0
