@@ -369,6 +369,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             target -= np.average(target, weights=weight)
         # Rows become bins, and the rounds read these only.
         bins, jumps = choose_bins(rows, target, self.max_bins, self.bin_edges, self.max_memory)
+        del target  # as long as the fit, and as large as a column of X
         layout = bins.layout()
         self._progress().message(f"{layout.n_cuts} cuts in {len(bins.edges)} features")
         codes = bins.codes(rows.X)

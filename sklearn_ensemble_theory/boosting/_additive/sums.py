@@ -139,13 +139,14 @@ def tables_by_bin(
     tables = [np.zeros(n_first * n_bins[j], kind) for j in others]
     for start in range(0, len(codes), block_rows or max(len(codes), 1)):
         rows = slice(start, None if block_rows is None else start + block_rows)
-        own, stride = first[rows].astype(np.intp), None
         w = None if weight is None else weight[rows]
+        if n_first == 1:  # no products of bins, and no arrays for them
+            for j, table in zip(others, tables):
+                table += np.bincount(codes[rows, j], weights=w, minlength=len(table))
+            continue
+        own, stride = first[rows].astype(np.intp), None
         cells, scaled = np.empty_like(own), np.empty_like(own)
         for j, table in zip(others, tables):
-            if n_first == 1:
-                table += np.bincount(codes[rows, j], weights=w, minlength=len(table))
-                continue
             if n_bins[j] != stride:
                 stride = n_bins[j]
                 np.multiply(own, stride, out=scaled)
