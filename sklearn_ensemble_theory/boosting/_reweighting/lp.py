@@ -138,7 +138,7 @@ class LPBoostClassifier(BinaryBooster):
         self.n_jobs, self.random_state, self.verbose = n_jobs, random_state, verbose
 
     def _start(self, problem: BinaryProblem, setting: Any) -> tuple[BoostingRounds, CorrectedVotes]:
-        margin = SoftMargin(problem.weight, self.nu, self.tol)
+        margin = SoftMargin(problem.weight, max(self.nu, 1e-300), self.tol)  # finite caps
         learner = VotesWithEdge(problem.weak_learner())
         rounds = boost(margin, learner, margin, np.zeros(len(problem.rows)))
         return rounds, CorrectedVotes(problem.labels)
