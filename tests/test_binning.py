@@ -14,7 +14,7 @@ from sklearn_ensemble_theory._bins import (
     sum_of_tables,
 )
 
-from .routes import numba_disabled
+from .routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -88,7 +88,7 @@ def test_compiled_codes_and_blocks_of_rows(missing, max_bins):
     edges = bin_edges_from_quantiles(X, max_bins)
     if missing:
         X[::7] = np.nan
-    with numba_disabled():
+    with native_disabled():
         expected = bin_codes(X, edges, missing)
     np.testing.assert_array_equal(bin_codes(X, edges, missing), expected)
     found = [(rows, codes.copy()) for rows, codes in bin_codes_by_blocks(X, edges, 700, missing)]

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 import sklearn_ensemble_theory as package
 
 from .estimators import make
-from .routes import numba_disabled
+from .routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -37,7 +37,7 @@ def met(fit):
             if name not in files:
                 files.append(name)
 
-    with numba_disabled():
+    with native_disabled():
         fit()  # what is imported and made once is not part of a fit
         sys.setprofile(record)
         try:

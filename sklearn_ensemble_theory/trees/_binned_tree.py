@@ -27,10 +27,10 @@ from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, 
 from sklearn_ensemble_theory._rows import positive_weights, validate_data
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 
+from .._native import uses_native
 from ._columns import MISSING, MOST_BINS, BinnedColumns
 from ._growth import grown_arrays
 from ._options import TreeShape, growth_options, n_features_drawn
-from ._packed import uses_compiled_loops
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import GrownTree, Nodes, TreeArrays
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds
@@ -194,7 +194,7 @@ class BaseBinnedTree:
             return self.tree_.predict(X)
         nodes = self._nodes()
         predict: Callable[[np.ndarray], np.ndarray]
-        if isinstance(nodes, TreeArrays) and uses_compiled_loops(X.shape[0]):
+        if isinstance(nodes, TreeArrays) and uses_native():
             predict = nodes.values_of_rows
         else:
             predict = self.tree_.predict

@@ -8,7 +8,6 @@ most 3, whose path is an index into a table; and scikit-learn's own predictions.
 
 import itertools
 import operator
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from threading import Lock
@@ -18,7 +17,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils.parallel import Parallel, delayed
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, TreeArrays, member_nodes
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
@@ -68,7 +67,7 @@ class DeepTrees:
         width: int,
         leaf_outputs: LeafFunction | None,
     ) -> None:
-        from sklearn_ensemble_theory._hot_loops.predict_loops import pack_nodes
+        from sklearn_ensemble_theory._native.prediction import pack_nodes
 
         sizes = [len(tree) for tree in trees]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -143,24 +142,22 @@ class DeepTrees:
         out : C-contiguous int64 array of shape (n, T)
             Output.
         """
-        from sklearn_ensemble_theory._hot_loops.predict_loops import deep_leaves
+        from sklearn_ensemble_theory._native.prediction import deep_leaves
 
         chunk = max(1, CHUNK_SIZE // X.shape[1])
         for start in range(0, len(X), chunk):
             rows = slice(start, start + chunk)
             part = np.ascontiguousarray(X[rows], dtype=np.float32)
-            deep_leaves(part, self.nodes, self.cuts, self.starts, self.shift, out[rows])
+            deep_leaves(part, self.nodes, self.starts, self.shift, out[rows])
 
     def _add(self, X: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
-        from sklearn_ensemble_theory._hot_loops import predict_loops
+        from sklearn_ensemble_theory._native import prediction
 
-        starts = self.starts[first : stop + 1]
+        trees = self.nodes, self.starts[first : stop + 1], self.shift
         if self.table is None:
-            add: Any = predict_loops.add_deep_values
-            values: Any = self.values
+            prediction.add_deep_values(X, *trees, self.values, out)
         else:
-            add, values = predict_loops.add_deep_vectors, (self.values, self.table)
-        add(X, self.nodes, self.cuts, starts, self.shift, values, out)
+            prediction.add_deep_vectors(X, *trees, self.values, self.table, out)
 
 
 def shift_of(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> int:
@@ -198,22 +195,6 @@ class VectorTable:
 
     def table(self) -> np.ndarray:
         return np.concatenate(self.parts)
-
-
-# --- when predictions load numba ------------------------------------------------------------------
-
-# Rows times trees that the other routes predict in the time in which numba is loaded.
-WORTH_LOADING = 2**20
-
-
-def uses_compiled_loops(work: int | None) -> bool:
-    """Whether the compiled loops predict `work` rows times trees; None for many.
-
-    A process that loads a model and predicts a few rows is done before numba would be loaded.
-    """
-    if work is not None and work < WORTH_LOADING and "numba" not in sys.modules:
-        return False
-    return uses_numba()
 
 
 # --- depth at most 3 ------------------------------------------------------------------------------
@@ -311,7 +292,7 @@ class ShallowTrees:
         leaf_values = value[level, 0]
         if scale is not None:
             leaf_values = leaf_values * scale[:, None]
-        self.table = leaf_values[:, LEAF_OF_OUTCOMES]
+        self.table = np.ascontiguousarray(leaf_values[:, LEAF_OF_OUTCOMES])
 
     def __len__(self) -> int:
         return len(self.table)
@@ -325,7 +306,7 @@ class ShallowTrees:
             Read in single precision; NaN is a missing value.
         out : C-contiguous float array of shape (n, width)
         """
-        compiled = uses_compiled_loops(len(X) * len(self))
+        compiled = uses_native()
         if not compiled and len(X) <= FEW_ROWS:
             chunk = max(1, FEW_OUTCOMES // self.feature.size)
             for start in range(0, len(X), chunk):
@@ -342,7 +323,7 @@ class ShallowTrees:
 
         X is held in single precision meanwhile.
         """
-        compiled = uses_compiled_loops(len(X) * len(self))
+        compiled = uses_native()
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
         for t in range(0, len(self), self.width):
             self._add_to_columns(columns, out, slice(t, t + self.width), compiled)
@@ -353,7 +334,7 @@ class ShallowTrees:
     ) -> None:
         tables = self.feature[trees], self.cuts[trees], self.missing_left[trees]
         if compiled:
-            from sklearn_ensemble_theory._hot_loops.predict_loops import add_shallow_trees
+            from sklearn_ensemble_theory._native.prediction import add_shallow_trees
 
             add_shallow_trees(columns, *tables, self.table[trees], out)
             return
@@ -473,7 +454,7 @@ class LooseTrees:
 
 def _predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
-    if isinstance(nodes, TreeArrays) and uses_numba():
+    if isinstance(nodes, TreeArrays) and uses_native():
         return nodes.values_of_rows
     return member.tree_.predict
 
@@ -527,12 +508,10 @@ def packed_trees(
 
 def _pays(trees: Sequence[Nodes], n_rows: int | None) -> bool:
     """Whether deep trees are to be laid out, for the compiled loops."""
-    if n_rows is None:
-        return uses_numba()
+    if n_rows is None or not uses_native():
+        return uses_native()
     n_nodes, n_trees = sum(map(len, trees)), len(trees)
-    if NODES_A_ROW * n_rows * n_trees < n_nodes + NODES_A_TREE * n_trees:
-        return False
-    return uses_compiled_loops(n_rows * n_trees)
+    return NODES_A_ROW * n_rows * n_trees >= n_nodes + NODES_A_TREE * n_trees
 
 
 def each_tree(sums: TreeSums) -> TreeSums:
@@ -613,7 +592,7 @@ class PackedCache:
     def _found(self, kind: str, members: list[Any]) -> TreeSums | None:
         """What is kept, if it is of these members and its route is not switched off."""
         of, sums = self._kept.get(kind, (None, None))
-        if of is None or sums is None or (sums.is_compiled and not uses_numba()):
+        if of is None or sums is None or (sums.is_compiled and not uses_native()):
             return None
         same = len(of) == len(members) and all(map(operator.is_, of, members))
         return sums if same else None

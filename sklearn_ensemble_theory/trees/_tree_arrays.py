@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklearn_ensemble_theory._compat import make_tree
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import is_tree
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 
 # scikit-learn's marks of a leaf: no children, no feature.
@@ -117,15 +117,13 @@ class TreeArrays:
 
     def values_of_rows(self, X: np.ndarray) -> np.ndarray:
         """The values (n, K) of rows in single precision, by the compiled loop."""
-        from sklearn_ensemble_theory._hot_loops.predict_loops import leaves_in_arrays
+        from sklearn_ensemble_theory._native.prediction import leaves_in_arrays
 
         leaf = np.empty(len(X), dtype=np.int32)
         leaves_in_arrays(
             np.ascontiguousarray(X),
-            (
-                np.ascontiguousarray(self.left, dtype=np.int32),
-                np.ascontiguousarray(self.right, dtype=np.int32),
-            ),
+            np.ascontiguousarray(self.left, dtype=np.int32),
+            np.ascontiguousarray(self.right, dtype=np.int32),
             np.ascontiguousarray(self.feature, dtype=np.int32),
             np.ascontiguousarray(self.threshold, dtype=np.float64),
             np.ascontiguousarray(self.missing_left, dtype=np.uint8),
@@ -313,8 +311,8 @@ class LeafOutputs:
             steps = b * values
             if len(scores) <= 4 * _BLOCK:
                 scores += steps.take(leaf)
-            elif uses_numba() and scores.flags.c_contiguous and scores.dtype == np.float64:
-                from sklearn_ensemble_theory._hot_loops.leaf_loops import add_leaf_values
+            elif uses_native() and scores.flags.c_contiguous and scores.dtype == np.float64:
+                from sklearn_ensemble_theory._native.prediction import add_leaf_values
 
                 add_leaf_values(scores, steps, leaf)
             else:

@@ -23,7 +23,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -91,15 +91,15 @@ def test_auto_has_2047_bins_above_ten_thousand_rows():
     assert not hasattr(forest.fit(X[1:], y[1:]).estimator_, "max_bins")
 
 
-@pytest.mark.parametrize("numba", [True, False])
-def test_the_choice_does_not_depend_on_numba(numba, monkeypatch):
+@pytest.mark.parametrize("native", [True, False])
+def test_the_choice_does_not_depend_on_the_route(native, monkeypatch):
     X, y = data(RandomForestRegressor, 60)
     monkeypatch.setattr(AUTO_ROWS, 50)
     forest = RandomForestRegressor(2, random_state=0)
-    if numba:
+    if native:
         forest.fit(X, y)
     else:
-        with numba_disabled():
+        with native_disabled():
             forest.fit(X, y)
     assert type(forest.estimators_[0]) is BinnedTreeRegressor
 
@@ -210,7 +210,7 @@ def fitted_out_of_bag(ensemble, X, y):
 
 @every_ensemble
 @pytest.mark.parametrize("max_leaf_nodes", [None, 12])
-def test_the_route_without_numba_agrees(Ensemble, max_leaf_nodes):
+def test_the_route_without_native_code_agrees(Ensemble, max_leaf_nodes):
     X, y = data(Ensemble)
     ensemble = Ensemble(n_estimators=4, max_bins=32, random_state=0)
     if "Forest" in Ensemble.__name__:
@@ -219,7 +219,7 @@ def test_the_route_without_numba_agrees(Ensemble, max_leaf_nodes):
         tree = EXACT[Ensemble](max_leaf_nodes=max_leaf_nodes, max_features=0.5, min_samples_leaf=3)
         ensemble.set_params(estimator=tree, max_features=0.7)
     compiled = clone(ensemble).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         other = clone(ensemble).fit(X, y)
     # Equally good splits of the same rows may differ: then other rows are predicted differently.
     for k, rows in enumerate(compiled.estimators_samples_):

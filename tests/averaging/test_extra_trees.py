@@ -14,7 +14,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -95,7 +95,7 @@ def test_binned_trees_by_both_routes_and_by_hand(Trees, bootstrap, regression):
     X, y = data_for(Trees, regression)
     args = {"max_features": 0.5, "max_bins": 24, "bootstrap": bootstrap, "random_state": 1}
     model = Trees(5, min_samples_leaf=3, **args).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         other = Trees(5, min_samples_leaf=3, **args).fit(X, y)
         np.testing.assert_allclose(outputs(other, X), outputs(model, X), atol=1e-12)
     tree = BINNED[Trees](splitter="random", max_bins=24, max_features=0.5, min_samples_leaf=3)

@@ -23,7 +23,7 @@ from sklearn_ensemble_theory.ensembles._order_statistics import LookedUpSums, or
 from sklearn_ensemble_theory.ensembles._quantiles import rows_of_leaves
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -83,7 +83,7 @@ def test_quantiles_are_those_of_the_definition(regression, name, weighted):
     np.testing.assert_allclose(weights @ y, model.predict(new), rtol=1e-10)
     expected = quantiles_by_definition(weights, y, LEVELS)
     np.testing.assert_array_equal(model.predict_quantiles(new, LEVELS), expected)
-    with numba_disabled():
+    with native_disabled():
         np.testing.assert_array_equal(model.predict_quantiles(new, LEVELS), expected)
     np.testing.assert_array_equal(model.predict_quantiles(new, 0.5), expected[:, 3])
 
@@ -159,7 +159,7 @@ def test_intervals_are_those_of_the_definition(regression, scale, oob_score):
         expected, residual = jackknife_plus_by_definition(model, X, y * scale, new, alpha)
         found = model.predict_interval(new, coverage=1 - alpha)
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-        with numba_disabled():
+        with native_disabled():
             np.testing.assert_allclose(model.predict_interval(new, 1 - alpha), expected, rtol=1e-12)
         rank = conformal_rank(len(y), 1 - alpha)
         width = np.sort(residual)[rank - 1] if rank <= len(y) else np.inf
@@ -208,7 +208,7 @@ def test_order_statistics_in_blocks_and_by_both_routes(kind, monkeypatch):
             low = np.sort(means - residual, axis=1)[:, n - rank]
             found = order_statistics(masks, predictions, residuals, rank)
             np.testing.assert_allclose(found, (high, low), atol=1e-12)
-            with numba_disabled():
+            with native_disabled():
                 found = order_statistics(masks, predictions, residuals, rank)
             np.testing.assert_allclose(found, (high, low), atol=1e-12)
 
@@ -216,7 +216,7 @@ def test_order_statistics_in_blocks_and_by_both_routes(kind, monkeypatch):
 @pytest.mark.parametrize("kind", ["alike", "different", "ties", "unequal counts"])
 def test_order_statistics_of_many_queries_from_tables(kind, monkeypatch):
     """Queries in several blocks; where they differ, some are outside of the bands expected."""
-    if not uses_numba():
+    if not uses_native():
         pytest.skip("tables are looked up by compiled loops")
     rng = np.random.default_rng(1)
     n, B, q, rank = 2_000, 61, 300, 1_800

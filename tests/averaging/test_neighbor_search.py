@@ -21,7 +21,7 @@ from sklearn_ensemble_theory.averaging._neighbor_search import (
     merge_equal_rows,
 )
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 from .neighbor_data import regression
 
 pytestmark = pytest.mark.routes
@@ -199,7 +199,7 @@ def test_small_blocks_change_nothing(size, monkeypatch):
 
 # --- the compiled search, compared with brute force and with SciPy's tree ------------------------
 
-compiled = pytest.mark.skipif(not uses_numba(), reason="compares the compiled route")
+compiled = pytest.mark.skipif(not uses_native(), reason="compares the compiled route")
 
 
 def point_sets():
@@ -233,7 +233,7 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(1)
     points, queries = rng.random((200, 2)), rng.random((1500, 2))
     tree = EuclideanTree(points, 5)
-    k = 100 if uses_numba() else 1
+    k = 100 if uses_native() else 1
     for one, three in zip(tree.query(queries, k), tree.query(queries, k, workers=3)):
         assert_array_equal(one, three)
 
@@ -261,7 +261,7 @@ def test_both_routes_give_the_same_predictions(max_samples):
     X[100:200] = X[:100].round(1)
     X_new = np.concatenate([rng.random((50, 3)), X[90:110]])
     fast = Regressor(max_samples=max_samples).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         slow = Regressor(max_samples=max_samples).fit(X, y)
         loaded = pickle.loads(pickle.dumps(fast))
     assert fast.max_samples_ == slow.max_samples_
@@ -276,7 +276,7 @@ def test_rows_without_their_own_point():
     distances = np.sort(rng.integers(4, size=(40, 6)), axis=1).astype(float)
     own = rng.integers(9, size=40)
     fast = RankedBlock.of(distances, points, 3, None, own)
-    with numba_disabled():
+    with native_disabled():
         slow = RankedBlock.of(distances, points, 3, None, own)
     is_there = (points == own[:, None]).any(axis=1)
     assert is_there.any()

@@ -22,7 +22,7 @@ from sklearn_ensemble_theory.boosting._additive.pairs import (
 )
 
 from ..local_blocks import LocalBlocks
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 __all__ = [
     "LEARNING_RATES",
@@ -37,7 +37,7 @@ __all__ = [
     "resolve_interactions",
 ]
 
-ROUTES = {"compiled": nullcontext, "arrays": numba_disabled}
+ROUTES = {"compiled": nullcontext, "arrays": native_disabled}
 
 
 def uniform_codes(n, p, n_bins=16, seed=0):

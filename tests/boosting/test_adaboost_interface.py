@@ -15,7 +15,7 @@ from sklearn_ensemble_theory import (
     DecisionStumpClassifier,
 )
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 from .adaboost_data import ALGORITHMS, noisy
 
 pytestmark = pytest.mark.routes
@@ -127,7 +127,7 @@ def test_both_routes_give_the_same_ensemble(data, max_bins):
     weight = rng.exponential(size=3000)
     model = AdaBoostClassifier(DecisionStumpClassifier(max_bins=max_bins), n_estimators=20)
     fitted = clone(model).fit(X, y, sample_weight=weight)
-    with numba_disabled():
+    with native_disabled():
         other = clone(model).fit(X, y, sample_weight=weight)
     for one, same in zip(fitted.estimators_, other.estimators_, strict=True):
         assert (one.feature_, one.threshold_) == (same.feature_, same.threshold_)

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
 )
 from sklearn_ensemble_theory.boosting._risk import MarginRisk
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -70,7 +70,7 @@ def test_weights_that_would_all_be_rounded_to_zero():
 def test_many_margins_are_compiled():
     weight = np.full(FEW_MARGINS, 1 / FEW_MARGINS)
     assert type(margin_risk(weight[1:])) is MarginRisk
-    with numba_disabled():
+    with native_disabled():
         assert type(margin_risk(weight)) is MarginRisk
-    if uses_numba():
+    if uses_native():
         assert type(margin_risk(weight)) is CompiledMarginRisk

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import AdaBoostRegressor, BinnedTreeRegressor
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -183,7 +183,7 @@ def test_binned_trees_by_both_routes_and_by_their_own_fit(regression):
     X, y = np.round(regression[0], 1), regression[1]
     tree = BinnedTreeRegressor(max_depth=3)  # every distinct value has a bin
     model = AdaBoostRegressor(tree, n_estimators=8, random_state=0).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         other = AdaBoostRegressor(tree, n_estimators=8, random_state=0).fit(X, y)
         np.testing.assert_allclose(other.predict(X), model.predict(X))
 

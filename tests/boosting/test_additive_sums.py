@@ -17,7 +17,7 @@ from sklearn_ensemble_theory.boosting._additive.sums import (
 )
 from sklearn_ensemble_theory.boosting._additive.terms import delete_group_errors
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 from .l2_boosting_data import additive_data, left_of_cuts, quantile_edges
 
 pytestmark = pytest.mark.routes
@@ -52,7 +52,7 @@ def test_definition(n_bins, folded, weighted, compiled):
     n_groups = 3 if folded else 1
     cuts = (0, 100, 101, 350, N)
     blocks = [[a if a is None else a[i:j] for a in data] for i, j in pairwise(cuts)]
-    with nullcontext() if compiled else numba_disabled():
+    with nullcontext() if compiled else native_disabled():
         first, *others = blocks
         found = StumpSums.of([first], layout, n_groups) + StumpSums.of(others, layout, n_groups)
     codes, y, weight, folds = data
@@ -140,7 +140,7 @@ def test_compiled_and_array_loops_give_the_same_sums(weighted, n_folds):
         return sums.left_weight, sums.left_y, *blocks
 
     fast = sums_and_tables()
-    with numba_disabled():
+    with native_disabled():
         slow = sums_and_tables()
     for mine, other in zip(fast, slow, strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)

@@ -24,7 +24,7 @@ from sklearn_ensemble_theory import (
 )
 from sklearn_ensemble_theory.boosting import losses
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -90,13 +90,13 @@ def test_few_values_a_column_give_the_model_of_exact_trees(kind):
 
 
 @every_kind
-def test_without_numba_the_model_is_the_same(kind):
+def test_without_native_code_the_model_is_the_same(kind):
     rng = np.random.default_rng(2)
     X = rng.standard_normal((700, 3))
     X[rng.random(X.shape) < 0.1] = np.nan
     y = targets(np.nan_to_num(X), kind, rng)
     compiled = model_for(kind, n_estimators=12).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         plain = model_for(kind, n_estimators=12).fit(X, y)
     np.testing.assert_allclose(compiled.train_scores_, plain.train_scores_, rtol=1e-9)
 
@@ -319,7 +319,7 @@ def test_memory_is_a_few_numbers_a_row():
 @pytest.mark.parametrize("compiled", [True, False])
 def test_whole_weights_are_repeated_rows_where_many_splits_are_equally_good(compiled):
     """Few rows, few values of y: if errors of 1e-16 broke ties, 5 % of these would differ."""
-    with nullcontext() if compiled else numba_disabled():
+    with nullcontext() if compiled else native_disabled():
         for seed in range(6):
             rng = np.random.default_rng(seed)
             n = rng.integers(8, 60)

@@ -8,13 +8,13 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._compiled import compiled_loss
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 from . import loss_cases
 from .loss_cases import targets
 
 pytestmark = [
     pytest.mark.routes,
-    pytest.mark.skipif(not uses_numba(), reason="numba is not installed"),
+    pytest.mark.skipif(not uses_native(), reason="nothing is compiled"),
 ]
 
 # A loss need not have loops.
@@ -31,7 +31,7 @@ def problem(kind, n, rng):
 
 def both_risks(loss, y, weight=None):
     """By NumPy and by the loops."""
-    with numba_disabled():
+    with native_disabled():
         plain = EmpiricalRisk(loss, y, weight)
     risk = EmpiricalRisk(loss, y, weight)
     assert compiled_loss(loss) is not None
@@ -164,7 +164,7 @@ def test_optimal_constants(loss, kind, weighted):
     y, _ = problem(kind, 101, rng)
     weight = rng.integers(1, 3, 101).astype(float) if weighted else None
     found = loss.optimal_constant(y, weight)
-    with numba_disabled():
+    with native_disabled():
         np.testing.assert_allclose(found, loss.optimal_constant(y, weight), rtol=1e-12)
 
 

@@ -22,13 +22,13 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk, SecondOrderRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
 LEAST = 1e-3
 both_routes = pytest.mark.parametrize(
-    "route", [nullcontext, numba_disabled], ids=["this", "without numba"]
+    "route", [nullcontext, native_disabled], ids=["this", "without numba"]
 )
 
 
@@ -200,7 +200,7 @@ def test_both_routes_have_the_same_model(options):
     if "subsample" in options:  # between the values of the drawn rows, routes cut where they want
         X = np.clip(2 * X, -3, 3).round()
     fast = model_of(**options).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         plain = model_of(**options).fit(X, y)
     np.testing.assert_allclose(fast.train_scores_, plain.train_scores_, rtol=1e-6)
     assert fast.train_scores_[-1] < fast.train_scores_[0]

@@ -19,7 +19,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory.bounds import smooth_boosting_n_rounds
 from sklearn_ensemble_theory.datasets import add_label_noise, make_twonorm
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -140,10 +140,10 @@ def test_beats_adaboost_with_a_fifth_of_wrong_labels(name):
         assert gap.mean() > 2 * gap.std(ddof=1) / np.sqrt(len(gap))
 
 
-def test_same_model_without_numba():
+def test_same_model_without_native_code():
     X, y = noisy(n=9000)
     model = SmoothBoostClassifier(n_estimators=10).fit(X, y)
-    with numba_disabled():
+    with native_disabled():
         plain = clone(model).fit(X, y)
     assert [s.threshold_ for s in plain.estimators_] == [s.threshold_ for s in model.estimators_]
     np.testing.assert_allclose(plain.edges_, model.edges_, rtol=1e-9)

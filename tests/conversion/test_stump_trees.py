@@ -14,7 +14,7 @@ from sklearn_ensemble_theory import (
     GradientBoostingRegressor,
 )
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 from .counterparts import assert_same_predictions, diabetes
 
 pytestmark = pytest.mark.routes
@@ -84,7 +84,7 @@ def test_the_weights_of_boosted_stumps(kind, compiled):
     if compiled:
         model.fit(X, y)
     else:
-        with numba_disabled():
+        with native_disabled():
             model.fit(X, y)
     theirs = model.to_sklearn()
     assert type(theirs) is Peer

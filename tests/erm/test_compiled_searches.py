@@ -10,7 +10,7 @@ from sklearn_ensemble_theory.erm import _hinges
 from sklearn_ensemble_theory.erm._stumps import split_search
 from sklearn_ensemble_theory.erm._stumps.split_search import BinnedSideIndex, SideIndex
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -172,8 +172,8 @@ def test_sums_are_those_of_bincount(p):
 
 
 def test_a_loop_gives_the_same_without_compilation():
-    if not uses_numba():
-        pytest.skip("numba is not used")
+    if not uses_native():
+        pytest.skip("the package is not compiled")
     rng = np.random.default_rng(0)
     order = rng.permutation(60).astype(np.int32).reshape(1, 60)
     x = np.round(rng.normal(size=60), 1)
@@ -208,9 +208,9 @@ def test_both_routes_give_the_same_stumps(kind, max_bins):
             if compiled:
                 rounds = prepare_rounds(stump, X, None, task)
             else:
-                with numba_disabled():
+                with native_disabled():
                     rounds = prepare_rounds(stump, X, None, task)
-            assert rounds.index.by_sides == (compiled and uses_numba())
+            assert rounds.index.by_sides == (compiled and uses_native())
             found.append(rounds.best(target, weight))
         (member, outputs), (other, others) = found
         assert vars(member).keys() == vars(other).keys()
@@ -242,7 +242,7 @@ def test_compiled_and_array_loops_find_the_same_hinges(monkeypatch, n_edges, cri
     for _ in range(4):
         target, w = y / np.abs(y).max(), weight / weight.sum()
         hinge = index.best(target, w, criterion)
-        with numba_disabled():
+        with native_disabled():
             other = _hinges.HingeIndex(X).best(target, w, criterion)
         assert hinge[:2] == other[:2]
         assert hinge[2:] == pytest.approx(other[2:], rel=1e-9, abs=1e-12)

@@ -8,7 +8,7 @@ from sklearn_ensemble_theory import AdaBoostClassifier
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier, DecisionStumpRegressor
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -109,9 +109,9 @@ def test_many_bins_take_codes_of_two_bytes():
 
 
 @pytest.mark.parametrize("algorithm", ["discrete", "mh"])
-def test_without_numba(algorithm):
+def test_without_native_code(algorithm):
     X, y, weight = rows(3)
-    with numba_disabled():
+    with native_disabled():
         models = [
             lazily(AdaBoostClassifier(n_estimators=5, algorithm=algorithm), chunks, X, y, weight)
             for chunks in CHUNKS[:2]

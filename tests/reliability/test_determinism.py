@@ -15,7 +15,7 @@ import sklearn_ensemble_theory as package
 from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, ShallowTrees
 
 from ..estimators import estimator_classes, make
-from ..routes import numba_disabled
+from ..routes import native_disabled
 from .equivariances import Change, data_for, distance, outputs
 
 pytestmark = pytest.mark.routes
@@ -146,7 +146,7 @@ def test_predictions_in_a_context_of_processes(name, kind, monkeypatch):
     cls = getattr(package, name)
     data = data_for(make(cls), 0)
     expected = outputs(make(cls), data)
-    with numba_disabled() if kind == "loose" else nullcontext():
+    with native_disabled() if kind == "loose" else nullcontext():
         model = make(cls, n_jobs=2).fit(data.X, data.y)
         with joblib.parallel_config("loky"):
             same([model.predict(data.Z)], expected[-1:])

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from tests.estimators import boosted_votes, estimator_classes, make
 
-from ..routes import uses_numba
+from ..routes import uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -52,7 +52,7 @@ EXCEPTIONS: dict[str, tuple[float, float, str]] = {
     "StackingRegressor": (1.5, 1.2, FOLDS),
     "VotingClassifier": (1.4, 1.2, SORTED),
 }
-if not uses_numba():
+if not uses_native():
     # Columns of fewer than `split_search.KEPT_VALUES` values in all stay sorted.
     EXCEPTIONS |= {cls.__name__: (1.35, 1.2, SORTED) for cls in boosted_votes()}
     EXCEPTIONS |= {

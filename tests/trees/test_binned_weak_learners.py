@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._learners import ClassTask
 from sklearn_ensemble_theory.trees._binned_tree import binned_equivalent
 from sklearn_ensemble_theory.trees._weak_learners import BinnedMembers
 
-from ..routes import numba_disabled
+from ..routes import native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -47,16 +47,16 @@ def test_leaves_from_codes(missing):
         assert (margins > 0).mean() > 0.9
 
     one_round()
-    with numba_disabled():
+    with native_disabled():
         one_round()
 
 
 @pytest.mark.parametrize(("n_classes", "algorithm"), [(2, "discrete"), (2, "real"), (3, "auto")])
-@pytest.mark.parametrize("numba", [True, False])
-def test_adaboost_equals_clones(n_classes, algorithm, numba):
+@pytest.mark.parametrize("native", [True, False])
+def test_adaboost_equals_clones(n_classes, algorithm, native):
     X, y = data(n_classes=n_classes)
     options = {"n_estimators": 6, "algorithm": algorithm, "random_state": 0}
-    context = numba_disabled() if not numba else None
+    context = native_disabled() if not native else None
     if context:
         context.__enter__()
     try:

@@ -7,7 +7,7 @@ from sklearn_ensemble_theory._bins import bin_edges_from_quantiles
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._columns import MISSING, MOST_BINS, BinnedColumns
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -59,7 +59,7 @@ def test_the_code_counts_the_edges_below(max_bins, wide, dtype, order):
             assert len(np.unique(expected[~missing])) == columns.n_bins[j]
 
 
-@pytest.mark.skipif(not uses_numba(), reason="one route only")
+@pytest.mark.skipif(not uses_native(), reason="one route only")
 @pytest.mark.parametrize("max_bins", [100, 255, 1000, 2999])
 def test_the_two_routes_agree(max_bins):
     X = columns_of_all_kinds(3000)
@@ -67,7 +67,7 @@ def test_the_two_routes_agree(max_bins):
     weight = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     for sample_weight in (None, weight):
         compiled = BinnedColumns.of(X, max_bins, sample_weight, wide=wide)
-        with numba_disabled():
+        with native_disabled():
             other = BinnedColumns.of(X, max_bins, sample_weight, wide=wide)
             further = compiled.coded(X[::-1])
         np.testing.assert_array_equal(compiled.codes, other.codes)

@@ -11,7 +11,7 @@ from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._growth import grow_tree
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
-from ..routes import TREES_TRY_BOTH_SIDES, numba_disabled, uses_numba
+from ..routes import TREES_TRY_BOTH_SIDES, native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
@@ -155,32 +155,32 @@ def check_tree(seed, X, y, weight, options):
     assert n_leaves == tree.is_leaf.sum() <= (options.max_leaf_nodes or n_leaves)
 
 
-@pytest.mark.parametrize("numba", [True, False])
+@pytest.mark.parametrize("native", [True, False])
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_every_split_has_the_best_gain(criterion, numba):
-    if numba and not uses_numba():
-        pytest.skip("numba is not used")
+def test_every_split_has_the_best_gain(criterion, native):
+    if native and not uses_native():
+        pytest.skip("the package is not compiled")
     for seed in range(N_PROBLEMS):
-        if numba:
+        if native:
             check_tree(seed, *problem(criterion, seed))
         else:
             X, y, weight, options = problem(criterion, seed)
             # Older releases of scikit-learn do not try all splits of missing values.
             exact = criterion == "squared_error" or (criterion == "gini" and options.n_classes == 2)
             if TREES_TRY_BOTH_SIDES or exact or not np.isnan(X).any():
-                with numba_disabled():
+                with native_disabled():
                     check_tree(seed, X, y, weight, options)
 
 
 # --- against other trees --------------------------------------------------------------------------
 
 
-@pytest.fixture(params=["numba", "no numba"])
+@pytest.fixture(params=["native", "numpy"])
 def route(request):
-    if request.param == "numba":
+    if request.param == "native":
         yield
     else:
-        with numba_disabled():
+        with native_disabled():
             yield
 
 
@@ -260,7 +260,7 @@ CRITERIA_AND_CLASSES = [
 ]
 
 
-@pytest.mark.skipif(not uses_numba(), reason="one route only")
+@pytest.mark.skipif(not uses_native(), reason="one route only")
 @pytest.mark.parametrize(("criterion", "n_classes"), CRITERIA_AND_CLASSES)
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
 @pytest.mark.parametrize("max_bins", [255, 700, 5000])
@@ -280,7 +280,7 @@ def test_the_two_routes_grow_the_same_tree(criterion, n_classes, weights, max_bi
         limits["max_depth"] = 4
     options = GrowthOptions(criterion=criterion, n_classes=n_classes, **limits)
     compiled = grow_tree(columns, y[rows], some, rows, options)
-    with numba_disabled():
+    with native_disabled():
         other = grow_tree(columns, y[rows], some, rows, options)
     assert (compiled.code > 255).any() == (max_bins > 255)
     for name in ("left", "right", "feature", "code", "missing_left", "n_rows"):

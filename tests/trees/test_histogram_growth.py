@@ -15,16 +15,16 @@ from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
 from sklearn_ensemble_theory.trees._histograms import BinSums, GridTargets, GridWeights
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
-from ..routes import uses_numba
+from ..routes import uses_native
 
 pytestmark = pytest.mark.routes
 
-needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
+needs_native = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 every_grower = pytest.mark.parametrize(
     "grower",
     [
         pytest.param(NumpyHistogramGrower, id="numpy"),
-        pytest.param(CompiledHistogramGrower, id="numba", marks=needs_numba),
+        pytest.param(CompiledHistogramGrower, id="native", marks=needs_native),
     ],
 )
 
@@ -185,7 +185,7 @@ def test_every_split_is_the_one_of_all_cuts(block, grower):
         check_equal(tree, node, nodes, data, rtol=1e-12)
 
 
-@needs_numba
+@needs_native
 @pytest.mark.parametrize("leaves", [0, 12])
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
 def test_threads_do_not_change_a_bit(weights, leaves, monkeypatch):

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -24,7 +23,6 @@ from sklearn_ensemble_theory import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory._hot_loops import predict_loops
 from sklearn_ensemble_theory.ensembles._members import tree_sums
 from sklearn_ensemble_theory.trees import BinnedTreeClassifier, BinnedTreeRegressor
 from sklearn_ensemble_theory.trees._packed import (
@@ -32,21 +30,19 @@ from sklearn_ensemble_theory.trees._packed import (
     add_in_threads,
     packed_trees,
     single_precision_cuts,
-    uses_compiled_loops,
 )
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
 
-@pytest.fixture(params=["numba", "no numba"])
+@pytest.fixture(params=["native", "numpy"])
 def route(request):
-    if request.param == "numba":
-        uses_numba()  # loaded, so that it is used for few rows, too
+    if request.param == "native":
         yield
     else:
-        with numba_disabled():
+        with native_disabled():
             yield
 
 
@@ -164,7 +160,7 @@ def test_few_rows_are_predicted_from_the_trees_themselves():
     assert not packed_trees(members, n_rows=1).is_kept
 
 
-@pytest.mark.skipif(not uses_numba(), reason="numba is not installed")
+@pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
     X, y = data(missing=missing)
@@ -175,25 +171,6 @@ def test_few_rows_of_binned_trees_need_no_tree_of_scikit_learn(missing):
     assert not sums.is_kept
     assert not any(member._node_arrays().is_built for member in members)
     np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), X[:30], width=1))
-
-
-def test_compiled_loops_are_plain_loops():
-    X, y = data(n=60)
-    rows = data(n=37, seed=1, missing=0.1)[0].astype(np.float32)
-    for depth, name in [(3, "add_shallow_trees"), (None, "add_deep_values")]:
-        sums = packed_trees(trees_fitted(DecisionTreeRegressor, X, y, max_depth=depth))
-        compiled, plain = np.zeros((37, 1)), np.zeros((37, 1))
-        sums.add(rows, compiled)
-        kernel = getattr(predict_loops, name)
-        kernel = getattr(kernel, "py_func", kernel)
-        if depth == 3:
-            kernel(rows.T, sums.feature, sums.cuts, sums.missing_left, sums.table, plain)
-        elif hasattr(sums, "shift"):
-            values = sums.values
-            kernel(rows, sums.nodes, sums.cuts, sums.starts, sums.shift, values, plain)
-        else:
-            continue
-        np.testing.assert_array_equal(plain, compiled)
 
 
 # The ensembles
@@ -377,18 +354,6 @@ def test_what_is_laid_out_is_neither_copied_nor_pickled():
         np.testing.assert_array_equal(other.predict(X), expected)
     model.fit(X, y)
     assert not model._packed._kept
-
-
-def test_a_few_rows_do_not_load_numba(monkeypatch):
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    assert not uses_compiled_loops(100)
-    X, y = data()
-    shallow = GradientBoostingRegressor(DecisionTreeRegressor(max_depth=3), n_estimators=9)
-    for model in [shallow, RandomForestRegressor(9)]:
-        model.fit(X, y)
-        monkeypatch.delitem(sys.modules, "numba", raising=False)
-        model.predict(X[:9])
-        assert "numba" not in sys.modules
 
 
 def test_several_threads_lay_out_once():

@@ -21,11 +21,11 @@ from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LeafOutputs, add_multiple
 
-from ..routes import numba_disabled, uses_numba
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
-needs_numba = pytest.mark.skipif(not uses_numba(), reason="without numba")
+needs_native = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 
 def rows_of(seed, n=250, p=3, n_values=60):
@@ -88,7 +88,7 @@ def test_deep_trees_are_sorted_and_not_counted(options):
     """Without numba; the squared loss of a full tree vanishes."""
     X, y, rng = rows_of(13, n_values=10_000)
     for weight in (None, rng.integers(1, 4, len(y)).astype(float)):
-        with numba_disabled():
+        with native_disabled():
             ours, learner, u = rounds_of(
                 BinnedTreeRegressor(),
                 X,
@@ -232,7 +232,7 @@ def test_clones_of_binned_trees_have_their_leaves_optimised():
     X, y, rng = rows_of(11)
     loss, options = losses.HuberLoss(), {"weight": rng.uniform(0.5, 2, len(y)), "n_rounds": 3}
     pruned = BinnedTreeRegressor(**TREE, ccp_alpha=1e-30)
-    with numba_disabled():
+    with native_disabled():
         _, learner, u = rounds_of(pruned, X.astype(np.float64), y, loss, **options)
         assert type(learner).__name__ == "TreeClones"
         _, _, v = rounds_of(BinnedTreeRegressor(**TREE), X, y, loss, **options)
@@ -263,12 +263,12 @@ def test_outputs_are_added_without_being_written_out(n, n_scores):
         np.testing.assert_array_equal(v, expected)
 
 
-@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_native)])
 def test_equally_good_features_are_drawn(compiled):
     """Of equal columns each is used in some of the rounds; the same ones with the same seed."""
     X, y, _ = rows_of(13)
     X = np.repeat(X[:, :1], 4, axis=1)
-    with nullcontext() if compiled else numba_disabled():
+    with nullcontext() if compiled else native_disabled():
         used = []
         for _ in range(2):
             task = LeastSquaresTask(random_state=np.random.RandomState(0))
@@ -280,7 +280,7 @@ def test_equally_good_features_are_drawn(compiled):
     assert np.bincount(used[0], minlength=4).min() > 2
 
 
-@needs_numba
+@needs_native
 def test_ranks_decide_on_both_routes_and_for_any_number_of_threads(monkeypatch):
     monkeypatch.setattr(threaded_histograms, "LEAST_SHARED_VALUES", 0)
     X, y, rng = rows_of(14)

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 
 from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
 
-from ..routes import TREES_TRY_BOTH_SIDES, numba_disabled
+from ..routes import TREES_TRY_BOTH_SIDES, native_disabled
 
 pytestmark = pytest.mark.routes
 
@@ -28,12 +28,12 @@ PAIRS = [
 both = pytest.mark.parametrize(("binned", "exact"), PAIRS)
 
 
-@pytest.fixture(params=["numba", "no numba"])
+@pytest.fixture(params=["native", "numpy"])
 def route(request):
-    if request.param == "numba":
+    if request.param == "native":
         yield
     else:
-        with numba_disabled():
+        with native_disabled():
             yield
 
 
@@ -228,7 +228,7 @@ def test_pickles_hold_arrays_only(binned, exact, seen):
     dumped = pickle.dumps(tree)
     assert b"numba" not in dumped
     for other in (pickle.loads(dumped), copy.deepcopy(tree)):
-        with numba_disabled():
+        with native_disabled():
             np.testing.assert_array_equal(other.predict(X), expected)
     nodes = tree._node_arrays()
     assert nodes.is_built == seen

@@ -1,0 +1,184 @@
+/* Loops of prediction that are fast only where the compiler takes several rows at a time. */
+#ifndef ENSEMBLE_PREDICTION_H
+#define ENSEMBLE_PREDICTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_MSC_VER)
+#define restrict __restrict
+#endif
+
+/* With AVX2 a third faster; the loader chooses, where it can. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define SEVERAL_ROWS __attribute__((target_clones("avx2", "default")))
+#else
+#define SEVERAL_ROWS
+#endif
+
+/* Rows of a block: its outcomes (shallow) or leaves (deep) stay in the first cache. */
+enum { SHALLOW_BLOCK = 512, DEEP_BLOCK = 1024, FEW_ROWS = 16 };
+
+/* Outcomes of 7 nodes of one tree for m rows: bit k says whether the row goes right at node k. */
+SEVERAL_ROWS static void outcomes_of_rows(
+    const float *columns, ptrdiff_t n, int m, const int32_t *feature, const float *threshold,
+    const uint8_t *missing_left, uint8_t *restrict outcome)
+{
+    for (int i = 0; i < m; i++)
+        outcome[i] = 0;
+    for (int node = 0; node < 7; node++) {
+        const float *restrict x = columns + feature[node] * n;
+        float cut = threshold[node];
+        uint8_t bit = (uint8_t)(1 << node);
+        /* No comparison holds for NaN: the negated one sends it to the right. */
+        if (missing_left[node])
+            for (int i = 0; i < m; i++)
+                outcome[i] |= x[i] > cut ? bit : 0;
+        else
+            for (int i = 0; i < m; i++)
+                outcome[i] |= !(x[i] <= cut) ? bit : 0;
+    }
+}
+
+/* The same index for one row, node by node: nodes that the row does not meet stay 0. */
+static inline int outcome_of_row(
+    const float *columns, ptrdiff_t n, const int32_t *feature, const float *threshold,
+    const uint8_t *missing_left)
+{
+    int node = 0, index = 0;
+    for (int level = 0; level < 3; level++) {
+        float x = columns[feature[node] * n], cut = threshold[node];
+        int right = missing_left[node] ? x > cut : !(x <= cut);
+        index |= right << node;
+        node = 2 * node + 1 + right;
+    }
+    return index;
+}
+
+static void add_shallow(
+    const float *columns, ptrdiff_t n, const int32_t *feature, const float *threshold,
+    const uint8_t *missing_left, const double *table, ptrdiff_t n_trees, double *out,
+    ptrdiff_t width)
+{
+    uint8_t outcome[SHALLOW_BLOCK];
+    for (ptrdiff_t start = 0; start < n; start += SHALLOW_BLOCK) {
+        int m = (int)(n - start < SHALLOW_BLOCK ? n - start : SHALLOW_BLOCK);
+        for (ptrdiff_t t = 0; t < n_trees; t++) {
+            const int32_t *f = feature + 7 * t;
+            const float *cuts = threshold + 7 * t;
+            const uint8_t *missing = missing_left + 7 * t;
+            const double *values = table + 128 * t;
+            double *sums = out + start * width + t % width;
+            if (m < FEW_ROWS) {
+                for (int i = 0; i < m; i++)
+                    sums[i * width] +=
+                        values[outcome_of_row(columns + start + i, n, f, cuts, missing)];
+                continue;
+            }
+            outcomes_of_rows(columns + start, n, m, f, cuts, missing, outcome);
+            for (int i = 0; i < m; i++)
+                sums[i * width] += values[outcome[i]];
+        }
+    }
+}
+
+/* A node of a laid-out tree. `word`: the position of its left child, whose right sibling is next to
+   it, then the feature, and in the last bit 1 where missing values go right. A leaf is its own left
+   child and no row goes to its right. */
+typedef struct { float cut; uint32_t word; } PackedNode;
+
+static inline uint32_t next_node(PackedNode node, float x, int shift)
+{
+    return (node.word >> shift) + (uint32_t)((x > node.cut) | ((x != x) & (node.word & 1)));
+}
+
+#define EIGHT_TIMES(step) step(0) step(1) step(2) step(3) step(4) step(5) step(6) step(7)
+
+/* The position of the leaf of each row. Eight rows go down together, so that the processor waits for
+   the memory of eight nodes at once. */
+static void walk(
+    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, int shift,
+    uint32_t *restrict leaf)
+{
+    uint32_t mask = ((uint32_t)1 << shift) - 1;
+    ptrdiff_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const float *x = rows + i * p;
+#define BEGIN(k) uint32_t at##k = 0; PackedNode node##k = nodes[0];
+#define STEP(k)                                                                      \
+    uint32_t next##k = next_node(node##k, x[k * p + ((node##k.word & mask) >> 1)], shift); \
+    moved |= at##k ^ next##k;
+#define MOVE(k) at##k = next##k; node##k = nodes[next##k];
+#define END(k) leaf[i + k] = at##k;
+        EIGHT_TIMES(BEGIN)
+        for (;;) {
+            uint32_t moved = 0;
+            EIGHT_TIMES(STEP)
+            if (!moved)
+                break;
+            EIGHT_TIMES(MOVE)
+        }
+        EIGHT_TIMES(END)
+#undef BEGIN
+#undef STEP
+#undef MOVE
+#undef END
+    }
+    for (; i < n; i++) {
+        uint32_t at = 0, before = 1;
+        while (at != before) {
+            before = at;
+            at = next_node(nodes[at], rows[i * p + ((nodes[at].word & mask) >> 1)], shift);
+        }
+        leaf[i] = at;
+    }
+}
+
+/* Tree after tree, in blocks of rows: leaves[i] = position of the leaf of row i of the block. */
+#define FOR_BLOCKS_OF_ROWS(start, m)                                                   \
+    for (ptrdiff_t start = 0, m; start < n                                              \
+         && (m = n - start < DEEP_BLOCK ? n - start : DEEP_BLOCK, 1); start += DEEP_BLOCK)
+
+static void add_values_of_leaves(
+    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
+    ptrdiff_t n_trees, int shift, const double *values, double *out, ptrdiff_t width)
+{
+    uint32_t leaf[DEEP_BLOCK];
+    for (ptrdiff_t t = 0; t < n_trees; t++)
+        FOR_BLOCKS_OF_ROWS(start, m) {
+            walk(rows + start * p, m, p, nodes + starts[t], shift, leaf);
+            for (ptrdiff_t i = 0; i < m; i++)
+                out[(start + i) * width + t % width] += values[starts[t] + leaf[i]];
+        }
+}
+
+static void add_vectors_of_leaves(
+    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
+    ptrdiff_t n_trees, int shift, const int32_t *index, const double *table, double *out,
+    ptrdiff_t width)
+{
+    uint32_t leaf[DEEP_BLOCK];
+    for (ptrdiff_t t = 0; t < n_trees; t++)
+        FOR_BLOCKS_OF_ROWS(start, m) {
+            walk(rows + start * p, m, p, nodes + starts[t], shift, leaf);
+            for (ptrdiff_t i = 0; i < m; i++) {
+                const double *vector = table + index[starts[t] + leaf[i]] * width;
+                for (ptrdiff_t k = 0; k < width; k++)
+                    out[(start + i) * width + k] += vector[k];
+            }
+        }
+}
+
+static void places_of_leaves(
+    const float *rows, ptrdiff_t n, ptrdiff_t p, const PackedNode *nodes, const int64_t *starts,
+    ptrdiff_t n_trees, int shift, int64_t *out)
+{
+    uint32_t leaf[DEEP_BLOCK];
+    FOR_BLOCKS_OF_ROWS(start, m)
+        for (ptrdiff_t t = 0; t < n_trees; t++) {
+            walk(rows + start * p, m, p, nodes + starts[t], shift, leaf);
+            for (ptrdiff_t i = 0; i < m; i++)
+                out[(start + i) * n_trees + t] = starts[t] + leaf[i];
+        }
+}
+#endif

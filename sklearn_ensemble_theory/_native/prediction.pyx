@@ -1,0 +1,231 @@
+"""Prediction by trees: the leaves of rows, and sums of what trees add.
+
+For each row the outputs are added in the order of the trees, as all other routes do.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+from .arrays cimport require
+
+cdef extern from "prediction.h" nogil:
+    ctypedef struct PackedNode:
+        float cut
+        uint32_t word
+    void add_shallow(
+        const float*, Py_ssize_t, const int32_t*, const float*, const uint8_t*, const double*,
+        Py_ssize_t, double*, Py_ssize_t)
+    void add_values_of_leaves(
+        const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
+        const double*, double*, Py_ssize_t)
+    void add_vectors_of_leaves(
+        const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
+        const int32_t*, const double*, double*, Py_ssize_t)
+    void places_of_leaves(
+        const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
+        int64_t*)
+
+# A type for the leaf of each row: the smallest that holds the number of leaves.
+ctypedef fused Leaf:
+    uint8_t
+    unsigned short
+    uint32_t
+    int32_t
+    int64_t
+
+
+def add_shallow_trees(
+    const float[:, ::1] columns,
+    const int32_t[:, ::1] feature,
+    const float[:, ::1] threshold,
+    const uint8_t[:, ::1] missing_left,
+    const double[:, ::1] table,
+    double[:, ::1] out,
+):
+    """Add the values of T trees of depth at most 3, in their order. O(T n).
+
+    The outcomes of all 7 nodes are computed for a block of rows, without branches and in order of
+    memory; they are the bits of an index into the table of the tree's values.
+
+    Parameters
+    ----------
+    columns : float32 array of shape (p, n)
+    feature, threshold, missing_left : int32, float32 and uint8 arrays of shape (T, 7)
+    table : float64 array of shape (T, 128)
+    out : float64 array of shape (n, width)
+        Tree t adds to column t mod `width`.
+    """
+    cdef Py_ssize_t t, k, T = table.shape[0], n = out.shape[0]
+    require(feature.shape[0] == T and threshold.shape[0] == T and missing_left.shape[0] == T
+            and (feature.shape[1] == threshold.shape[1] == missing_left.shape[1] == 7)
+            and table.shape[1] == 128 and columns.shape[1] == n and out.shape[1] > 0)
+    if T == 0 or n == 0:
+        return
+    for t in range(T):
+        for k in range(7):
+            require(0 <= feature[t, k] < columns.shape[0])
+    with nogil:
+        add_shallow(&columns[0, 0], n, &feature[0, 0], &threshold[0, 0], &missing_left[0, 0],
+                    &table[0, 0], T, &out[0, 0], out.shape[1])
+
+
+def pack_nodes(
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] feature,
+    const uint8_t[::1] missing_left,
+    int shift,
+    int32_t[::1] position,
+    uint32_t[::1] words,
+):
+    """Lay out the m nodes of a tree so that siblings are neighbours. O(m).
+
+    Parameters
+    ----------
+    left, right, feature : int32 arrays of shape (m,)
+        As in `TreeArrays`.
+    missing_left : uint8 array of shape (m,)
+    shift : int
+        Bits that a word keeps for the feature and the direction of missing values.
+    position : int32 array of shape (m,)
+        Output: where each node goes.
+    words : uint32 array of shape (m,)
+        Output, in the new order (see `PackedNode`).
+    """
+    cdef Py_ssize_t i, m = left.shape[0]
+    cdef uint32_t free = 1
+    require(m > 0 and right.shape[0] == m and feature.shape[0] == m and 0 < shift < 32
+            and missing_left.shape[0] == m and position.shape[0] == m and words.shape[0] == m)
+    position[0] = 0
+    for i in range(m):
+        if left[i] >= 0:
+            require(left[i] < m and 0 <= right[i] < m and free + 1 < m)
+            position[left[i]], position[right[i]] = <int32_t>free, <int32_t>free + 1
+            free += 2
+    free = 1
+    for i in range(m):
+        if left[i] >= 0:
+            words[position[i]] = (
+                (free << shift) | (<uint32_t>feature[i] << 1) | (1 - missing_left[i]))
+            free += 2
+        else:
+            words[position[i]] = <uint32_t>position[i] << shift
+
+
+def leaves_in_arrays(
+    const float[:, ::1] rows,
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] feature,
+    const double[::1] threshold,
+    const uint8_t[::1] missing_left,
+    int32_t[::1] leaf,
+):
+    """The leaf of each row in one tree that is not laid out. O(n depth)."""
+    cdef Py_ssize_t i, m = left.shape[0]
+    cdef int32_t at
+    cdef float x
+    require(right.shape[0] == m and feature.shape[0] == m and threshold.shape[0] == m
+            and missing_left.shape[0] == m and leaf.shape[0] == rows.shape[0] and m > 0)
+    for i in range(m):
+        require(left[i] < m and (left[i] < 0 or i < left[i] and i < right[i] < m
+                                 and 0 <= feature[i] < rows.shape[1]))
+    with nogil:
+        for i in range(rows.shape[0]):
+            at = 0
+            while left[at] >= 0:
+                x = rows[i, feature[at]]
+                if missing_left[at] != 0 if x != x else x <= threshold[at]:
+                    at = left[at]
+                else:
+                    at = right[at]
+            leaf[i] = at
+
+
+def add_deep_values(
+    const float[:, ::1] rows,
+    const uint32_t[:, ::1] nodes,
+    const int64_t[::1] starts,
+    int shift,
+    const double[::1] values,
+    double[:, ::1] out,
+):
+    """Add one value of each of T trees, in the order of the trees. O(T n depth).
+
+    Parameters
+    ----------
+    rows : float32 array of shape (n, p)
+    nodes : uint32 array of shape (m, 2)
+        All trees, one after the other (see `PackedNode`): the bits of the threshold, and the word.
+    starts : int64 array of shape (T + 1,)
+        The nodes of tree t are starts[t] ... starts[t + 1] - 1.
+    shift : int
+    values : float64 array of shape (m,)
+    out : float64 array of shape (n, width)
+        Tree t adds to column t mod `width`.
+    """
+    check_trees(nodes, starts, shift)
+    require(values.shape[0] == nodes.shape[0] and out.shape[0] == rows.shape[0]
+            and out.shape[1] > 0 and rows.shape[1] > 0)
+    if rows.shape[0] and starts.shape[0] > 1:
+        with nogil:
+            add_values_of_leaves(
+                &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
+                &starts[0], starts.shape[0] - 1, shift, &values[0], &out[0, 0], out.shape[1])
+
+
+def add_deep_vectors(
+    const float[:, ::1] rows,
+    const uint32_t[:, ::1] nodes,
+    const int64_t[::1] starts,
+    int shift,
+    const int32_t[::1] index,
+    const double[:, ::1] table,
+    double[:, ::1] out,
+):
+    """The same, where a leaf adds row index[node] of a table of shape (r, width)."""
+    check_trees(nodes, starts, shift)
+    require(index.shape[0] == nodes.shape[0] and out.shape[0] == rows.shape[0]
+            and out.shape[1] == table.shape[1] and table.shape[0] > 0 and rows.shape[1] > 0)
+    if rows.shape[0] and starts.shape[0] > 1 and out.shape[1]:
+        with nogil:
+            add_vectors_of_leaves(
+                &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
+                &starts[0], starts.shape[0] - 1, shift, &index[0], &table[0, 0], &out[0, 0],
+                out.shape[1])
+
+
+def deep_leaves(
+    const float[:, ::1] rows,
+    const uint32_t[:, ::1] nodes,
+    const int64_t[::1] starts,
+    int shift,
+    int64_t[:, ::1] out,
+):
+    """The leaf of each row in each tree, as its place among the nodes of all trees."""
+    check_trees(nodes, starts, shift)
+    require(out.shape[0] == rows.shape[0] and out.shape[1] == starts.shape[0] - 1
+            and rows.shape[1] > 0)
+    if rows.shape[0] and starts.shape[0] > 1:
+        with nogil:
+            places_of_leaves(
+                &rows[0, 0], rows.shape[0], rows.shape[1], <const PackedNode*>&nodes[0, 0],
+                &starts[0], starts.shape[0] - 1, shift, &out[0, 0])
+
+
+def add_leaf_values(double[::1] u, const double[::1] values, const Leaf[::1] leaf):
+    """u += values[leaf]. O(n)."""
+    cdef Py_ssize_t i
+    require(leaf.shape[0] == u.shape[0])
+    with nogil:
+        for i in range(u.shape[0]):
+            u[i] += values[leaf[i]]
+
+
+cdef int check_trees(
+    const uint32_t[:, ::1] nodes, const int64_t[::1] starts, int shift
+) except -1:
+    cdef Py_ssize_t t
+    require(starts.shape[0] > 0 and nodes.shape[1] == 2 and 0 < shift < 32)
+    for t in range(starts.shape[0] - 1):
+        require(0 <= starts[t] < starts[t + 1] <= nodes.shape[0])
+    return 0
