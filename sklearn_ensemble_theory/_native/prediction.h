@@ -2,19 +2,7 @@
 #ifndef ENSEMBLE_PREDICTION_H
 #define ENSEMBLE_PREDICTION_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#if defined(_MSC_VER)
-#define restrict __restrict
-#endif
-
-/* With AVX2 a third faster; the loader chooses, where it can. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
-#define SEVERAL_ROWS __attribute__((target_clones("avx2", "default")))
-#else
-#define SEVERAL_ROWS
-#endif
+#include "several_rows.h"
 
 /* Rows of a block: its outcomes (shallow) or leaves (deep) stay in the first cache. */
 enum { SHALLOW_BLOCK = 512, DEEP_BLOCK = 1024, FEW_ROWS = 16 };

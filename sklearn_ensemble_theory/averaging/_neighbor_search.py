@@ -7,7 +7,6 @@ the order of the rows; in return a tie that straddles the last rank must be foun
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, Self
 
@@ -18,8 +17,8 @@ from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.parallel import delayed
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
-from sklearn_ensemble_theory._hot_loops.teams import shares
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, shares
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import in_order
 
 from ._neighbor_weights import FilledShare
@@ -102,38 +101,27 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
 
 
 class EuclideanTree:
-    """A k-d tree for Euclidean distances, queried by compiled loops."""
+    """A k-d tree for Euclidean distances, compiled."""
 
     def __init__(self, points: np.ndarray, leaf_size: int) -> None:
-        from sklearn_ensemble_theory._hot_loops.neighbor_loops import build_tree
+        from sklearn_ensemble_theory._native.neighbors import PointTree
 
-        # Small leaves save distances, large ones read them in order, which is faster: the leaves of
-        # this tree hold up to five times as many points.
-        n_levels = 0
-        while (len(points) >> n_levels) > 5 * leaf_size:
-            n_levels += 1
-        self.arrays = build_tree(np.ascontiguousarray(points, dtype=np.float64), n_levels)
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        self.tree = PointTree(points, min(leaf_size, len(points)))
 
     def query(
         self, X: np.ndarray, n_neighbors: int, workers: int = 1
     ) -> tuple[np.ndarray, np.ndarray]:
         """Distances and numbers of the nearest points, of shape (n_queries, n_neighbors) each."""
-        from sklearn_ensemble_theory._hot_loops.neighbor_loops import nearest_points
-
         X = np.ascontiguousarray(X, dtype=np.float64)
         distances = np.empty((len(X), n_neighbors))
         found = np.empty((len(X), n_neighbors), dtype=np.int64)
 
-        def query_rows(rows):
-            nearest_points(self.arrays, X[rows], n_neighbors, distances[rows], found[rows])
+        def query_rows(start, stop):
+            self.tree.nearest(X[start:stop], distances[start:stop], found[start:stop])
 
         n_parts = min(workers, 1 + distances.size // _ENTRIES_PER_COMPILED_THREAD)
-        if n_parts == 1:
-            query_rows(slice(None))
-        else:
-            bounds = np.linspace(0, len(X), n_parts + 1).astype(int)
-            with ThreadPoolExecutor(n_parts) as pool:
-                list(pool.map(query_rows, map(slice, bounds[:-1], bounds[1:])))
+        ThreadTeam(n_parts).run(query_rows, shares(len(X), n_parts))
         return distances, found
 
 
@@ -153,7 +141,7 @@ class MinkowskiTree:
     def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
         self.tree: KDTree | EuclideanTree
-        if power == 2 and uses_numba():
+        if power == 2 and uses_native():
             self.tree = EuclideanTree(points, leaf_size)
         else:
             self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
@@ -333,10 +321,10 @@ class NeighborSearch:
 def new_distances(distances: np.ndarray) -> np.ndarray:
     """Tell whether each neighbour is farther than the one before, of shape (rows, k)."""
     starts = np.ones(distances.shape, dtype=bool)
-    if uses_numba():
-        from sklearn_ensemble_theory._hot_loops.neighbor_loops import tie_starts
+    if uses_native():
+        from sklearn_ensemble_theory._native.neighbors import tie_starts
 
-        tie_starts(distances, 1 - TIE_RTOL, starts)
+        tie_starts(np.ascontiguousarray(distances, np.float64), 1 - TIE_RTOL, starts)
     else:
         np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
     return starts
@@ -408,11 +396,16 @@ class RankedBlock:
             # The own point is one row, and goes. It may be missing, if as many others are at
             # distance 0: then any of them can be left out.
             shape = len(points), points.shape[1] - 1
-            if uses_numba() and points.dtype == np.int64:
-                from sklearn_ensemble_theory._hot_loops.neighbor_loops import leave_out
+            if uses_native():
+                from sklearn_ensemble_theory._native.neighbors import leave_out
 
                 kept = np.empty(shape), np.empty(shape, dtype=np.int64)
-                leave_out(distances, points, own, kept)
+                leave_out(
+                    np.ascontiguousarray(distances, np.float64),
+                    np.ascontiguousarray(points, np.int64),
+                    own.astype(np.int64, copy=False),
+                    *kept,
+                )
                 distances, points = kept
             else:
                 is_own = points == own[:, None]

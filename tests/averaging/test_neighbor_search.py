@@ -13,7 +13,6 @@ from sklearn.metrics import pairwise_distances
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
-from sklearn_ensemble_theory._hot_loops import neighbor_loops as loops
 from sklearn_ensemble_theory.averaging import _neighbor_search
 from sklearn_ensemble_theory.averaging._neighbor_search import (
     EuclideanTree,
@@ -216,6 +215,7 @@ def point_sets():
 PROBLEMS = {name: rest for name, *rest in point_sets()}
 
 
+@compiled
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_neighbors_are_those_of_brute_force(name):
     points, queries = PROBLEMS[name]
@@ -229,28 +229,27 @@ def test_neighbors_are_those_of_brute_force(name):
             assert all(len(set(row)) == k for row in found.tolist())
 
 
+@compiled
 def test_threads_change_nothing():
     rng = np.random.default_rng(1)
     points, queries = rng.random((200, 2)), rng.random((1500, 2))
     tree = EuclideanTree(points, 5)
-    k = 100 if uses_native() else 1
-    for one, three in zip(tree.query(queries, k), tree.query(queries, k, workers=3)):
+    for one, three in zip(tree.query(queries, 100), tree.query(queries, 100, workers=3)):
         assert_array_equal(one, three)
 
 
+@compiled
 @pytest.mark.parametrize("n", [1, 40, 200, 900])
-def test_pairs_are_sorted_by_every_bit(n):
+def test_neighbors_are_sorted_by_every_bit(n):
     rng = np.random.default_rng(n)
     spread = rng.random(n)
     crowded = np.where(np.arange(n) % 9 == 0, 0.0, 1 + 1e-12 * rng.random(n))
-    for values in (spread, crowded, np.ones(n), np.sort(spread), np.full(n, np.inf)):
-        keys, items = values.copy(), np.arange(n)
-        spare = np.empty(n, np.int64), np.empty(n, np.int64)
-        loops.sort_pairs(
-            keys.view(np.int64), items, n, spare, np.empty(2**loops.LONG_DIGIT, np.int64)
-        )
-        assert_array_equal(keys, np.sort(values))
-        assert_array_equal(items, np.argsort(values, kind="stable"))
+    for values in (spread, crowded, np.ones(n), np.sort(spread)):
+        got, found = EuclideanTree(values[:, None], 10).query(np.zeros((1, 1)), n)
+        distances = np.sqrt(values * values)
+        assert_array_equal(got[0], np.sort(distances))
+        assert_array_equal(distances[found[0]], got[0])
+        assert set(found[0]) == set(range(n))
 
 
 @compiled

@@ -75,7 +75,7 @@ def test_an_interrupt_leaves_the_process_alive():
         [sys.executable, "-c", INTERRUPTED],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "SKLEARN_ENSEMBLE_THEORY_NUMBA": "0"},
+        env={**os.environ, "SKLEARN_ENSEMBLE_THEORY_NATIVE": "0"},
     ) as process:
         try:
             assert process.stdout.readline() == "ready\n"

@@ -1,0 +1,19 @@
+/* For loops that are fast only where the compiler takes several rows at a time. */
+#ifndef ENSEMBLE_SEVERAL_ROWS_H
+#define ENSEMBLE_SEVERAL_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_MSC_VER)
+#define restrict __restrict
+#endif
+
+/* Code for AVX2 beside that for all processors; the loader chooses, where it can. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define SEVERAL_ROWS __attribute__((target_clones("avx2", "default")))
+#else
+#define SEVERAL_ROWS
+#endif
+
+#endif
