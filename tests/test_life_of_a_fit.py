@@ -22,7 +22,7 @@ FOLDER = Path(package.__file__).parent
 TEXT = PAGE.read_text(encoding="utf-8").split("## Life of a fit\n")[1].split("\n## ")[0]
 HEAD, *PARTS = re.split(r"^### .*`(\w+)`.*$", TEXT, flags=re.MULTILINE)
 FITS = dict(zip(PARTS[::2], PARTS[1::2]))
-FILE = r"`((?:\w+/)*\w+\.py|_hot_loops/)`"
+FILE = r"`((?:\w+/)*\w+\.py|_hot_loops/|_native/)`"
 ON_THE_WAY = set(re.findall(FILE, HEAD))
 
 
@@ -59,7 +59,7 @@ def test_files_of_a_fit(name):
     assert len(steps) <= 15
     told = [file for step in steps for file in re.findall(FILE, step)]
     assert told == [file for file in files if file in told]
-    assert {re.sub(r"(_hot_loops/).*", r"\1", file) for file in files} - ON_THE_WAY == set(told)
+    assert {re.sub(r"((?:_hot_loops|_native)/).*", r"\1", file) for file in files} - ON_THE_WAY == set(told)
 
 
 def test_the_page_tells_four_fits():

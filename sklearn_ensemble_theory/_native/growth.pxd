@@ -14,7 +14,24 @@ right. Missing values have a code above all others, and go where the cut says.
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
+
+cdef extern from *:
+    """
+    #if defined(_MSC_VER)
+    #include <intrin.h>
+    static inline int lowest_bit(uint64_t word)
+    {
+        unsigned long place;
+        _BitScanForward64(&place, word);
+        return (int)place;
+    }
+    #else
+    #define lowest_bit(word) __builtin_ctzll(word)
+    #endif
+    """
+    # The place of the lowest bit of a word that is not 0.
+    int lowest_bit(uint64_t) noexcept nogil
 
 cdef enum Form:
     PACKED

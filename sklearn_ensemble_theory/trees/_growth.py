@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._scaling import mean_from_first, within_range
 
 from . import _compiled_growth, _sklearn_trees
@@ -178,7 +179,7 @@ def histogram_grower(
     columns: BinnedColumns, options: GrowthOptions, n_threads: int
 ) -> HistogramGrower:
     """What grows trees by least squares on these columns in every round of a boosting algorithm."""
-    if uses_numba() and columns.codes.dtype == np.uint8:
+    if uses_native() and columns.codes.dtype == np.uint8:
         return _compiled_growth.CompiledHistogramGrower(columns, options, n_threads)
     if _sklearn_trees.is_faster(columns, options):
         return _sklearn_trees.CodeTreeGrower(columns, options)
@@ -652,7 +653,7 @@ class FeatureDraws:
 
 
 class NumpyHistogramGrower:
-    """Grows trees on the same columns again and again (see `HistogramGrower`), without numba."""
+    """Grows trees on the same columns again and again (see `HistogramGrower`), by NumPy."""
 
     def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
         self.columns, self.options, self.n_threads = columns, options, n_threads

@@ -1,7 +1,7 @@
 """Exact sums of targets and weights in the bins of all columns, in memory and in blocks of rows.
 
 Both are rounded to multiples of a power of two, whose sums are exact: as doubles in memory without
-numba (`BinSums`), as integers in blocks (`answered`).
+compiled code (`BinSums`), as integers in blocks (`answered`).
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._compat import HistogramBuilder
 from sklearn_ensemble_theory._hot_loops.array_loops import _BUILDER_BINS, _BUILDER_CELL, inner
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.trees._columns import MISSING
 
 # Below so many rows bincount is as fast as scikit-learn's histograms.
@@ -366,7 +366,7 @@ def integer_rows(
         moments = values.astype(np.int64)
         assert units.weight is not None
         masses = np.rint(weight * 2.0**units.weight).astype(np.int64)
-    if not uses_numba():
+    if not uses_native():
         return IntegerRows([moments] if masses is None else [moments, masses], (0, 0))
     bits = len(target).bit_length()
     counts = moments if masses is None else masses
@@ -408,7 +408,7 @@ def answered(
     sums = np.empty(shape, np.int64)
     for i, out in zip(request.counted, sums):
         chosen = None if i == 0 else np.flatnonzero(node == i).astype(np.int32)
-        if uses_numba():
+        if uses_native():
             _count_compiled(codes, rows, chosen, units, out)
         else:
             _count(codes, rows, chosen, units, out)
@@ -435,15 +435,12 @@ def _after_splits(codes, node, splits):
 
 
 def _count_compiled(codes, rows, chosen, units, out):
-    from sklearn_ensemble_theory._hot_loops._growth.histogram_loops import count_all, count_rows
+    from sklearn_ensemble_theory._native.boosted_trees import count_in_bins
 
     p = codes.shape[1]
     tables = np.empty((len(rows.values), p, MISSING + 1), np.int64)
     for values, table in zip(rows.values, tables):
-        if chosen is None:
-            count_all(codes.T, values, table, 0, p)
-        else:
-            count_rows(codes.T, chosen, values.take(chosen), table, 0, p)
+        count_in_bins(codes.T, chosen, values if chosen is None else values.take(chosen), table)
     cells = np.arange(units.n_bins + units.has_missing)
     cells[units.n_bins :] = MISSING
     tables = tables[:, :, cells]

@@ -1,0 +1,1358 @@
+"""The growth of boosted trees: regression trees by least squares, again and again on one X.
+
+A leaf that may be cut holds the histogram of its rows: for each feature and bin the sums of their
+integers (see growth.pxd). When it is cut, only its smaller child is counted; the histogram of the
+other child is what remains, in the same place. Sums of integers are exact, so that these
+differences are, and so that features and rows can be shared out among threads without a change of
+a bit. A leaf of few rows has no histogram: its rows are counted again for each feature, and only
+the bins that hold rows are visited.
+
+One driver decides which leaf is cut next and when the tree ends; what it wants done with rows is a
+list of tasks, which one thread does, or the threads of a team.
+"""
+
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from libc.math cimport INFINITY, fabs, frexp, ldexp, llrint, nextafter
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.string cimport memset
+
+from .arrays cimport require
+from .growth cimport (
+    PACKED, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing, Rules, Sums, comparable, cut_score,
+    lowest_bit, node_score, unpack)
+
+import numpy as np
+
+from .._hot_loops.teams import row_chunks
+
+cdef enum:
+    CELLS = 256
+    MISSING = 255
+    # Nodes of at most so many rows, and of at most a quarter of the bins, have no histogram.
+    FEW_ROWS = 64
+    # Sums of integers stay below 2^62.
+    SUM_BITS = 62
+    NO_NODE = -1
+
+# Where the rows of a node are: in one of two arrays; all rows, in their order; or among those of
+# its parent, which are not parted where neither child will be cut.
+cdef enum:
+    FIRST, SECOND, ALL, UNPARTED
+
+# A cut whose score, computed without a division, is below the best by more than this is worse, also
+# after rounding (see `comparable`).
+cdef double NEARLY = 1 - 2.0**-31
+# Only a gain below this share of the score can be one between equal targets.
+cdef double SUSPICIOUS = 1e-11
+
+
+# Sums of integers of the form WIDE; for PACKED, r is 0.
+ctypedef struct Pair:
+    int64_t q
+    int64_t r
+
+
+# A cell of a histogram, and the integers of a row: q alone for PACKED, and a pair for WIDE.
+ctypedef fused Cell:
+    int64_t
+    Pair
+
+
+# The leaf of each row: the smaller type that holds the number of nodes.
+ctypedef fused Leaf:
+    uint8_t
+    uint16_t
+
+
+# The best cut of a leaf over some features, none where `feature` is negative.
+cdef struct Found:
+    double score
+    Pair left  # the sums on the left
+    int feature
+    int code
+    int missing_left
+
+
+cdef struct Node:
+    Pair sums
+    Pair left_sums  # of the best cut
+    double low, high  # bounds of the mean, in units of the integers
+    double decrease  # by how much the best cut increases the score
+    double weight, moment, square  # sums over its rows: weights, times gradients, times squares
+    Py_ssize_t start, stop, n_rows
+    int rows_in
+    int table  # of its histogram, NO_NODE where it has none
+    Py_ssize_t values  # where the integers of its rows are, while it is counted
+    int left, right, smaller, depth
+    int feature, code, missing_left
+    bint may_be_cut
+
+
+# What is done with some rows, or for some features.
+cdef enum Step:
+    ADD_SIZES, ROUND, COUNT_ROOT, FIND_ROOT, COUNT_LEFT, PART, GATHER, SEARCH, FILL, SEND_DOWN
+
+cdef struct Task:
+    Step step
+    int node
+    Py_ssize_t start, stop  # places of rows, or features
+    Py_ssize_t to, downwards_to  # where rows are written
+    Py_ssize_t n_left
+    double size
+    Found found[2]  # by the smaller child, by the larger one
+
+
+cdef struct Growth:
+    # The columns.
+    Py_ssize_t n, p
+    const uint8_t* codes  # column after column
+    const Py_ssize_t* n_bins
+    const int8_t* constraints
+    const Py_ssize_t* rank  # of equally good features; NULL for their order
+    # The rows.
+    const double* gradient
+    const double* weight  # NULL where all are 1
+    const Py_ssize_t* drawn  # NULL for all rows
+    Py_ssize_t n_rows  # that the tree is grown on
+    Packing packing
+    double scale, weight_scale
+    void* integers
+    void* values  # integers in the order of the rows of nodes that are counted
+    int32_t* rows[2]
+    void* leaf  # output: the leaf of each row
+    int leaf_size
+    # The tree.
+    Rules rules
+    Py_ssize_t min_samples_split, max_depth, max_leaf_nodes
+    double least_gain
+    int few_rows
+    Node* nodes
+    int n_nodes, n_leaves, n_tables
+    int* number  # the number of each node in the result
+    void* tables  # histograms: for each feature CELLS cells
+
+
+# --- integers of rows ----------------------------------------------------------------------------
+
+
+cdef inline double weight_of(const Growth* g, Py_ssize_t i) noexcept nogil:
+    return g.weight[i] if g.weight != NULL else 1.0
+
+
+cdef double sum_of_sizes(const Growth* g, const Task* task) noexcept nogil:
+    """The sum of weight times size of some gradients, in their order."""
+    cdef double size = 0.0
+    cdef Py_ssize_t i, k
+    for k in range(task.start, task.stop):
+        i = g.drawn[k] if g.drawn != NULL else k
+        size += weight_of(g, i) * fabs(g.gradient[i])
+    return size
+
+
+cdef double integer_scale(double total, int bits) noexcept nogil:
+    """The largest power of two that takes sums of at most `total` to integers below 2^bits."""
+    cdef int exponent
+    if not total > 0:
+        return 1.0
+    frexp(total, &exponent)
+    return ldexp(1.0, min(bits - 1 - exponent, 1000))
+
+
+cdef inline int64_t packed(const Growth* g, Py_ssize_t i) noexcept nogil:
+    """The gradient is rounded before it is weighted: weight 2 is the same as two rows."""
+    cdef int64_t one = llrint(g.gradient[i] * g.scale), count
+    if g.weight == NULL:
+        return (one << g.packing.bits) + 1
+    count = <int64_t>g.weight[i]
+    return ((one * count) << g.packing.bits) + count
+
+
+cdef inline Pair wide(const Growth* g, Py_ssize_t i) noexcept nogil:
+    cdef double w = g.weight[i]
+    cdef int64_t mass = max(llrint(w * g.weight_scale), 1)
+    return Pair(llrint(w * g.gradient[i] * g.scale), (mass << g.packing.bits) + 1)
+
+
+cdef void round_rows(Growth* g, Task* task, Cell* integers, Cell* values) noexcept nogil:
+    """Make the integers of the rows; where rows are drawn, also in the order of the root's rows."""
+    cdef Py_ssize_t i, k
+    for k in range(task.start, task.stop):
+        i = g.drawn[k] if g.drawn != NULL else k
+        if Cell is int64_t:
+            integers[i] = packed(g, i)
+        else:
+            integers[i] = wide(g, i)
+        if g.drawn != NULL:
+            values[k] = integers[i]
+            g.rows[FIRST][k] = <int32_t>i
+
+
+# --- histograms ----------------------------------------------------------------------------------
+
+
+cdef inline void add(Cell* cell, Cell value) noexcept nogil:
+    if Cell is int64_t:
+        cell[0] += value
+    else:
+        cell.q += value.q
+        cell.r += value.r
+
+
+cdef inline void subtract(Cell* cell, Cell value) noexcept nogil:
+    if Cell is int64_t:
+        cell[0] -= value
+    else:
+        cell.q -= value.q
+        cell.r -= value.r
+
+
+cdef inline bint is_full(const Cell* cell) noexcept nogil:
+    """Whether a bin holds rows: each adds at least 1 to the lower bits."""
+    if Cell is int64_t:
+        return cell[0] != 0
+    else:
+        return cell.r != 0
+
+
+cdef inline void clear(Cell* h, Py_ssize_t n_bins) noexcept nogil:
+    memset(h, 0, n_bins * sizeof(Cell))
+    memset(h + MISSING, 0, sizeof(Cell))
+
+
+cdef void count(
+    const uint8_t* codes, Py_ssize_t n, const Py_ssize_t* n_bins, const int32_t* rows,
+    const Cell* values, Py_ssize_t m, Cell* table, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Histograms of m rows, of the first ones where `rows` is NULL. O(m) for each feature.
+
+    The rows and their integers are read once for two features.
+    """
+    cdef Py_ssize_t j, k
+    cdef int32_t i
+    cdef const uint8_t* c1
+    cdef const uint8_t* c2
+    cdef Cell* h1
+    cdef Cell* h2
+    cdef Cell value
+    for j in range(first, last - 1, 2):
+        c1, h1 = codes + j * n, table + j * CELLS
+        c2, h2 = c1 + n, h1 + CELLS
+        clear(h1, n_bins[j])
+        clear(h2, n_bins[j + 1])
+        if rows == NULL:
+            for k in range(m):
+                value = values[k]
+                add(h1 + c1[k], value)
+                add(h2 + c2[k], value)
+        else:
+            for k in range(m):
+                i, value = rows[k], values[k]
+                add(h1 + c1[i], value)
+                add(h2 + c2[i], value)
+    if (last - first) % 2 == 1:
+        c1, h1 = codes + (last - 1) * n, table + (last - 1) * CELLS
+        clear(h1, n_bins[last - 1])
+        if rows == NULL:
+            for k in range(m):
+                add(h1 + c1[k], values[k])
+        else:
+            for k in range(m):
+                add(h1 + c1[rows[k]], values[k])
+
+
+cdef void take_rows_off(
+    const Growth* g, const int32_t* rows, const Cell* values, Py_ssize_t m, Cell* table,
+    Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Subtract m rows from the histograms of some features."""
+    cdef Py_ssize_t j, k
+    cdef const uint8_t* column
+    cdef Cell* h
+    for j in range(first, last):
+        column, h = g.codes + j * g.n, table + j * CELLS
+        for k in range(m):
+            subtract(h + column[rows[k]], values[k])
+
+
+cdef void take_cells_off(
+    const Growth* g, Cell* table, const Cell* part, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Subtract the histograms of some features."""
+    cdef Py_ssize_t j, c
+    cdef Cell* h
+    cdef const Cell* other
+    for j in range(first, last):
+        h, other = table + j * CELLS, part + j * CELLS
+        for c in range(g.n_bins[j]):
+            subtract(h + c, other[c])
+        subtract(h + MISSING, other[MISSING])
+
+
+cdef inline int full_bins(const Cell* h, Py_ssize_t n_bins, uint8_t* full) noexcept nogil:
+    """List the bins of values that hold rows, without a branch; their number."""
+    cdef int n_full = 0
+    cdef Py_ssize_t c
+    for c in range(n_bins):
+        full[n_full] = <uint8_t>c
+        n_full += is_full(h + c)
+    return n_full
+
+
+cdef inline int count_few(
+    const uint8_t* column, const int32_t* rows, const Cell* values, Py_ssize_t m, Cell* h,
+    uint8_t* full
+) noexcept nogil:
+    """Add few rows to a histogram that is 0; list the bins that hold them, by a bit for each."""
+    cdef uint64_t words[4]
+    cdef uint64_t word
+    cdef Py_ssize_t k
+    cdef uint8_t c
+    cdef int b, n_full = 0
+    memset(words, 0, sizeof(words))
+    for k in range(m):
+        c = column[rows[k]]
+        words[c >> 6] |= <uint64_t>1 << (c & 63)
+        add(h + c, values[k])
+    for b in range(4):
+        word = words[b]
+        while word != 0:
+            full[n_full] = <uint8_t>(64 * b + lowest_bit(word))
+            n_full += 1
+            word &= word - 1
+    return n_full
+
+
+# --- cuts ----------------------------------------------------------------------------------------
+
+
+cdef inline void cut_of_bins(
+    const Cell* h, const uint8_t* full, int n_full, bint has_missing, bint ruled, int feature,
+    const Growth* g, const Sums* total, const Constraint* constraint, double best, Found* found
+) noexcept nogil:
+    """Store the best cut of a histogram, if its score is above `best`. O(full bins).
+
+    Missing values are first on the right, where a cut may lie between all values and them; then
+    they are on the left. The exact score is only computed where the score without divisions comes
+    near to the best.
+
+    Parameters
+    ----------
+    full : list of the `n_full` bins of values that hold rows
+    ruled : bool
+        Whether a rule or a constraint forbids cuts.
+    """
+    cdef Pair sums
+    cdef Sums left
+    cdef double s1, w1, s2, w2, score, l2 = g.rules.l2
+    cdef int search, k
+    for search in range(1 + has_missing):
+        sums = Pair(0, 0)
+        if search == 1:
+            add_cell(&sums, h + MISSING)
+        for k in range(n_full if has_missing and search == 0 else n_full - 1):
+            add_cell(&sums, h + full[k])
+            if Cell is int64_t:
+                left = unpack(Packing(PACKED, g.packing.bits), sums.q, 0)
+            else:
+                left = unpack(Packing(WIDE, g.packing.bits), sums.q, sums.r)
+            s1, w1 = left.target, left.weight
+            s2, w2 = total.target - s1, total.weight - w1 + l2
+            w1 += l2
+            if not s1 * s1 * w2 + s2 * s2 * w1 >= best * (w1 * w2) * NEARLY:
+                continue
+            if ruled:
+                score = comparable(cut_score(left, total, &g.rules, constraint))
+            else:
+                score = comparable(s1 * s1 / w1 + s2 * s2 / w2)
+            if score > best:
+                best = score
+                found.score, found.left, found.feature = score, sums, feature
+                found.code = MISSING - 1 if k + 1 == n_full else (full[k] + full[k + 1]) // 2
+                found.missing_left = search if has_missing else UNKNOWN
+
+
+cdef inline void add_cell(Pair* sums, const Cell* cell) noexcept nogil:
+    if Cell is int64_t:
+        sums.q += cell[0]
+    else:
+        sums.q += cell.q
+        sums.r += cell.r
+
+
+cdef struct Search:
+    # What the cuts of a node share.
+    Sums total
+    Constraint bounds
+    bint ruled
+
+
+cdef inline Search search_of(const Growth* g, const Node* node) noexcept nogil:
+    cdef const Rules* rules = &g.rules
+    return Search(
+        unpack(g.packing, node.sums.q, node.sums.r),
+        Constraint(0, node.low, node.high),
+        rules.min_samples_leaf > 1 or rules.min_weight_leaf > 0)
+
+
+cdef inline void find_cut(
+    const Growth* g, Search* search, const Cell* h, const uint8_t* full, int n_full,
+    bint has_missing, int j, Found* found
+) noexcept nogil:
+    """Store the best cut of feature j, if it is better than the best of the features before it.
+
+    Of equally good ones, that of the lowest rank is better.
+    """
+    cdef double best = found.score
+    if n_full + has_missing < 2:
+        return
+    if found.feature >= 0 and g.rank != NULL and g.rank[j] < g.rank[found.feature]:
+        best = nextafter(best, -INFINITY)
+    search.bounds.sign = g.constraints[j]
+    # Two copies, the first without rules; only with packed integers and no missing value.
+    if Cell is int64_t:
+        if not (search.ruled or has_missing or search.bounds.sign != 0):
+            cut_of_bins(h, full, n_full, False, False, j, g, &search.total, &search.bounds, best,
+                        found)
+            return
+    cut_of_bins(h, full, n_full, has_missing, search.ruled or search.bounds.sign != 0, j, g,
+                &search.total, &search.bounds, best, found)
+
+
+cdef void find_in_table(
+    const Growth* g, const Node* node, const Cell* table, Py_ssize_t first, Py_ssize_t last,
+    Found* found
+) noexcept nogil:
+    """The best cut of a node over some features, from its histograms."""
+    cdef Search search = search_of(g, node)
+    cdef uint8_t full[CELLS]
+    cdef Py_ssize_t j
+    cdef const Cell* h
+    for j in range(first, last):
+        h = table + j * CELLS
+        find_cut(g, &search, h, full, full_bins(h, g.n_bins[j], full), is_full(h + MISSING),
+                 <int>j, found)
+
+
+cdef void find_in_rows(
+    const Growth* g, const Node* node, const Cell* integers, Py_ssize_t first, Py_ssize_t last,
+    Found* found
+) noexcept nogil:
+    """The same from few rows. O(rows) for each feature."""
+    cdef Search search = search_of(g, node)
+    cdef uint8_t full[CELLS]
+    cdef Cell h[CELLS]
+    cdef Cell values[FEW_ROWS]
+    cdef Py_ssize_t j, m = node.stop - node.start
+    cdef const int32_t* rows = g.rows[node.rows_in] + node.start
+    cdef int k, n_full, has_missing
+    gather(rows, m, integers, values)
+    memset(h, 0, sizeof(h))
+    for j in range(first, last):
+        n_full = count_few(g.codes + j * g.n, rows, values, m, h, full)
+        has_missing = full[n_full - 1] == MISSING
+        find_cut(g, &search, h, full, n_full - has_missing, has_missing, <int>j, found)
+        for k in range(n_full):
+            memset(h + full[k], 0, sizeof(Cell))
+
+
+cdef inline void gather(
+    const int32_t* rows, Py_ssize_t m, const Cell* integers, Cell* values
+) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(m):
+        values[k] = integers[rows[k]]
+
+
+cdef void search_children(
+    const Growth* g, Task* task, const Cell* integers, const Cell* values, Cell* tables
+) noexcept nogil:
+    """The best cuts of two siblings over some features, the smaller of which comes first.
+
+    Where the larger one has a histogram, it is its parent's, from which the smaller one is taken.
+    """
+    cdef const Node* node = g.nodes + task.node
+    cdef const Node* small = g.nodes + node.smaller
+    cdef const Node* large = g.nodes + (node.left + node.right - node.smaller)
+    cdef const int32_t* rows = g.rows[small.rows_in] + small.start
+    cdef Py_ssize_t m = small.stop - small.start, first = task.start, last = task.stop
+    cdef Cell* part = NULL
+    cdef Cell* whole
+    cdef Cell few[FEW_ROWS]
+    values += small.values
+    if small.table != NO_NODE:
+        part = tables + small.table * g.p * CELLS
+        count(g.codes, g.n, g.n_bins, rows, values, m, part, first, last)
+        find_in_table(g, small, part, first, last, &task.found[0])
+    elif small.may_be_cut:
+        find_in_rows(g, small, integers, first, last, &task.found[0])
+    if large.table != NO_NODE:
+        whole = tables + large.table * g.p * CELLS
+        if part != NULL:
+            take_cells_off(g, whole, part, first, last)
+        else:
+            if m <= g.few_rows:
+                gather(rows, m, integers, few)
+                values = few
+            take_rows_off(g, rows, values, m, whole, first, last)
+        find_in_table(g, large, whole, first, last, &task.found[1])
+    elif large.may_be_cut:
+        find_in_rows(g, large, integers, first, last, &task.found[1])
+
+
+# --- rows of nodes -------------------------------------------------------------------------------
+
+
+cdef inline Py_ssize_t goes_left(uint8_t code, int cut, Py_ssize_t missing_left) noexcept nogil:
+    return missing_left if code == MISSING else code <= cut
+
+
+cdef inline int other_array(int rows_in) noexcept nogil:
+    """Where the rows of children are: not in the array of their parent's."""
+    return SECOND if rows_in == FIRST else FIRST
+
+
+cdef inline const int32_t* rows_of(const Growth* g, const Node* node) noexcept nogil:
+    """The rows of a node from place `start` to `stop`; NULL for the places themselves."""
+    return g.rows[node.rows_in] if node.rows_in != ALL else NULL
+
+
+cdef Py_ssize_t count_left(const Growth* g, const Task* task) noexcept nogil:
+    """How many rows go to the left."""
+    cdef const Node* node = g.nodes + task.node
+    cdef const uint8_t* column = g.codes + node.feature * g.n
+    cdef const int32_t* rows = rows_of(g, node)
+    cdef Py_ssize_t k, n_left = 0
+    for k in range(task.start, task.stop):
+        n_left += goes_left(column[rows[k] if rows != NULL else k], node.code,
+                            node.missing_left == 1)
+    return n_left
+
+
+cdef Py_ssize_t part(
+    const Growth* g, const Node* node, int rows_in, Py_ssize_t start, Py_ssize_t stop,
+    Py_ssize_t a, Py_ssize_t z
+) noexcept nogil:
+    """Write rows to the other array: of the left child from a upwards, the others from z downwards.
+
+    Rows stay in the order of their indices, or in its reverse; sums do not depend on it. There is
+    one write in every step, and no branch to be predicted. Returns the end of those on the left.
+    """
+    cdef const uint8_t* column = g.codes + node.feature * g.n
+    cdef const int32_t* rows = g.rows[rows_in] if rows_in != ALL else NULL
+    cdef int32_t* to = g.rows[other_array(rows_in)]
+    cdef Py_ssize_t k, left, missing_left = node.missing_left == 1
+    cdef int cut = node.code
+    cdef int32_t i
+    if rows == NULL:
+        for k in range(start, stop):
+            left = goes_left(column[k], cut, missing_left)
+            to[z + left * (a - z)] = <int32_t>k
+            a += left
+            z -= 1 - left
+    else:
+        for k in range(start, stop):
+            i = rows[k]
+            left = goes_left(column[i], cut, missing_left)
+            to[z + left * (a - z)] = i
+            a += left
+            z -= 1 - left
+    return a
+
+
+cdef bint all_equal(const Growth* g, const Node* node) noexcept nogil:
+    """Whether all gradients of a node are equal."""
+    cdef const int32_t* rows = rows_of(g, node)
+    cdef Py_ssize_t k
+    cdef double first = g.gradient[rows[node.start] if rows != NULL else node.start]
+    for k in range(node.start + 1, node.stop):
+        if g.gradient[rows[k] if rows != NULL else k] != first:
+            return False
+    return True
+
+
+cdef void fill_leaf(const Growth* g, Node* node, Leaf* leaf) noexcept nogil:
+    """Write the number of a leaf for its rows; add up what they are, in their order."""
+    cdef const int32_t* rows = rows_of(g, node)
+    cdef Leaf number = <Leaf>g.number[node - g.nodes]
+    cdef double total = 0.0, moment = 0.0, square = 0.0, x, w
+    cdef Py_ssize_t i, k
+    for k in range(node.start, node.stop):
+        i = rows[k] if rows != NULL else k
+        leaf[i] = number
+        x, w = g.gradient[i], weight_of(g, i)
+        total += w
+        moment += w * x
+        square += w * x * x
+    node.weight, node.moment, node.square = total, moment, square
+    node.n_rows = node.stop - node.start
+
+
+cdef void fill_leaves(const Growth* g, const Node* node, Leaf* leaf) noexcept nogil:
+    """The same for two leaves whose rows have not been parted.
+
+    Without a branch, which could not be predicted. Not by differences from the sums of both, in
+    which the digits of a leaf of little weight are lost.
+    """
+    cdef Node* left_node = g.nodes + node.left
+    cdef Node* right_node = g.nodes + node.right
+    cdef const uint8_t* column = g.codes + node.feature * g.n
+    cdef const int32_t* rows = rows_of(g, node)
+    cdef Leaf right_number = <Leaf>g.number[node.right]
+    cdef Leaf difference = <Leaf>(g.number[node.left] - g.number[node.right])
+    cdef double left_weight = 0.0, left_moment = 0.0, left_square = 0.0
+    cdef double right_weight = 0.0, right_moment = 0.0, right_square = 0.0, x, w, v
+    cdef Py_ssize_t i, k, left, n_left = 0, missing_left = node.missing_left == 1
+    for k in range(node.start, node.stop):
+        i = rows[k] if rows != NULL else k
+        left = goes_left(column[i], node.code, missing_left)
+        leaf[i] = <Leaf>(right_number + left * difference)
+        n_left += left
+        x, w = g.gradient[i], weight_of(g, i)
+        v = w * <double>(1 - left)
+        right_weight += v
+        right_moment += v * x
+        right_square += v * x * x
+        w *= <double>left
+        left_weight += w
+        left_moment += w * x
+        left_square += w * x * x
+    left_node.weight, left_node.moment, left_node.square = left_weight, left_moment, left_square
+    right_node.weight, right_node.moment, right_node.square = (
+        right_weight, right_moment, right_square)
+    left_node.n_rows, right_node.n_rows = n_left, node.stop - node.start - n_left
+
+
+cdef void fill(const Growth* g, int node, Leaf* leaf) noexcept nogil:
+    """Fill a leaf, or two that are siblings, where the node has the rows."""
+    if g.nodes[node].left == NO_NODE:
+        fill_leaf(g, g.nodes + node, leaf)
+    else:
+        fill_leaves(g, g.nodes + node, leaf)
+
+
+cdef void list_others(Growth* g) noexcept nogil:
+    """List the rows that were not drawn, in the first array."""
+    cdef Py_ssize_t i, k = 0
+    cdef int32_t* others = g.rows[FIRST]
+    for i in range(g.n):
+        others[i - k] = <int32_t>i
+        k += k < g.n_rows and g.drawn[k] == i
+
+
+cdef void send_down(
+    const Growth* g, int at, int rows_in, Py_ssize_t start, Py_ssize_t stop, Leaf* leaf
+) noexcept nogil:
+    """Write the leaves of rows that the tree was not grown on. O(depth) for each."""
+    cdef const Node* node = g.nodes + at
+    cdef const int32_t* rows = g.rows[rows_in]
+    cdef const uint8_t* column = g.codes + node.feature * g.n
+    cdef Py_ssize_t k, middle
+    cdef Leaf number = <Leaf>g.number[at]
+    if start == stop:
+        return
+    if node.left == NO_NODE:
+        for k in range(start, stop):
+            leaf[rows[k]] = number
+        return
+    middle = part(g, node, rows_in, start, stop, start, stop - 1)
+    send_down(g, node.left, other_array(rows_in), start, middle, leaf)
+    send_down(g, node.right, other_array(rows_in), middle, stop, leaf)
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+cdef void do_task(Growth* g, Task* task) noexcept nogil:
+    cdef Node* node = g.nodes + task.node
+    cdef int k
+    cdef bint is_packed = g.packing.form == PACKED
+    for k in range(2):
+        task.found[k].feature, task.found[k].score = -1, -INFINITY
+    if task.step == ADD_SIZES:
+        task.size = sum_of_sizes(g, task)
+    elif task.step == COUNT_LEFT:
+        task.n_left = count_left(g, task)
+    elif task.step == PART:
+        task.n_left = part(g, node, node.rows_in, task.start, task.stop, task.to,
+                           task.downwards_to) - task.to
+    elif task.step == FILL or task.step == SEND_DOWN:
+        if g.leaf_size == 1:
+            if task.step == FILL:
+                fill(g, task.node, <uint8_t*>g.leaf)
+            else:
+                send_down(g, 0, FIRST, task.start, task.stop, <uint8_t*>g.leaf)
+        elif task.step == FILL:
+            fill(g, task.node, <uint16_t*>g.leaf)
+        else:
+            send_down(g, 0, FIRST, task.start, task.stop, <uint16_t*>g.leaf)
+    elif is_packed:
+        do_with_cells(g, task, <int64_t*>g.integers, <int64_t*>g.values, <int64_t*>g.tables)
+    else:
+        do_with_cells(g, task, <Pair*>g.integers, <Pair*>g.values, <Pair*>g.tables)
+
+
+cdef void do_with_cells(
+    Growth* g, Task* task, Cell* integers, Cell* values, Cell* tables
+) noexcept nogil:
+    cdef const Node* node = g.nodes + task.node
+    cdef const Cell* of_rows = integers if g.drawn == NULL else values
+    if task.step == ROUND:
+        round_rows(g, task, integers, values)
+    elif task.step == COUNT_ROOT:
+        count(g.codes, g.n, g.n_bins, NULL if g.drawn == NULL else g.rows[FIRST], of_rows,
+              g.n_rows, tables, task.start, task.stop)
+    elif task.step == FIND_ROOT:
+        find_in_table(g, node, tables, task.start, task.stop, &task.found[0])
+    elif task.step == GATHER:
+        gather(g.rows[node.rows_in] + task.start, task.stop - task.start, integers,
+               values + node.values + (task.start - node.start))
+    else:
+        search_children(g, task, integers, values, tables)
+
+
+cdef Pair total_of_table(const Growth* g, const Cell* table) noexcept nogil:
+    """The sums of all rows, from the histogram of the first feature."""
+    cdef Pair total = Pair(0, 0)
+    cdef Py_ssize_t c
+    for c in range(g.n_bins[0]):
+        add_cell(&total, table + c)
+    add_cell(&total, table + MISSING)
+    return total
+
+
+cdef void start_node(
+    const Growth* g, Node* node, Pair sums, int depth, double low, double high
+) noexcept nogil:
+    """Make a leaf, without rows, and see whether the rules allow that it is cut."""
+    cdef Sums total = unpack(g.packing, sums.q, sums.r)
+    memset(node, 0, sizeof(Node))
+    node.sums, node.depth, node.low, node.high = sums, depth, low, high
+    node.left = node.right = node.table = NO_NODE
+    node.feature = -2
+    node.code = -2
+    node.rows_in = UNPARTED
+    node.may_be_cut = (
+        depth < g.max_depth
+        and total.rows >= g.min_samples_split
+        and total.rows >= 2 * g.rules.min_samples_leaf
+        and total.weight >= 2 * g.rules.min_weight_leaf)
+
+
+cdef bint take_cut(const Growth* g, Node* node, const Found* found) noexcept nogil:
+    """Store the best cut of a node, if it gains enough."""
+    cdef Sums total = unpack(g.packing, node.sums.q, node.sums.r)
+    cdef Sums left = unpack(g.packing, found.left.q, found.left.r)
+    cdef double l2 = g.rules.l2, rest, before, size
+    if found.feature < 0:
+        return False
+    rest = node_score(total.target - left.target, total.weight - left.weight, SQUARED_ERROR, l2)
+    before = node_score(total.target, total.weight, SQUARED_ERROR, l2)
+    size = node_score(total.target, total.weight, SQUARED_ERROR, 0.0)
+    node.decrease = node_score(left.target, left.weight, SQUARED_ERROR, l2) + rest - before
+    if node.decrease + 1e-15 * size < g.least_gain or (l2 > 0 and node.decrease <= 0):
+        return False
+    if not node.decrease > SUSPICIOUS * size and all_equal(g, node):
+        return False
+    node.feature, node.code, node.missing_left = found.feature, found.code, found.missing_left
+    node.left_sums = found.left
+    return True
+
+
+cdef void add_children(Growth* g, int parent) noexcept nogil:
+    """Make the two children of a leaf, without their rows."""
+    cdef Node* node = g.nodes + parent
+    cdef Node* left = g.nodes + g.n_nodes
+    cdef Node* right = left + 1
+    cdef Pair rest = Pair(node.sums.q - node.left_sums.q, node.sums.r - node.left_sums.r)
+    cdef int sign = g.constraints[node.feature]
+    cdef double low = node.low, high = node.high, middle, l2 = g.rules.l2
+    cdef Sums a, b
+    start_node(g, left, node.left_sums, node.depth + 1, low, high)
+    start_node(g, right, rest, node.depth + 1, low, high)
+    node.left, node.right = g.n_nodes, g.n_nodes + 1
+    g.n_nodes += 2
+    g.n_leaves += 1
+    if sign != 0:
+        a = unpack(g.packing, left.sums.q, left.sums.r)
+        b = unpack(g.packing, right.sums.q, right.sums.r)
+        middle = 0.5 * (a.target / (a.weight + l2) + b.target / (b.weight + l2))
+        if sign > 0:
+            left.high = right.low = middle
+        else:
+            left.low = right.high = middle
+
+
+cdef void place_children(Growth* g, Node* node, Py_ssize_t n_left) noexcept nogil:
+    """Where the rows of the children are: after each other, in the other array."""
+    cdef Node* left = g.nodes + node.left
+    cdef Node* right = g.nodes + node.right
+    left.start, left.stop = node.start, node.start + n_left
+    right.start, right.stop = left.stop, node.stop
+    left.rows_in = right.rows_in = other_array(node.rows_in)
+
+
+cdef void choose_tables(Growth* g, Node* node) noexcept nogil:
+    """Where the histograms of the children will be; of two equal ones the left is the smaller.
+
+    Only where both have many rows a new one is needed.
+    """
+    cdef Node* left = g.nodes + node.left
+    cdef Node* right = g.nodes + node.right
+    cdef bint left_is_smaller = left.stop - left.start <= right.stop - right.start
+    cdef Node* small = left if left_is_smaller else right
+    cdef Node* large = right if left_is_smaller else left
+    node.smaller = node.left if left_is_smaller else node.right
+    if large.may_be_cut and large.stop - large.start > g.few_rows:
+        large.table = node.table
+    if small.may_be_cut and small.stop - small.start > g.few_rows:
+        small.table = node.table
+        if large.table != NO_NODE:
+            small.table = g.n_tables
+            g.n_tables += 1
+
+
+cdef const Found* best_found(
+    const Growth* g, const Task* tasks, Py_ssize_t n, int k
+) noexcept nogil:
+    """The best of the cuts that n tasks have found for block after block of the features."""
+    cdef const Found* best = &tasks[0].found[k]
+    cdef const Found* other
+    cdef Py_ssize_t b
+    for b in range(1, n):
+        other = &tasks[b].found[k]
+        if other.feature >= 0 and (other.score > best.score or (
+                other.score == best.score and g.rank != NULL
+                and g.rank[other.feature] < g.rank[best.feature])):
+            best = other
+    return best
+
+
+cdef void number_nodes(Growth* g, int* stack) noexcept nogil:
+    """As scikit-learn numbers them: best first as they are made, else from the left."""
+    cdef int node, n_stack = 1, new = 0
+    if g.max_leaf_nodes > 0:
+        for node in range(g.n_nodes):
+            g.number[node] = node
+        return
+    stack[0] = 0
+    while n_stack > 0:
+        n_stack -= 1
+        node = stack[n_stack]
+        g.number[node] = new
+        new += 1
+        if g.nodes[node].left != NO_NODE:
+            stack[n_stack], stack[n_stack + 1] = g.nodes[node].right, g.nodes[node].left
+            n_stack += 2
+
+
+cdef void sum_up(Growth* g) noexcept nogil:
+    """The sums over the rows of nodes that are no leaves; where missing values go by them."""
+    cdef Node* node
+    cdef Node* left
+    cdef Node* right
+    cdef int i
+    for i in range(g.n_nodes - 1, -1, -1):
+        node = g.nodes + i
+        if node.left == NO_NODE:
+            continue
+        left, right = g.nodes + node.left, g.nodes + node.right
+        node.weight = left.weight + right.weight
+        node.moment = left.moment + right.moment
+        node.square = left.square + right.square
+        node.n_rows = left.n_rows + right.n_rows
+        if node.missing_left == UNKNOWN:
+            node.missing_left = 2 * left.n_rows > node.n_rows
+
+
+cdef void* allocated(Py_ssize_t size, Py_ssize_t item) except NULL:
+    cdef void* memory = PyMem_RawMalloc(size * item)
+    if memory == NULL:
+        raise MemoryError()
+    return memory
+
+
+cdef Py_ssize_t most_leaves_of(options, Py_ssize_t n) except -1:
+    most = max(min(2 ** min(options.max_depth, 30), n), 1)
+    return min(most, options.max_leaf_nodes) if options.max_leaf_nodes else most
+
+
+cdef class BoostedTrees:
+    """Grows trees on the same columns again and again; one at a time.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (p, n)
+        The columns in bins, one after the other. Codes of feature j are below n_bins[j], or 255 for
+        missing values. That is not looked at; other codes would be left out of the histograms.
+    n_bins : intp array of shape (p,)
+    options : GrowthOptions
+        With the squared error, without draws of features. Those of later trees may differ, but
+        neither in the constraints nor allow more leaves.
+    team : ThreadTeam
+
+    Notes
+    -----
+    Memory: 20 bytes a row, 32 with real weights; and, for each feature and each leaf of many rows,
+    2 KB, 4 KB with real weights.
+    """
+
+    cdef Growth g
+    cdef object team
+    # What threads may still read or write after an interruption.
+    cdef const uint8_t[:, ::1] codes
+    cdef const Py_ssize_t[::1] n_bins, rank, rows
+    cdef const int8_t[::1] constraints
+    cdef const double[::1] gradient, weight
+    cdef object leaf
+    cdef Task* tasks
+    cdef int* waiting
+    cdef int* ready
+    cdef Py_ssize_t n_tasks, most_leaves, most_tables, n_values, n_threads, least_shared
+    cdef int n_waiting, n_ready
+    cdef bint shared, is_growing
+
+    def __init__(
+        self, const uint8_t[:, ::1] codes not None, const Py_ssize_t[::1] n_bins not None,
+        options, team
+    ):
+        cdef Growth* g = &self.g
+        cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], j, most_bins = 0, width
+        require(g.n == 0 and 0 < n < 2**31 - 1 and p > 0 and n_bins.shape[0] == p)
+        for j in range(p):
+            require(0 < n_bins[j] <= MISSING)
+            most_bins = max(most_bins, n_bins[j])
+        self.constraints = options.constraints(p)
+        self.most_leaves = most_leaves_of(options, n)
+        # The number of a leaf has two bytes.
+        require(self.constraints.shape[0] == p and 0 < self.most_leaves < 2**15)
+        self.team, self.codes, self.n_bins = team, codes, n_bins
+        self.n_threads = team.n_threads
+        g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
+        g.constraints = &self.constraints[0]
+        g.packing.form = -1
+        g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
+        # Leaves of many rows are disjoint.
+        self.most_tables = min(self.most_leaves, max(n // (g.few_rows + 1), 1))
+        width = max(self.most_leaves, self.n_threads) * max(self.n_threads, 1)
+        width = max(width, len(row_chunks(n)))
+        self.tasks = <Task*>allocated(width, sizeof(Task))
+        self.waiting = <int*>allocated(2 * self.most_leaves, sizeof(int))
+        self.ready = <int*>allocated(2 * self.most_leaves, sizeof(int))
+        g.nodes = <Node*>allocated(2 * self.most_leaves, sizeof(Node))
+        g.number = <int*>allocated(2 * self.most_leaves, sizeof(int))
+        g.rows[FIRST] = <int32_t*>allocated(n, sizeof(int32_t))
+        g.rows[SECOND] = <int32_t*>allocated(n, sizeof(int32_t))
+
+    def __dealloc__(self):
+        PyMem_RawFree(self.tasks)
+        PyMem_RawFree(self.waiting)
+        PyMem_RawFree(self.ready)
+        PyMem_RawFree(self.g.nodes)
+        PyMem_RawFree(self.g.number)
+        PyMem_RawFree(self.g.rows[FIRST])
+        PyMem_RawFree(self.g.rows[SECOND])
+        self.free_cells()
+
+    cdef void free_cells(self) noexcept:
+        PyMem_RawFree(self.g.integers)
+        PyMem_RawFree(self.g.values)
+        PyMem_RawFree(self.g.tables)
+        self.g.integers = self.g.values = self.g.tables = NULL
+
+    def grow(
+        self, const double[::1] gradient not None, const double[::1] weight,
+        const Py_ssize_t[::1] rows, const Py_ssize_t[::1] rank, options, units,
+        Py_ssize_t least_shared
+    ):
+        """Grow a tree. O(n p) for each level of the tree.
+
+        Parameters
+        ----------
+        gradient, weight : float64 arrays of shape (n,); no weight where all are 1
+        rows : intp array of shape (m,) or None
+            Those that the tree is grown on, increasing; None for all.
+        rank : intp array of shape (p,) or None
+            Of equally good cuts the one of the feature of the lowest rank is taken; None is their
+            order.
+        options : GrowthOptions
+        units : WeightUnits
+        least_shared : int
+            Fewer values of the columns are read by one thread: threads would wait for each other.
+
+        Returns
+        -------
+        fields : dict
+            Those of `TreeArrays`, but the thresholds.
+        leaf : uint8 or uint16 array of shape (n,)
+            The leaf of every one of the n rows.
+        """
+        cdef Growth* g = &self.g
+        cdef Py_ssize_t k
+        require(not self.is_growing)
+        require(gradient.shape[0] == g.n and (weight is None or weight.shape[0] == g.n))
+        require(rank is None or rank.shape[0] == g.p)
+        g.n_rows = g.n
+        if rows is not None:
+            g.n_rows = rows.shape[0]
+            require(0 < g.n_rows <= g.n)
+            require(0 <= rows[0] and rows[g.n_rows - 1] < g.n)
+            for k in range(1, g.n_rows):
+                require(rows[k - 1] < rows[k])
+        self.gradient, self.weight, self.rows, self.rank = gradient, weight, rows, rank
+        g.gradient = &gradient[0]
+        g.weight = &weight[0] if weight is not None else NULL
+        g.drawn = &rows[0] if rows is not None else NULL
+        g.rank = &rank[0] if rank is not None else NULL
+        self.least_shared = least_shared
+        self.shared = self.is_worth_sharing(g.n_rows)
+        self.is_growing = True
+        try:
+            self.set_units(units)
+            self.set_options(options, units)
+            with nogil:
+                self.grow_nodes()
+            leaf = self.leaves()
+            return self.fields(options.l2_regularization, units), leaf
+        finally:
+            self.is_growing = False
+            self.gradient = self.weight = None
+            self.rows = self.rank = None
+            self.leaf = None
+
+    cdef int set_units(self, units) except -1:
+        """The form of the integers and the arrays for them; the units of weights and gradients."""
+        cdef Growth* g = &self.g
+        cdef int form = PACKED if units.is_packed else WIDE, bits = units.bits
+        cdef Py_ssize_t item = sizeof(int64_t) if form == PACKED else sizeof(Pair), k
+        cdef Py_ssize_t n_values = max(g.n // 2 + 1, g.n_rows if g.drawn != NULL else 0)
+        cdef double size = 0.0
+        require(0 < bits < 60 and (form == PACKED or g.weight != NULL))
+        if form != g.packing.form or n_values > self.n_values:
+            self.free_cells()
+            g.packing.form = -1
+            g.integers = allocated(g.n, item)
+            g.values = allocated(n_values, item)
+            g.tables = allocated(self.most_tables * g.p * CELLS, item)
+            self.n_values = n_values
+        g.packing = Packing(form, bits)
+        g.weight_scale = units.scale
+        # Sums are taken in chunks and over the chunks in their order, for any number of threads.
+        self.n_tasks = 0
+        for start, stop in row_chunks(g.n_rows):
+            self.add_task(ADD_SIZES, 0, start, stop)
+        self.run(self.shared)
+        for k in range(self.n_tasks):
+            size += self.tasks[k].size
+        g.scale = integer_scale(size, SUM_BITS - bits if form == PACKED else SUM_BITS)
+        for k in range(self.n_tasks):
+            self.tasks[k].step = ROUND
+        self.run(self.shared)
+        return 0
+
+    cdef int set_options(self, options, units) except -1:
+        """The options in units of the integers."""
+        cdef Growth* g = &self.g
+        cdef double unit = 1.0 / g.weight_scale, least = options.min_impurity_decrease
+        cdef double total = units.total, min_weight = options.min_weight_leaf
+        require(0 < most_leaves_of(options, g.n) <= self.most_leaves)
+        g.max_depth, g.max_leaf_nodes = options.max_depth, options.max_leaf_nodes
+        g.min_samples_split = options.min_samples_split
+        g.rules.criterion = SQUARED_ERROR
+        g.rules.l2 = options.l2_regularization / unit
+        g.rules.min_samples_leaf = options.min_samples_leaf
+        # Rounding upwards would refuse a leaf of exactly this weight.
+        g.rules.min_weight_leaf = nextafter(min_weight, 0.0) / unit
+        # The scale may have no finite square where gradients are tiny.
+        g.least_gain = least * total * g.scale * g.scale * unit if least != 0 else 0.0
+        return 0
+
+    # --- tasks --------------------------------------------------------------------------------
+
+    cdef bint is_worth_sharing(self, Py_ssize_t n_rows) noexcept nogil:
+        return self.n_threads > 1 and n_rows * self.g.p >= self.least_shared
+
+    cdef void add_task(
+        self, Step step, int node, Py_ssize_t start, Py_ssize_t stop
+    ) noexcept nogil:
+        cdef Task* task = self.tasks + self.n_tasks
+        self.n_tasks += 1
+        task.step, task.node, task.start, task.stop = step, node, start, stop
+
+    cdef void add_parts(
+        self, Step step, int node, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t n_parts
+    ) noexcept nogil:
+        """A range in parts of about equal size."""
+        cdef Py_ssize_t k, n = stop - start
+        n_parts = max(1, min(n, n_parts))
+        for k in range(n_parts):
+            self.add_task(step, node, start + k * n // n_parts, start + (k + 1) * n // n_parts)
+
+    cdef Py_ssize_t add_blocks(self, Step step, int node, bint shared) noexcept nogil:
+        """All features, for threads in blocks of pairs, which are counted together."""
+        cdef Py_ssize_t k, p = self.g.p, pairs = (p + 1) // 2
+        cdef Py_ssize_t n_blocks = max(1, min(pairs, self.n_threads)) if shared else 1
+        for k in range(n_blocks):
+            self.add_task(step, node, 2 * (k * pairs // n_blocks),
+                          min(2 * ((k + 1) * pairs // n_blocks), p))
+        return n_blocks
+
+    cdef int run(self, bint shared) except -1 nogil:
+        """Do the tasks, by the threads of the team where it is worth it."""
+        cdef Py_ssize_t k
+        if shared and self.n_tasks > 1:
+            with gil:
+                self.team.run(self.do, [(k,) for k in range(self.n_tasks)])
+        else:
+            for k in range(self.n_tasks):
+                do_task(&self.g, self.tasks + k)
+        return 0
+
+    def do(self, Py_ssize_t k):
+        """Do one of the tasks of `grow`; for the threads of the team."""
+        require(self.is_growing and 0 <= k < self.n_tasks)
+        with nogil:
+            do_task(&self.g, self.tasks + k)
+
+    # --- the driver ---------------------------------------------------------------------------
+
+    cdef int grow_nodes(self) except -1 nogil:
+        """Grow the tree; its nodes are in the order in which they are made."""
+        cdef Growth* g = &self.g
+        cdef Node* root = g.nodes
+        cdef Pair total
+        self.n_tasks = 0
+        self.add_blocks(COUNT_ROOT, 0, self.shared)
+        self.run(self.shared)
+        if g.packing.form == PACKED:
+            total = total_of_table(g, <int64_t*>g.tables)
+        else:
+            total = total_of_table(g, <Pair*>g.tables)
+        start_node(g, root, total, 0, -INFINITY, INFINITY)
+        root.stop, root.table, root.rows_in = g.n_rows, 0, FIRST if g.drawn != NULL else ALL
+        g.n_nodes = g.n_leaves = g.n_tables = 1
+        self.n_waiting = 0
+        if root.may_be_cut:
+            self.n_tasks = 0
+            self.add_blocks(FIND_ROOT, 0, self.shared)
+            self.run(self.shared)
+            self.consider(0, best_found(g, self.tasks, self.n_tasks, 0))
+        while self.n_waiting > 0 and (g.max_leaf_nodes == 0 or g.n_leaves < g.max_leaf_nodes):
+            self.choose_ready()
+            self.cut_ready()
+        return 0
+
+    cdef void consider(self, int node, const Found* found) noexcept nogil:
+        """Let a leaf wait to be cut, if its best cut is worth it."""
+        if take_cut(&self.g, self.g.nodes + node, found):
+            self.waiting[self.n_waiting] = node
+            self.n_waiting += 1
+
+    cdef void choose_ready(self) noexcept nogil:
+        """The leaves to be cut next: the one that gains most; the oldest; for threads, all.
+
+        All leaves of a level are cut together, so that threads meet a few times for each level. The
+        tree is the same as by one thread, which cuts leaf after leaf.
+        """
+        cdef const Node* nodes = self.g.nodes
+        cdef int k, at = 0
+        cdef double a, b
+        if self.shared and self.g.max_leaf_nodes == 0:
+            self.waiting, self.ready = self.ready, self.waiting
+            self.n_ready, self.n_waiting = self.n_waiting, 0
+            return
+        for k in range(1, self.n_waiting if self.g.max_leaf_nodes > 0 else 0):
+            a, b = nodes[self.waiting[k]].decrease, nodes[self.waiting[at]].decrease
+            if a > b or (a == b and self.waiting[k] < self.waiting[at]):
+                at = k
+        self.ready[0], self.n_ready = self.waiting[at], 1
+        self.n_waiting -= 1
+        for k in range(at, self.n_waiting):
+            self.waiting[k] = self.waiting[k + 1]
+
+    cdef int cut_ready(self) except -1 nogil:
+        """Cut leaves, and let those of their children wait that can be cut in turn."""
+        cdef Growth* g = &self.g
+        cdef const Node* node
+        cdef Py_ssize_t n_rows = 0
+        cdef int k, n_parents = 0
+        cdef bint shared
+        for k in range(self.n_ready):
+            add_children(g, self.ready[k])
+            node = g.nodes + self.ready[k]
+            if g.nodes[node.left].may_be_cut or g.nodes[node.right].may_be_cut:
+                self.ready[n_parents] = self.ready[k]
+                n_parents += 1
+                n_rows += node.stop - node.start
+        self.n_ready = n_parents
+        if n_parents > 0 and (g.max_leaf_nodes == 0 or g.n_leaves < g.max_leaf_nodes):
+            shared = self.is_worth_sharing(n_rows)
+            self.part_rows(shared)
+            self.search(shared)
+        return 0
+
+    cdef int part_rows(self, bint shared) except -1 nogil:
+        """Part the rows of the nodes, in parts where there are fewer nodes than threads."""
+        cdef Growth* g = &self.g
+        cdef Node* node
+        cdef Task* task
+        cdef bint in_parts = shared and self.n_ready < self.n_threads
+        cdef Py_ssize_t a, z, k = 0, n_left
+        cdef int q
+        self.n_tasks = 0
+        for q in range(self.n_ready):
+            node = g.nodes + self.ready[q]
+            self.add_parts(COUNT_LEFT, self.ready[q], node.start, node.stop,
+                           self.n_threads if in_parts else 1)
+        if in_parts:
+            self.run(shared)
+        for q in range(self.n_ready):
+            node = g.nodes + self.ready[q]
+            a, z = node.start, node.stop - 1
+            while k < self.n_tasks and self.tasks[k].node == self.ready[q]:
+                task = self.tasks + k
+                task.step, task.to, task.downwards_to = PART, a, z
+                if in_parts:
+                    a += task.n_left
+                    z -= task.stop - task.start - task.n_left
+                k += 1
+        self.run(shared)
+        k = 0
+        for q in range(self.n_ready):
+            n_left = 0
+            while k < self.n_tasks and self.tasks[k].node == self.ready[q]:
+                n_left += self.tasks[k].n_left
+                k += 1
+            place_children(g, g.nodes + self.ready[q], n_left)
+        return 0
+
+    cdef int search(self, bint shared) except -1 nogil:
+        """Find the best cuts of the children of the nodes."""
+        cdef Growth* g = &self.g
+        cdef Node* node
+        cdef Node* small
+        cdef Py_ssize_t n_values = 0, n_blocks = 1, n_parts = 1
+        cdef int q, large, left_place
+        if shared and self.n_ready < self.n_threads:
+            n_parts = self.n_threads
+        self.n_tasks = 0
+        for q in range(self.n_ready):
+            node = g.nodes + self.ready[q]
+            choose_tables(g, node)
+            small, large = g.nodes + node.smaller, node.left + node.right - node.smaller
+            small.values = n_values
+            if small.stop - small.start > g.few_rows and (
+                    small.table != NO_NODE or g.nodes[large].table != NO_NODE):
+                n_values += small.stop - small.start
+                self.add_parts(GATHER, node.smaller, small.start, small.stop, n_parts)
+        self.run(shared)
+        self.n_tasks = 0
+        for q in range(self.n_ready):
+            n_blocks = self.add_blocks(SEARCH, self.ready[q], shared)
+        self.run(shared)
+        for q in range(self.n_ready):
+            node = g.nodes + self.ready[q]
+            left_place = node.smaller != node.left
+            if g.nodes[node.left].may_be_cut:
+                self.consider(node.left, best_found(
+                    g, self.tasks + q * n_blocks, n_blocks, left_place))
+            if g.nodes[node.right].may_be_cut:
+                self.consider(node.right, best_found(
+                    g, self.tasks + q * n_blocks, n_blocks, 1 - left_place))
+        return 0
+
+    # --- the result ---------------------------------------------------------------------------
+
+    cdef leaves(self):
+        """The leaf of every row. What is known of the rows of each node is added up on the way."""
+        cdef Growth* g = &self.g
+        cdef const Node* node
+        cdef int i
+        cdef uint8_t[::1] memory
+        number_nodes(g, self.waiting)
+        # Held for threads that may still be at work after an interruption.
+        self.leaf = leaf = np.empty(g.n, np.uint8 if g.n_nodes <= 256 else np.uint16)
+        memory = leaf.view(np.uint8)
+        g.leaf, g.leaf_size = &memory[0], leaf.itemsize
+        with nogil:
+            self.n_tasks = 0
+            for i in range(g.n_nodes):
+                node = g.nodes + i
+                # A leaf with its rows, or the parent of two leaves which has their rows.
+                if node.rows_in != UNPARTED and (
+                        node.left == NO_NODE or g.nodes[node.left].rows_in == UNPARTED):
+                    self.add_task(FILL, i, node.start, node.stop)
+            self.run(self.shared)
+            sum_up(g)
+            if g.n_rows < g.n:
+                list_others(g)
+                self.n_tasks = 0
+                self.add_parts(SEND_DOWN, 0, 0, g.n - g.n_rows, self.n_threads)
+                self.run(self.shared)
+        return leaf
+
+    cdef fields(self, double l2, units):
+        """The nodes in the order of their numbers. Of the rows themselves: integers are rounded."""
+        cdef Growth* g = &self.g
+        cdef const Node* node
+        cdef int i, k, m = g.n_nodes, depth = 0
+        cdef double mean, unit = g.scale * (1.0 / g.weight_scale)
+        fields = {
+            "left": np.empty(m, np.int32), "right": np.empty(m, np.int32),
+            "feature": np.empty(m, np.int32), "code": np.empty(m, np.int16),
+            "missing_left": np.empty(m, np.uint8), "impurity": np.empty(m),
+            "n_rows": np.empty(m, np.int64), "weight": np.empty(m), "value": np.empty((m, 1))}
+        cdef int32_t[::1] left = fields["left"], right = fields["right"]
+        cdef int32_t[::1] feature = fields["feature"]
+        cdef short[::1] code = fields["code"]
+        cdef uint8_t[::1] missing_left = fields["missing_left"]
+        cdef double[::1] impurity = fields["impurity"], weight = fields["weight"]
+        cdef int64_t[::1] n_rows = fields["n_rows"]
+        cdef double[:, ::1] value = fields["value"]
+        for i in range(m):
+            node, k = g.nodes + i, g.number[i]
+            left[k] = right[k] = NO_NODE
+            feature[k] = code[k] = -2
+            missing_left[k] = 0
+            if node.left != NO_NODE:
+                left[k], right[k] = g.number[node.left], g.number[node.right]
+                feature[k], code[k], missing_left[k] = node.feature, node.code, node.missing_left
+            depth = max(depth, node.depth)
+            mean = node.moment / node.weight
+            n_rows[k], weight[k] = node.n_rows, node.weight
+            impurity[k] = max(node.square / node.weight - mean * mean, 0.0)
+            # Cuts of features without a constraint may lead outside of the bounds, as in
+            # scikit-learn.
+            value[k, 0] = min(max(node.moment / (node.weight + l2), node.low / unit),
+                              node.high / unit)
+        fields["depth"] = depth
+        return fields
+
+
+def count_in_bins(
+    const uint8_t[:, ::1] codes not None, const int32_t[::1] rows,
+    const int64_t[::1] values not None, int64_t[:, ::1] table not None
+):
+    """Write the sums of integers over some rows in each bin of each column. O(m p).
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (p, n)
+    rows : int32 array of shape (m,) or None
+        None for all rows.
+    values : int64 array of shape (m,)
+        In the order of the rows.
+    table : int64 array of shape (p, 256)
+    """
+    cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], m = values.shape[0], k
+    require(table.shape[0] == p and table.shape[1] == CELLS)
+    require(m == (n if rows is None else rows.shape[0]))
+    if p == 0 or m == 0:
+        table[:, :] = 0
+        return
+    if rows is not None:
+        for k in range(m):
+            require(0 <= rows[k] < n)
+    cdef const int32_t* chosen = &rows[0] if rows is not None else NULL
+    cdef Py_ssize_t[::1] n_bins = np.full(p, MISSING, np.intp)
+    with nogil:
+        count(&codes[0, 0], n, &n_bins[0], chosen, &values[0], m, &table[0, 0], 0, p)

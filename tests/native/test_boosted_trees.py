@@ -1,0 +1,173 @@
+"""Compiled growth of boosted trees refuses arrays that do not fit (tests/trees compares trees)."""
+
+import numpy as np
+import pytest
+
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
+from sklearn_ensemble_theory.trees._compiled_growth import WeightUnits, weight_units
+from sklearn_ensemble_theory.trees._options import GrowthOptions
+
+from ..routes import uses_native
+
+pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+
+OPTIONS = GrowthOptions(criterion="squared_error", max_depth=2)
+N, P = 50, 3
+
+
+def columns(**others):
+    codes = np.random.default_rng(0).integers(0, 9, (P, N)).astype(np.uint8)
+    return {
+        "codes": codes,
+        "n_bins": np.full(P, 9),
+        "options": OPTIONS,
+        "team": ThreadTeam(2),
+        **others,
+    }
+
+
+def rows(**others):
+    return {
+        "gradient": np.arange(N) / N,
+        "weight": None,
+        "rows": None,
+        "rank": None,
+        "options": OPTIONS,
+        "units": weight_units(None, N, OPTIONS),
+        "least_shared": 0,
+        **others,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"codes": np.zeros((P, N))},
+        {"codes": np.zeros((N, P), np.uint8).T},
+        {"codes": np.zeros((P, 0), np.uint8)},
+        {"codes": np.zeros((0, N), np.uint8), "n_bins": np.zeros(0, int)},
+        {"n_bins": np.full(P + 1, 9)},
+        {"n_bins": np.full(P, 256)},
+        {"n_bins": np.zeros(P, int)},
+        {"options": GrowthOptions(criterion="squared_error", monotonic_cst=np.zeros(P + 1))},
+    ],
+)
+def test_columns_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+
+    with pytest.raises(ValueError):
+        BoostedTrees(**columns(**wrong))
+
+
+def test_more_leaves_than_a_leaf_number_holds():
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+
+    codes = np.zeros((1, 2**16), np.uint8)
+    with pytest.raises(ValueError):
+        BoostedTrees(
+            codes, np.ones(1, int), GrowthOptions(criterion="squared_error"), ThreadTeam(1)
+        )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gradient": np.zeros(N - 1)},
+        {"gradient": np.zeros(N, np.float32)},
+        {"gradient": np.zeros(2 * N)[::2]},
+        {"weight": np.ones(N + 1)},
+        {"rows": np.zeros(0, int)},
+        {"rows": np.array([-1, 3])},
+        {"rows": np.array([3, N])},
+        {"rows": np.array([3, 3])},
+        {"rows": np.array([4, 3, 5])},
+        {"rank": np.arange(P + 1)},
+        {"options": GrowthOptions(criterion="squared_error", max_depth=3)},
+        {"options": GrowthOptions(criterion="squared_error", max_leaf_nodes=5)},
+        {"units": WeightUnits(False, 6, 1.0, N)},  # without weights
+        {"units": WeightUnits(True, 0, 1.0, N)},
+        {"units": WeightUnits(True, 62, 1.0, N)},
+    ],
+)
+def test_rows_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+
+    trees = BoostedTrees(**columns())
+    fields, leaf = trees.grow(**rows())
+    with pytest.raises(ValueError):
+        trees.grow(**rows(**wrong))
+    again, same = trees.grow(**rows())  # the next tree is grown as if nothing had been
+    np.testing.assert_array_equal(leaf, same)
+    for name, field in fields.items():
+        np.testing.assert_array_equal(field, again[name])
+
+
+def test_no_array_is_missing():
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
+
+    with pytest.raises(TypeError):
+        BoostedTrees(**columns(codes=None))
+    with pytest.raises(TypeError):
+        BoostedTrees(**columns()).grow(**rows(gradient=None))
+    with pytest.raises(TypeError):
+        count_in_bins(None, None, np.zeros(N, int), np.zeros((P, 256), int))
+
+
+@pytest.mark.parametrize("step", [-1, 0, 10**6])
+def test_tasks_are_done_while_a_tree_grows_only(step):
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+
+    trees = BoostedTrees(**columns())
+    with pytest.raises(ValueError):
+        trees.do(step)
+
+
+class FailingTeam(ThreadTeam):
+    """Threads that are interrupted in one of their steps."""
+
+    left = 0
+
+    def run(self, function, argument_tuples):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+        return super().run(function, argument_tuples)
+
+
+def test_an_interrupted_tree_leaves_nothing_behind():
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+
+    team = FailingTeam(2)
+    trees = BoostedTrees(**columns(team=team))
+    fields, leaf = trees.grow(**rows())
+    n_steps = -team.left
+    assert n_steps > 5
+    for team.left in range(1, n_steps + 1):
+        with pytest.raises(KeyboardInterrupt):
+            trees.grow(**rows())
+        again, same = trees.grow(**rows())
+        np.testing.assert_array_equal(leaf, same)
+        np.testing.assert_array_equal(fields["value"], again["value"])
+
+
+@pytest.mark.parametrize("chosen", [None, np.array([3, 4, 9, 40], np.int32), np.zeros(0, np.int32)])
+def test_sums_in_bins(chosen):
+    from sklearn_ensemble_theory._native.boosted_trees import count_in_bins
+
+    codes = columns()["codes"]
+    codes[:, 4] = 255
+    values = np.arange(N)[slice(None) if chosen is None else chosen]
+    table = np.full((P, 256), -1)
+    count_in_bins(codes, chosen, values, table)
+    some = codes if chosen is None else codes[:, chosen]
+    expected = [np.bincount(column, values, 256) for column in some]
+    np.testing.assert_array_equal(table, expected)
+    for wrong in (
+        (codes, np.array([0, N], np.int32), np.ones(2, int), table),
+        (codes, np.array([-1], np.int32), np.ones(1, int), table),
+        (codes, chosen, np.append(values, 0), table),
+        (codes, chosen, values, table[:2]),
+        (codes, chosen, values, np.zeros((P, 255), int)),
+    ):
+        with pytest.raises(ValueError):
+            count_in_bins(*wrong)
