@@ -9,9 +9,13 @@
 #define restrict __restrict
 #endif
 
-/* Code for AVX2 beside that for all processors; the loader chooses, where it can. */
+/* Code for AVX-512 and AVX2 beside that for all processors; the loader chooses, where it can. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__gnu_linux__)
+#if __GNUC__ >= 12
+#define SEVERAL_ROWS __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
 #define SEVERAL_ROWS __attribute__((target_clones("avx2", "default")))
+#endif
 #else
 #define SEVERAL_ROWS
 #endif

@@ -1,9 +1,8 @@
-"""The compiled risk of margins against the other one, and its loops against NumPy."""
+"""The compiled risk of margins against the other one."""
 
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
 from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
     FEW_MARGINS,
     CompiledMarginRisk,
@@ -14,32 +13,10 @@ from sklearn_ensemble_theory.boosting._risk import MarginRisk
 from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
+compiled = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 
-def test_exponential_weights_are_exponentials():
-    rng = np.random.default_rng(0)
-    for n in (1, 7, vote_loops.BLOCK_ROWS + 3):
-        u, start = rng.normal(scale=50, size=n), rng.normal(size=n)
-        for starts in (start, start[:1]):
-            top = float((starts - u).max()) + 1.0
-            weight = np.empty(n)
-            total = vote_loops.exponential_weights(starts, u, top, weight)
-            expected = np.exp(starts - u - top)
-            assert weight == pytest.approx(expected, rel=1e-14)
-            assert total == pytest.approx(expected.sum(), rel=1e-14)
-
-
-def test_sums_and_moves_of_votes():
-    rng = np.random.default_rng(0)
-    n = vote_loops.BLOCK_ROWS + 3
-    weight, u = rng.random(n), rng.normal(size=n)
-    votes = np.where(rng.random(n) < 0.4, 1, -1).astype(np.int8)
-    assert vote_loops.weighted_votes(weight, votes) == pytest.approx(weight @ votes, rel=1e-12)
-    expected = u + 0.3 * votes
-    vote_loops.add_votes(u, votes, 0.3)
-    assert u == pytest.approx(expected, rel=1e-15)
-
-
+@compiled
 @pytest.mark.parametrize("shape", [(500,), (200, 3)])
 @pytest.mark.parametrize("scale", [1.0, 100.0, 1e4])
 @pytest.mark.parametrize("equal", [True, False])
@@ -59,6 +36,7 @@ def test_the_compiled_risk_is_the_other(shape, scale, equal):
         assert state.first_order_gain(outputs) == pytest.approx(expected, abs=1e-12)
 
 
+@compiled
 def test_weights_that_would_all_be_rounded_to_zero():
     weight = np.array([1.0, 1e-290, 1e-290])
     u = np.array([1500.0, -1.0, 0.0])

@@ -4,24 +4,18 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import DecisionStumpClassifier
-from sklearn_ensemble_theory._hot_loops._stumps import stump_loops
 from sklearn_ensemble_theory._learners import ClassTask, SignTask, prepare_rounds
 from sklearn_ensemble_theory.erm import _hinges
 from sklearn_ensemble_theory.erm._stumps import split_search
-from sklearn_ensemble_theory.erm._stumps.split_search import BinnedSideIndex, SideIndex
+from sklearn_ensemble_theory.erm._stumps.split_search import SideIndex
 
 from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.routes
 
+compiled = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+
 KINDS = ("normal", "ties", "heavy tails", "sorted", "constant", "huge", "single precision")
-
-
-@pytest.fixture(autouse=True)
-def loops_without_warnings():
-    """Compiled loops do not warn of an overflow; without numba they would."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        yield
 
 
 def columns(kind, n, p, seed):
@@ -84,6 +78,7 @@ def check_split(split, left, X, side, weight, expected):
         assert masses == pytest.approx(expected, abs=1e-13)
 
 
+@compiled
 @pytest.mark.parametrize("n_bins", [2, 7, 64])
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_search_against_brute_force(kind, n_bins, monkeypatch):
@@ -101,16 +96,18 @@ def test_exact_search_against_brute_force(kind, n_bins, monkeypatch):
             weight /= weight.sum()
 
 
+@compiled
 @pytest.mark.parametrize("max_bins", [2, 9, 300])
 @pytest.mark.parametrize("kind", KINDS)
 def test_binned_search_against_brute_force(kind, max_bins):
     X, side, weight = problem(kind, 500, 3, 5)
-    index = BinnedSideIndex(X, side, None, max_bins)
+    index = SideIndex(X, side, max_bins)
     split = index.best(weight)
     expected = brute_force(X, side, weight, index.edges)
     check_split(split, index.is_left(split), X, side, weight, expected)
 
 
+@compiled
 def test_sides_can_change():
     X, side, weight = problem("normal", 300, 3, 1)
     index = SideIndex(X, np.zeros(300, dtype=bool))
@@ -120,6 +117,7 @@ def test_sides_can_change():
     check_split(split, index.is_left(split), X, side, weight, brute_force(X, side, weight))
 
 
+@compiled
 def test_the_constant_is_best_where_no_threshold_is_better():
     rng = np.random.default_rng(0)
     X, side = rng.normal(size=(200, 2)), rng.random(200) < 0.9
@@ -131,6 +129,7 @@ def test_the_constant_is_best_where_no_threshold_is_better():
     assert np.all(split.right == 0)
 
 
+@compiled
 def test_any_layout_of_the_rows_in_memory():
     X, side, weight = problem("normal", 500, 4, 2)
     wide = np.zeros((500, 8))
@@ -141,54 +140,29 @@ def test_any_layout_of_the_rows_in_memory():
         assert split[:2] == expected[:2]
 
 
-# --- the loops -----------------------------------------------------------------------------------
+@compiled
+@pytest.mark.parametrize("p", [2, 3])
+def test_more_rows_than_are_summed_at_a_time(p):
+    X, side, weight = problem("normal", 2**14 + 7, p, p)
+    index = SideIndex(X, side)
+    split = index.best(weight)
+    expected = brute_force(X, side, weight)
+    check_split(split, index.is_left(split), X, side, weight, expected)
 
 
+@compiled
 @pytest.mark.parametrize("kind", KINDS)
 def test_codes_are_those_of_a_search(kind):
+    from sklearn_ensemble_theory._native.stumps import SideSearch
+
     x = columns(kind, 300, 3, 3)[:, 1].astype(float)
-    side = (np.arange(300) % 2).astype(np.uint8)
     for n_edges in (1, 2, 50):
         edges = np.unique(np.quantile(x, np.arange(1, n_edges + 1) / (n_edges + 1), method="lower"))
-        first = np.empty(4 * len(edges) + 2, dtype=np.uint16)
-        scale = stump_loops.edge_table(edges, first)
-        codes, counts = np.empty(300, dtype=np.uint16), np.empty(len(edges) + 1, dtype=np.int64)
-        closed = np.append(edges, np.inf)
-        stump_loops.search_codes(x, side, closed, first, scale, codes, counts)
-        expected = np.searchsorted(edges, x)
-        assert np.array_equal(codes, 2 * expected + side)
-        assert np.array_equal(counts, np.bincount(expected, minlength=len(edges) + 1))
-
-
-@pytest.mark.parametrize("p", [1, 2, 5])
-def test_sums_are_those_of_bincount(p):
-    rng = np.random.default_rng(p)
-    n = stump_loops.BLOCK_ROWS + 7
-    codes = rng.integers(0, 20, size=(p, n)).astype(np.uint16)
-    weight = rng.random(n)
-    sums = np.empty((p, 20))
-    stump_loops.side_sums(codes, weight, sums)
-    assert sums == pytest.approx(np.stack([np.bincount(c, weight, 20) for c in codes]), rel=1e-12)
-
-
-def test_a_loop_gives_the_same_without_compilation():
-    if not uses_native():
-        pytest.skip("the package is not compiled")
-    rng = np.random.default_rng(0)
-    order = rng.permutation(60).astype(np.int32).reshape(1, 60)
-    x = np.round(rng.normal(size=60), 1)
-    starts = np.array([[0, 1, 30, 60]])
-    found = []
-    for loop in (stump_loops.sort_bins, stump_loops.sort_bins.py_func):
-        rows, is_cut, inside = order.copy(), np.zeros((1, 60), bool), np.ones((1, 3), bool)
-        features, bins = np.zeros(3, dtype=np.int64), np.arange(3)
-        loop(x[order[0]], features, bins, (rows, is_cut, starts, inside))
-        found.append((rows, is_cut, inside))
-        for a, b in zip(starts[0], starts[0, 1:]):
-            assert np.all(np.diff(x[rows[0, a:b]]) >= 0)
-            assert np.array_equal(is_cut[0, a : b - 1], np.diff(x[rows[0, a:b]]) > 0)
-        assert inside.tolist() == [[False, True, True]]
-    assert all(np.array_equal(a, b) for a, b in zip(*found))
+        search, is_left = SideSearch(300, 1, len(edges) + 1), np.empty(300, dtype=np.uint8)
+        search.code_column(0, x, edges, np.zeros(300, dtype=np.uint8))
+        for c in range(len(edges) + 1):
+            search.rows_left(0, c, -1, is_left)
+            assert np.array_equal(is_left, np.searchsorted(edges, x) <= c)
 
 
 # --- the weak learners ---------------------------------------------------------------------------
@@ -204,13 +178,13 @@ def test_both_routes_give_the_same_stumps(kind, max_bins):
     target = np.where(side, 1.0, -1.0) * np.random.default_rng(0).random(3000)
     for task in (ClassTask(side.astype(int), np.array(["no", "yes"])), SignTask()):
         found = []
-        for compiled in (True, False):
-            if compiled:
+        for native in (True, False):
+            if native:
                 rounds = prepare_rounds(stump, X, None, task)
             else:
                 with native_disabled():
                     rounds = prepare_rounds(stump, X, None, task)
-            assert rounds.index.by_sides == (compiled and uses_native())
+            assert rounds.index.by_sides == (native and uses_native())
             found.append(rounds.best(target, weight))
         (member, outputs), (other, others) = found
         assert vars(member).keys() == vars(other).keys()

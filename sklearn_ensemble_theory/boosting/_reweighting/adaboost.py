@@ -32,7 +32,6 @@ from sklearn_ensemble_theory._conversion import (
 )
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     HammingTask,
@@ -40,6 +39,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
     prepare_sums,
 )
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import ChunkedRows, kept_rows, validate_data
 from sklearn_ensemble_theory.bounds import (
     stump_generalization_bound,
@@ -85,14 +85,14 @@ class CompiledMarginRisk(MarginRisk):
         super().__init__(sample_weight)
         start = self.log_start.ravel()
         self.largest = float(start.max())
-        self.start = start[:1] if start.min() == self.largest else start
+        self.start: float | Array = self.largest if start.min() == self.largest else start
 
     def at(self, u: Array) -> MarginState:
-        from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
+        from sklearn_ensemble_theory._native.stumps import exponential_weights
 
         weight = np.empty_like(u)
         top = self.largest - float(u.min())
-        total = vote_loops.exponential_weights(self.start, u.ravel(), top, weight.ravel())
+        total = exponential_weights(self.start, u.ravel(), top, weight.ravel())
         if not total > SMALLEST_TOTAL:  # the largest start and the smallest score are far apart
             return super().at(u)
         weight *= 1.0 / total
@@ -110,7 +110,7 @@ class VoteState(MarginState):
 
 def margin_risk(weight: Array) -> MarginRisk:
     """The risk for initial weights of shape (n,) or (n, K)."""
-    compiled = weight.size >= FEW_MARGINS and uses_numba()
+    compiled = weight.size >= FEW_MARGINS and uses_native()
     return CompiledMarginRisk(weight) if compiled else MarginRisk(weight)
 
 

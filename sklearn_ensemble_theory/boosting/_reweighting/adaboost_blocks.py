@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
 from sklearn_ensemble_theory._blocks import DaskBlocks, added, first_of
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory._scaling import power_of_two
 
@@ -30,7 +30,7 @@ from .._steps import Step
 
 # Weights are multiples of 2^-62 of their sum, so that sums are below 2^63.
 UNIT_BITS = 62
-# Without numba: rows at a time, of integers below 2^31, whose sums are exact in doubles.
+# By NumPy: rows at a time, of integers below 2^31, whose sums are exact in doubles.
 BLOCK_ROWS = 2**16
 HALF = 2.0**31
 # Masses below this share are summed again, in units of their own.
@@ -181,11 +181,11 @@ def _moved_part(
 def moved_scores_of(rows: CodedRows, scores: Array, moves: ScoreMoves) -> Array:
     """The scores after some rounds. O(n m T)."""
     moved = np.empty_like(scores)
-    if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._stumps import weight_loops
+    if uses_native():
+        from sklearn_ensemble_theory._native import stumps
 
         given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
-        weight_loops.moved_scores(*given, moved)
+        stumps.moved_scores(*given, moved)
         return moved
     for part, k, slot in _rows_of_slots(rows.starts, moves.slots):
         moved[k, part] = _moved_part(rows, scores, moves, part, k, slot)
@@ -200,11 +200,11 @@ def moved_sums_of(
     In units of 2^-62 of exp(shift), which is about the sum of all weights. O(n m (p + T)).
     """
     sums = np.zeros((moves.moves.shape[1], len(rows.codes), n_bins), dtype=np.int64)
-    if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._stumps import weight_loops
+    if uses_native():
+        from sklearn_ensemble_theory._native import stumps
 
         given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
-        weight_loops.moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
+        stumps.moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
         return sums
     for part, k, slot in _rows_of_slots(rows.starts, moves.slots):
         exponent = np.maximum(-_moved_part(rows, scores, moves, part, k, slot) - shift, -700.0)

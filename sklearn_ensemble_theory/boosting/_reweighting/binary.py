@@ -38,7 +38,6 @@ from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import split_off
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     PreparedRounds,
@@ -47,6 +46,7 @@ from sklearn_ensemble_theory._learners import (
     predict_codes,
     prepare_rounds,
 )
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import (
     Rows,
     kept_rows,
@@ -68,7 +68,6 @@ REST_AND_ONE = np.array([-1, 1])
 SMALLEST_EDGE = 1e-12
 # Below so many rows NumPy's passes cost as little as the compiled loops.
 FEW_ROWS = 2**12
-ONE_START = np.zeros(1)
 
 
 # --- the weak learner under weights ---------------------------------------------------------------
@@ -190,13 +189,13 @@ class CappedExponentialRisk:
         z = np.maximum(u, 0.0)
         if self.rate != 1.0:
             z *= self.rate
-        if len(u) < FEW_ROWS or not uses_numba():
+        if len(u) < FEW_ROWS or not uses_native():
             np.negative(z, out=z)
             return np.exp(z, out=z)
-        from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
+        from sklearn_ensemble_theory._native.stumps import exponential_weights
 
         found = np.empty_like(z)
-        vote_loops.exponential_weights(ONE_START, z, 0.0, found)
+        exponential_weights(0.0, z, 0.0, found)
         return found
 
     def at(self, u: np.ndarray) -> CappedState:

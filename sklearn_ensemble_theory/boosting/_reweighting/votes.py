@@ -28,7 +28,6 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
 )
 from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
@@ -36,6 +35,7 @@ from sklearn_ensemble_theory._learners import (
     predict_validated,
     reads_single_precision,
 )
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import validate_data
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
@@ -61,10 +61,10 @@ def signs_of(scores: np.ndarray) -> np.ndarray:
 def vote_product(weight: np.ndarray, votes: np.ndarray) -> float:
     """weight'votes; votes of one byte, as compiled searches return them, by the compiled loop."""
     weight, votes = weight.ravel(), votes.ravel()
-    if votes.dtype == np.int8 and uses_numba():
-        from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
+    if votes.dtype == np.int8 and uses_native():
+        from sklearn_ensemble_theory._native.stumps import weighted_votes
 
-        return float(vote_loops.weighted_votes(weight, votes))
+        return weighted_votes(weight, votes)
     return inner(weight, votes)
 
 
@@ -72,10 +72,10 @@ class VoteStep(Step):
     """A step along votes, which may be of one byte."""
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
-        if psi.dtype == np.int8 and uses_numba():
-            from sklearn_ensemble_theory._hot_loops._stumps import vote_loops
+        if psi.dtype == np.int8 and uses_native():
+            from sklearn_ensemble_theory._native.stumps import add_votes
 
-            vote_loops.add_votes(u.ravel(), psi.ravel(), b)
+            add_votes(u.ravel(), psi.ravel(), b)
         else:
             super().move(u, psi, b)
 

@@ -37,7 +37,6 @@ from .joint import JointSearch, RowFalls, cells_of
 from .split_search import (
     PLAIN_ROWS,
     TIE_TOLERANCE,
-    BinnedSideIndex,
     ClassSquares,
     ColumnIndex,
     Criterion,
@@ -52,7 +51,7 @@ from .split_search import (
 )
 
 Array = NDArray[np.float64]
-Index = ColumnIndex | SideIndex | BinnedSideIndex
+Index = ColumnIndex | SideIndex
 # What a side returns: the code of a class, a number, or a number for each class.
 Side = int | float | np.ndarray
 # Columns that a single search sorts at a time, and rows that tell which columns come first.
@@ -186,7 +185,7 @@ class Objective:
 
     def compiled_index(
         self, X: np.ndarray, weight: np.ndarray | None, max_bins: int | None
-    ) -> SideIndex | BinnedSideIndex | None:
+    ) -> SideIndex | None:
         """The columns for compiled searches; None where there are none."""
         return None
 

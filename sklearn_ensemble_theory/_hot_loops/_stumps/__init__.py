@@ -1,1 +1,0 @@
-"""Searches for stumps, and the votes of boosted ones."""
