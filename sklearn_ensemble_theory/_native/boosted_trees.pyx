@@ -32,6 +32,8 @@ cdef enum:
     FEW_ROWS = 64
     # Sums of integers stay below 2^62.
     SUM_BITS = 62
+    # With more rows than so many for each bin, bins without rows are not left out.
+    MANY_ROWS = 1
     NO_NODE = -1
 
 # Where the rows of a node are: in one of two arrays; all rows, in their order; or among those of
@@ -44,6 +46,10 @@ cdef enum:
 cdef double NEARLY = 1 - 2.0**-31
 # Only a gain below this share of the score can be one between equal targets.
 cdef double SUSPICIOUS = 1e-11
+
+cdef uint8_t EVERY_BIN[CELLS]
+for _c in range(CELLS):
+    EVERY_BIN[_c] = _c
 
 
 # Sums of integers of the form WIDE; for PACKED, r is 0.
@@ -326,49 +332,68 @@ cdef inline int count_few(
 
 
 cdef inline void cut_of_bins(
-    const Cell* h, const uint8_t* full, int n_full, bint has_missing, bint ruled, int feature,
+    const Cell* h, const uint8_t* bins, int n_bins, bint has_missing, bint ruled, int feature,
     const Growth* g, const Sums* total, const Constraint* constraint, double best, Found* found
 ) noexcept nogil:
-    """Store the best cut of a histogram, if its score is above `best`. O(full bins).
+    """Store the best cut of a histogram, if its score is above `best`. O(bins).
 
     Missing values are first on the right, where a cut may lie between all values and them; then
-    they are on the left. The exact score is only computed where the score without divisions comes
-    near to the best.
+    they are on the left. The score, which takes two divisions, is only computed where it comes near
+    to the best. What is left out there is below it by more than all errors of rounding.
 
     Parameters
     ----------
-    full : list of the `n_full` bins of values that hold rows
+    bins : list of bins of values, increasing; all that hold rows
+        The first and the last one hold rows. A cut after a bin that holds none is that before it,
+        which is no better.
     ruled : bool
         Whether a rule or a constraint forbids cuts.
     """
     cdef Pair sums
     cdef Sums left
     cdef double s1, w1, s2, w2, score, l2 = g.rules.l2
-    cdef int search, k
+    # With m = S / W: S1² / W1 + S2² / W2 = S² / W + (S1 - m W1)² W / (W1 W2). Weights of packed
+    # integers are small enough that the difference in brackets loses no more than 14 bits.
+    cdef double whole = total.weight + 2 * l2, mean = total.target / whole, d
+    cdef double least = least_square(best, total.target * mean, whole)
+    cdef int search, k, after
     for search in range(1 + has_missing):
         sums = Pair(0, 0)
         if search == 1:
             add_cell(&sums, h + MISSING)
-        for k in range(n_full if has_missing and search == 0 else n_full - 1):
-            add_cell(&sums, h + full[k])
+        for k in range(n_bins if has_missing and search == 0 else n_bins - 1):
+            add_cell(&sums, h + bins[k])
             if Cell is int64_t:
                 left = unpack(Packing(PACKED, g.packing.bits), sums.q, 0)
+                s1, w1 = left.target, left.weight + l2
+                d = s1 - mean * w1
+                if d * d < least * (w1 * (whole - w1)):
+                    continue
+                s2, w2 = total.target - s1, total.weight - left.weight + l2
             else:
                 left = unpack(Packing(WIDE, g.packing.bits), sums.q, sums.r)
-            s1, w1 = left.target, left.weight
-            s2, w2 = total.target - s1, total.weight - w1 + l2
-            w1 += l2
-            if not s1 * s1 * w2 + s2 * s2 * w1 >= best * (w1 * w2) * NEARLY:
-                continue
+                s1, w1 = left.target, left.weight + l2
+                s2, w2 = total.target - s1, total.weight - left.weight + l2
+                if s1 * s1 * w2 + s2 * s2 * w1 < best * (w1 * w2) * NEARLY:
+                    continue
             if ruled:
                 score = comparable(cut_score(left, total, &g.rules, constraint))
             else:
                 score = comparable(s1 * s1 / w1 + s2 * s2 / w2)
             if score > best:
                 best = score
+                least = least_square(best, total.target * mean, whole)
+                after = k + 1
+                while after < n_bins and not is_full(h + bins[after]):
+                    after += 1
                 found.score, found.left, found.feature = score, sums, feature
-                found.code = MISSING - 1 if k + 1 == n_full else (full[k] + full[k + 1]) // 2
+                found.code = MISSING - 1 if after == n_bins else (bins[k] + bins[after]) // 2
                 found.missing_left = search if has_missing else UNKNOWN
+
+
+cdef inline double least_square(double best, double uncut, double weight) noexcept nogil:
+    """The least square of S1 - m W1 of a cut that may be better, for W1 W2 = 1."""
+    return (best * NEARLY - uncut) / weight
 
 
 cdef inline void add_cell(Pair* sums, const Cell* cell) noexcept nogil:
@@ -395,7 +420,7 @@ cdef inline Search search_of(const Growth* g, const Node* node) noexcept nogil:
 
 
 cdef inline void find_cut(
-    const Growth* g, Search* search, const Cell* h, const uint8_t* full, int n_full,
+    const Growth* g, Search* search, const Cell* h, const uint8_t* bins, int n_bins,
     bint has_missing, int j, Found* found
 ) noexcept nogil:
     """Store the best cut of feature j, if it is better than the best of the features before it.
@@ -403,7 +428,7 @@ cdef inline void find_cut(
     Of equally good ones, that of the lowest rank is better.
     """
     cdef double best = found.score
-    if n_full + has_missing < 2:
+    if n_bins + has_missing < 2:
         return
     if found.feature >= 0 and g.rank != NULL and g.rank[j] < g.rank[found.feature]:
         best = nextafter(best, -INFINITY)
@@ -411,10 +436,10 @@ cdef inline void find_cut(
     # Two copies, the first without rules; only with packed integers and no missing value.
     if Cell is int64_t:
         if not (search.ruled or has_missing or search.bounds.sign != 0):
-            cut_of_bins(h, full, n_full, False, False, j, g, &search.total, &search.bounds, best,
+            cut_of_bins(h, bins, n_bins, False, False, j, g, &search.total, &search.bounds, best,
                         found)
             return
-    cut_of_bins(h, full, n_full, has_missing, search.ruled or search.bounds.sign != 0, j, g,
+    cut_of_bins(h, bins, n_bins, has_missing, search.ruled or search.bounds.sign != 0, j, g,
                 &search.total, &search.bounds, best, found)
 
 
@@ -425,12 +450,23 @@ cdef void find_in_table(
     """The best cut of a node over some features, from its histograms."""
     cdef Search search = search_of(g, node)
     cdef uint8_t full[CELLS]
-    cdef Py_ssize_t j
+    cdef const uint8_t* bins
+    cdef Py_ssize_t j, a, z
+    cdef int n_bins
     cdef const Cell* h
     for j in range(first, last):
         h = table + j * CELLS
-        find_cut(g, &search, h, full, full_bins(h, g.n_bins[j], full), is_full(h + MISSING),
-                 <int>j, found)
+        if node.stop - node.start > MANY_ROWS * g.n_bins[j]:
+            # Few bins hold no row: to visit them takes less time than to list the others.
+            a, z = 0, g.n_bins[j]
+            while a < z and not is_full(h + a):
+                a += 1
+            while a < z and not is_full(h + z - 1):
+                z -= 1
+            bins, n_bins = &EVERY_BIN[a], <int>(z - a)
+        else:
+            bins, n_bins = full, full_bins(h, g.n_bins[j], full)
+        find_cut(g, &search, h, bins, n_bins, is_full(h + MISSING), <int>j, found)
 
 
 cdef void find_in_rows(
