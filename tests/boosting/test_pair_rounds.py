@@ -160,7 +160,7 @@ def test_integer_weights_are_repeated_rows():
     counts = np.random.default_rng(0).integers(1, 4, size=800)
     rows = np.repeat(np.arange(800), counts)
     residuals, folds = residuals_of_folds(residual, 3)
-    again = residuals[:, rows]
+    again = np.ascontiguousarray(residuals[:, rows])
     weighted = PairBoost(codes, np.full(4, 12), PAIRS, counts.astype(float), max_bins=6)
     one = weighted.run(residuals, folds, max_sweeps=5)
     repeated = PairBoost(np.asfortranarray(codes[rows]), np.full(4, 12), PAIRS, max_bins=6)

@@ -313,7 +313,9 @@ def test_integer_weights_are_repeated_rows_in_detection():
     codes, residual = product_data(1500, strength=0.15, seed=3)
     counts = np.random.default_rng(0).integers(1, 4, size=1500)
     rows = np.repeat(np.arange(1500), counts)
-    weighted = detect_pairs(codes, np.full(6, 16), residual, "auto", counts, random_state=0)
+    weighted = detect_pairs(
+        codes, np.full(6, 16), residual, "auto", counts.astype(float), random_state=0
+    )
     repeated = detect_pairs(
         np.asfortranarray(codes[rows]), np.full(6, 16), residual[rows], "auto", random_state=0
     )

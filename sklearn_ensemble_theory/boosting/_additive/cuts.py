@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._hot_loops.compilation import uses_numba
+from ..._native import uses_native
 from .._dictionary import RowCache
 from .sums import CountedGram, CutSums, StoredGram, cumulated_by_feature
 
@@ -118,20 +118,12 @@ class NormalizedCuts:
             held = self._products_of_indicators(group, self.fold)
             held_weight, held_left = self.held_weight, self.held_left
         left, scale = self.left_weight, self.scale
-        if uses_numba():
-            # The loop below in one pass over the products.
-            from ..._hot_loops.table_loops import scale_cut_products
+        if uses_native():
+            # What follows in one pass over the products.
+            from ..._native.additive import scale_cut_products
 
-            scale_cut_products(
-                total,
-                total[:0] if held is None else held,
-                np.array([self.weight, held_weight]),
-                left,
-                scale,
-                left[:0] if held_left is None else held_left,
-                cuts.start,
-                out,
-            )
+            weights = self.weight, held_weight
+            scale_cut_products(total, held, *weights, left, scale, held_left, cuts.start, out)
             return out
         # Counts make both products below whole numbers: their difference is exact.
         train = out[:, :n_all]
@@ -371,13 +363,12 @@ class RowState:
         """Sum z'Wr for every cut from the residuals."""
         cuts, layout = self.cuts, self.cuts.layout
         weighted = self.weight * self.residual
-        if uses_numba():
-            from ..._hot_loops.table_loops import sum_over_cuts
+        if uses_native():
+            from ..._native.additive import sum_over_cuts
 
-            sums = np.empty((2, self.n_cuts))
-            sum_over_cuts(
-                self.codes.T, self.group, weighted, layout.offsets, layout.categorical, sums
-            )
+            sums = np.empty((1 + self.has_held, self.n_cuts))
+            group = self.group if self.has_held else None
+            sum_over_cuts(self.codes.T, group, weighted, layout.offsets, layout.categorical, sums)
         else:
             first = layout.offsets + np.arange(len(layout.offsets))
             n_bins = int(first[-1])

@@ -295,14 +295,14 @@ class _MemberInMemory:
         pairs: Sequence[Pair],
         bins: CoarseBins,
     ) -> None:
-        self.rows, self.residual, self.weight, self.k = rows, residual, weight, k
+        self.rows, self.residual, self.weight = rows, residual, weight
         self.pairs, self.bins = pairs, bins
         self.moved = 0
         self.pending: np.ndarray | None = None  # what is to be subtracted, of that pair
         w = np.ones(len(residual)) if weight is None else weight
-        is_held, squares = rows.folds == k, w * residual**2
+        self.is_held, squares = rows.folds == k, w * residual**2
         self.totals, self.squares = (
-            np.array([of[~is_held].sum(), of[is_held].sum()]) for of in (w, squares)
+            np.array([of[~self.is_held].sum(), of[self.is_held].sum()]) for of in (w, squares)
         )
 
     def weights(self, t: int) -> tuple[np.ndarray, np.ndarray]:
@@ -315,7 +315,7 @@ class _MemberInMemory:
     def _sums_of(self, values, t):
         pair = self.pairs[t]
         where = *self.rows.of(pair), self.bins.shape(pair)
-        return sums_of_cells(values, self.weight, self.rows.folds, self.k, *where)
+        return sums_of_cells(values, self.weight, self.is_held, *where)
 
     def subtract(self, t: int, table: np.ndarray) -> None:
         self.moved, self.pending = t, table if self.pending is None else self.pending + table
@@ -466,12 +466,12 @@ def _cell_sums(
     state: PairResiduals, rows: PairColumns, pairs: Sequence[Pair], bins: CoarseBins
 ) -> SummedTables:
     """Sum the residuals of one block in the cells of some pairs: (K, 2, A, B) each."""
-    tables = []
+    tables, held = [], [rows.folds == k for k in range(len(state.residuals))]
     for pair in pairs:
         where = *rows.of(pair), bins.shape(pair)
         members = [
-            sums_of_cells(residual, state.weight, rows.folds, k, *where)
-            for k, residual in enumerate(state.residuals)
+            sums_of_cells(residual, state.weight, is_held, *where)
+            for residual, is_held in zip(state.residuals, held)
         ]
         tables.append(np.array(members))
     return SummedTables(tables)

@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._hot_loops.compilation import uses_numba
+from ..._native import uses_native
 
 # Directions in which the rows and the columns are correlated up to this distance from 1 count as
 # cells that are not connected: the additive fit is not unique there.
@@ -117,7 +117,7 @@ def coarse_columns(
     """Put the rows into the coarse bins of each feature that is in a pair."""
     columns: dict[int, np.ndarray] = {}
     for j in sorted({j for pair in pairs for j in pair}):
-        columns[j] = codes[:, j]
+        columns[j] = np.ascontiguousarray(codes[:, j])
         if bins.n_bins[j] < n_bins[j]:
             lookup = bins.maps[j].astype(np.uint8 if bins.n_bins[j] <= 2**8 else np.uint16)
             columns[j] = lookup.take(codes[:, j])
@@ -129,18 +129,16 @@ def pair_tables(
 ) -> list[np.ndarray]:
     """Sum three values in the cells of each pair: a list of arrays of shape (3, A, B)."""
     shapes = [bins.shape(pair) for pair in pairs]
-    if uses_numba():
-        from ..._hot_loops._pairs.pair_row_loops import add_pair_tables
+    if uses_native():
+        from ..._native.additive import add_pair_tables
 
         maps = np.zeros((len(bins.maps), max(map(len, bins.maps), default=0)), dtype=np.uint16)
         for row, lookup in zip(maps, bins.maps):
             row[: len(lookup)] = lookup
-        starts = np.concatenate([[0], np.cumsum([a * b for a, b in shapes])]).astype(np.intp)
-        tables = np.zeros((starts[-1], 3))
-        add_pair_tables(
-            codes.T, maps, bins.n_bins, np.array(pairs, np.intp), starts, values, tables
-        )
-        found = np.split(tables, starts[1:-1])
+        sizes = [a * b for a, b in shapes]
+        tables = np.zeros((sum(sizes), 3))
+        add_pair_tables(codes.T, maps, bins.n_bins, np.array(pairs, np.intp), *values, tables)
+        found = np.split(tables, np.cumsum(sizes)[:-1])
         return [np.ascontiguousarray(t.T).reshape(3, *s) for t, s in zip(found, shapes)]
     found = []
     for (a, b), shape in zip(pairs, shapes):
@@ -154,29 +152,28 @@ def pair_tables(
 def sums_of_cells(
     values: np.ndarray,
     weight: np.ndarray | None,
-    group: np.ndarray,
-    held: int,
+    is_held: np.ndarray,
     a: np.ndarray,
     b: np.ndarray,
     shape: tuple[int, int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum, weighted, in the cells (A, B): the rows of other groups, and those of `held`."""
-    if uses_numba():
-        from ..._hot_loops._pairs.pair_row_loops import sum_cells
+    """Sum, weighted, in the cells (A, B): rows that are not held out, then those that are."""
+    if uses_native():
+        from ..._native.additive import sum_cells
 
-        sums = np.zeros((*shape, 2))
-        sum_cells(values, np.empty(0) if weight is None else weight, group, held, a, b, sums)
+        sums = np.zeros((2, *shape))
+        sum_cells(values, weight, is_held, a, b, sums)
     else:
-        cells = 2 * (a.astype(np.intp) * shape[1] + b) + (group == held)
+        cells = (is_held * shape[0] + a.astype(np.intp)) * shape[1] + b
         weighted = values if weight is None else values * weight
-        sums = np.bincount(cells, weighted, 2 * shape[0] * shape[1]).reshape(*shape, 2)
-    return np.ascontiguousarray(sums[:, :, 0]), np.ascontiguousarray(sums[:, :, 1])
+        sums = np.bincount(cells, weighted, 2 * shape[0] * shape[1]).reshape(2, *shape)
+    return sums[0], sums[1]
 
 
 def take_from_cells(residual: np.ndarray, a: np.ndarray, b: np.ndarray, table: np.ndarray) -> None:
     """Subtract from the residual of each row the entry of its cell, in place."""
-    if uses_numba():
-        from ..._hot_loops._pairs.pair_row_loops import subtract_cells
+    if uses_native():
+        from ..._native.additive import subtract_cells
 
         subtract_cells(residual, a, b, table)
     else:
@@ -339,10 +336,10 @@ def quadrant_steps(
     if not inverse.any():
         return added
     sums, rate = sums.copy(), LEARNING_RATES[kind]
-    if uses_numba():
-        from ..._hot_loops._pairs import quadrant_loops as loops
+    if uses_native():
+        from ..._native import additive
 
-        steps = {"averaged": loops.averaged_steps, "best": loops.best_steps}[kind]
+        steps = {"averaged": additive.averaged_steps, "best": additive.best_steps}[kind]
         steps(sums, weight, inverse, rate, n_steps, added)
         return added
     share = rate / np.count_nonzero(inverse[0])

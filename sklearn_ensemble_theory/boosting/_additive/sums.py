@@ -25,7 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._hot_loops.compilation import uses_numba
+from ..._native import uses_native
 
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
@@ -122,19 +122,15 @@ def tables_by_bin(
     A table (n_first, B) for each of `others`. `block_rows` are read at a time, so that their codes
     stay in cache while they are counted for one column after the other.
     """
-    if uses_numba():
-        from ..._hot_loops.table_loops import add_counts, add_weights
+    if uses_native():
+        from ..._native.additive import add_tables
 
         others = np.asarray(others, dtype=np.intp)
-        widths = n_bins[others]
-        starts = np.concatenate([[0], np.cumsum(n_first * widths)]).astype(np.intp)
-        found = np.zeros(starts[-1], dtype=np.int64 if weight is None else np.float64)
+        sizes = n_first * n_bins[others]
+        found = np.zeros(sizes.sum(), dtype=np.int64 if weight is None else np.float64)
         first = first.astype(np.uint32, copy=False)
-        if weight is None:
-            add_counts(first, codes.T, others, widths, starts, found)
-        else:
-            add_weights(first, codes.T, others, widths, weight, starts, found)
-        return [t.reshape(n_first, -1) for t in np.split(found, starts[1:-1])]
+        add_tables(first, n_first, codes.T, others, n_bins, weight, found)
+        return [t.reshape(n_first, -1) for t in np.split(found, np.cumsum(sizes)[:-1])]
     kind = np.intp if weight is None else np.float64
     tables = [np.zeros(n_first * n_bins[j], kind) for j in others]
     for start in range(0, len(codes), block_rows or max(len(codes), 1)):
@@ -262,7 +258,7 @@ class CountedGram:
         n_rows, p = codes.shape
         m = layout.n_bins - 1
         one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + _CELL * layout.n_cuts
-        row = _ROW_OF_COMPILED_TABLE if uses_numba() else _ROW_OF_TABLE
+        row = _ROW_OF_COMPILED_TABLE if uses_native() else _ROW_OF_TABLE
         patience = (row * n_rows * p + _CELL * m * layout.n_cuts) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
@@ -422,17 +418,15 @@ class StumpSums:
         """The sums over rows in bins, with n_groups folds (1 for none); O(n p^2).
 
         So few rows should be in each block that their codes stay in the processor's cache; weights
-        in all of them or in none. Nothing is allocated for a block by compiled loops: that costs
-        as much time as counting it.
+        in all of them or in none.
         """
         pairs, n_bins = _PairsOfFeatures(layout, n_groups), layout.n_bins
         tables = np.zeros(pairs.stops[-1], np.int32)
         known = np.zeros((n_groups, layout.n_cuts)) if len(pairs.first) else None  # w'L, in the end
-        compiled, total = uses_numba() and known is not None, None
-        widths = n_bins[pairs.used]
-        stops = np.concatenate([[0], np.cumsum(n_groups * widths)]).astype(np.intp)
-        targets, moments = np.zeros(stops[-1]), np.zeros((3, n_groups))
-        n_rows, buffers = 0, np.empty((2, 0), np.uint32)
+        compiled, total = uses_native() and known is not None, None
+        sizes = n_groups * n_bins[pairs.used]
+        targets, moments = np.zeros(sizes.sum()), np.zeros((3, n_groups))
+        n_rows = 0
         with np.errstate(over="ignore", invalid="ignore"):
             for codes, y, weight, folds in blocks:
                 n_rows += len(y)
@@ -459,27 +453,13 @@ class StumpSums:
                             counted = np.bincount(both, weight, len(table))
                             table += counted.astype(part.dtype, copy=False)
                     continue
-                from ..._hot_loops import table_loops
+                from ..._native.additive import add_stump_sums
 
-                if len(y) > buffers.shape[1]:
-                    buffers = np.empty((2, len(y)), np.uint32)
-                fold, cells = buffers[:, : len(y)]
-                fold[:] = 0 if folds is None else folds
-                columns = codes.T
-                table_loops.add_moments(fold, y, y[:0] if weight is None else weight, moments)
-                wy = y if weight is None else weight * y
-                table_loops.add_weights(fold, columns, pairs.used, widths, wy, stops, targets)
-                for i, others, part, starts in pairs.by_first(tables):
-                    np.multiply(fold, np.uint32(n_bins[i]), out=cells)
-                    np.add(cells, columns[i], out=cells)
-                    arguments = cells, columns, others, n_bins[others]
-                    if weight is None:
-                        table_loops.add_counts(*arguments, starts, part)
-                    else:
-                        table_loops.add_weights(*arguments, weight, starts, part)
+                fold = None if folds is None else folds.astype(np.uint32, copy=False)
+                add_stump_sums(codes.T, n_bins, y, weight, fold, moments, targets, tables)
             if compiled:
                 left_y = np.zeros((n_groups, layout.n_cuts))
-                for i, table in zip(pairs.used, np.split(targets, stops[1:-1])):
+                for i, table in zip(pairs.used, np.split(targets, np.cumsum(sizes)[:-1])):
                     own = table.reshape(n_groups, -1)
                     left_y[:, layout.spans[i]] = layout.sums_of_cuts(i, own)
                 total = CutSums(moments[0], moments[1], moments[2], left_y, left_y)

@@ -1,1 +1,0 @@
-"""Tables of pairs of binned columns: sums over rows, and steps on the tables."""

@@ -1,0 +1,779 @@
+"""Rounds of additive models: tables of binned columns, products of cuts, steps on tables of pairs.
+
+Every sum over rows adds in their order, however the rows are divided into blocks. Codes are those
+of bins, (p, n): the rows of one column lie next to each other.
+"""
+
+from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcpy, memset
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+
+from .arrays cimport require
+
+cdef extern from "additive.h" nogil:
+    void cells_of_8_bits(
+        const uint32_t*, uint32_t, const uint8_t*, Py_ssize_t, uint32_t*)
+    void cells_of_16_bits(
+        const uint32_t*, uint32_t, const uint16_t*, Py_ssize_t, uint32_t*)
+    void scale_train_products(
+        const double*, const double*, Py_ssize_t, double, double, double, const double*,
+        const double*, double*)
+    void scale_held_products(
+        const double*, Py_ssize_t, double, double, double, double, double, const double*,
+        const double*, const double*, double*)
+
+cdef enum:
+    # The codes of so many rows stay in the processor's cache while all columns are counted.
+    BLOCK_ROWS = 1 << 14
+    # And so do their coarse codes while all pairs are.
+    PAIR_BLOCK_ROWS = 1 << 13
+    # The cells of so many rows are computed at a time, and stay in the first cache.
+    CELL_ROWS = 1 << 10
+    COLUMNS_AT_ONCE = 4
+
+ctypedef fused Code:
+    uint8_t
+    uint16_t
+
+ctypedef fused OtherCode:
+    uint8_t
+    uint16_t
+
+# What counts rows; weights are summed in float64.
+ctypedef fused Cell:
+    int32_t
+    int64_t
+    double
+
+
+# --- tables of the combined bins of two columns ---------------------------------------------------
+
+def add_tables(
+    const uint32_t[::1] first,
+    Py_ssize_t n_first,
+    const Code[:, :] codes,
+    const Py_ssize_t[::1] others,
+    const Py_ssize_t[::1] n_bins,
+    const double[::1] weight,
+    Cell[::1] tables,
+):
+    """Add the rows, or their weights, in every pair of bins of one column and some others.
+
+    O(n k) for k other columns; integers, or sums in the order of the rows.
+
+    Parameters
+    ----------
+    first : uint32 array of shape (n,)
+        Bins of the one column, less than `n_first`.
+    codes : uint8 or uint16 array of shape (p, n)
+    others : intp array of shape (k,)
+        The other columns.
+    n_bins : intp array of shape (p,)
+        The numbers of bins of all columns.
+    weight : float64 array of shape (n,), or None
+        Only with tables of float64.
+    tables : int32, int64 or float64 array
+        Added to: tables of shape (n_first, bins), of one column after the other.
+    """
+    cdef Py_ssize_t n = first.shape[0], start, m, k, j, size = 0
+    check_codes(codes, n_bins, n)
+    require(0 < n_first and (weight is None or weight.shape[0] == n and Cell is double))
+    for k in range(others.shape[0]):
+        j = others[k]
+        require(0 <= j < n_bins.shape[0])
+        size = end_of_table(size, n_first, n_bins[j], tables.shape[0])
+    require(size == tables.shape[0] and (n == 0 or largest(&first[0], n) < n_first))
+    cdef Cell* table
+    cdef const double* w = NULL
+    cdef bint fits = True
+    with nogil:
+        start = 0
+        while fits and start < n:
+            m = min(n - start, BLOCK_ROWS)
+            if weight is not None:
+                w = &weight[start]
+            table = &tables[0]
+            for k in range(others.shape[0]):
+                j = others[k]
+                fits = fits and largest(&codes[j, start], m) < n_bins[j]
+                if fits:
+                    add_block(&first[start], &codes[j, start], n_bins[j], w, m, table)
+                table += n_first * n_bins[j]
+            start += m
+    require(fits)
+
+
+def add_stump_sums(
+    const Code[:, :] codes,
+    const Py_ssize_t[::1] n_bins,
+    const double[::1] y,
+    const double[::1] weight,
+    const uint32_t[::1] fold,
+    double[:, ::1] moments,
+    double[::1] targets,
+    Cell[::1] tables,
+):
+    """Add all sums of a block of rows from which a model of stumps is fitted. O(n p^2).
+
+    Columns of a single bin have no tables. Integers, or sums in the order of the rows.
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 array of shape (p, n)
+    n_bins : intp array of shape (p,)
+    y : float64 array of shape (n,)
+    weight : float64 array of shape (n,), or None
+        Only with tables of float64.
+    fold : uint32 array of shape (n,), or None
+        Numbers less than k; without them k = 1.
+    moments : float64 array of shape (3, k)
+        Added to: weights, weighted targets and weighted squares.
+    targets : float64 array
+        Added to: weighted targets by fold and bin, of one column after the other.
+    tables : int32, int64 or float64 array
+        Added to: weights by fold and the bins of two columns, of one pair after the other: the
+        first column with all after it, the second one, and so on.
+    """
+    cdef Py_ssize_t n = y.shape[0], p = n_bins.shape[0], n_folds = moments.shape[1]
+    cdef Py_ssize_t i, j, r, start, m, size = 0
+    cdef const double* w = NULL
+    cdef double own
+    check_codes(codes, n_bins, n)
+    require(moments.shape[0] == 3 and n_folds > 0
+            and (weight is None or weight.shape[0] == n and Cell is double)
+            and (n_folds == 1 if fold is None else fold.shape[0] == n)
+            and (fold is None or n == 0 or largest(&fold[0], n) < n_folds))
+    for i in range(p):
+        if n_bins[i] > 1:
+            size = end_of_table(size, n_folds, n_bins[i], targets.shape[0])
+    require(size == targets.shape[0])
+    size = 0
+    for i in range(p):
+        for j in range(i + 1, p):
+            if n_bins[i] > 1 and n_bins[j] > 1:
+                size = end_of_table(size, n_folds * n_bins[i], n_bins[j], tables.shape[0])
+    require(size == tables.shape[0])
+    for i in range(p):
+        require(n == 0 or largest(&codes[i, 0], n) < n_bins[i])
+    # What is in all tables of a column and others: fold and bin of each row, and its target.
+    cdef uint32_t* cells = <uint32_t*>PyMem_RawMalloc(
+        BLOCK_ROWS * (2 * sizeof(uint32_t) + sizeof(double)))
+    if cells == NULL:
+        raise MemoryError
+    cdef uint32_t* folds = cells + BLOCK_ROWS
+    cdef double* wy = <double*>(folds + BLOCK_ROWS)
+    cdef double* target
+    cdef Cell* table
+    with nogil:
+        memset(folds, 0, BLOCK_ROWS * sizeof(uint32_t))
+        start = 0
+        while start < n:
+            m = min(n - start, BLOCK_ROWS)
+            if fold is not None:
+                memcpy(folds, &fold[start], m * sizeof(uint32_t))
+            for r in range(m):
+                own = 1.0 if weight is None else weight[start + r]
+                wy[r] = own * y[start + r]
+                moments[0, folds[r]] += own
+                moments[1, folds[r]] += wy[r]
+                moments[2, folds[r]] += wy[r] * y[start + r]
+            target = &targets[0]
+            for i in range(p):
+                if n_bins[i] > 1:
+                    add_block(folds, &codes[i, start], n_bins[i], wy, m, target)
+                    target += n_folds * n_bins[i]
+            start += m
+        # Column after column, so that its tables with all others stay in the cache.
+        table = &tables[0]
+        for i in range(p):
+            if n_bins[i] <= 1:
+                continue
+            size = start = 0
+            while start < n:
+                m = min(n - start, BLOCK_ROWS)
+                if fold is not None:
+                    memcpy(folds, &fold[start], m * sizeof(uint32_t))
+                if weight is not None:
+                    w = &weight[start]
+                extend(folds, n_bins[i], &codes[i, start], m, cells)
+                size = 0
+                for j in range(i + 1, p):
+                    if n_bins[j] > 1:
+                        add_block(cells, &codes[j, start], n_bins[j], w, m, table + size)
+                        size += n_folds * n_bins[i] * n_bins[j]
+                start += m
+            table += size
+        PyMem_RawFree(cells)
+
+
+cdef Py_ssize_t end_of_table(
+    Py_ssize_t start, Py_ssize_t n_first, Py_ssize_t n_bins, Py_ssize_t stop
+) except -1:
+    """Where a table of shape (n_first, n_bins) ends that begins at `start`, at most at `stop`."""
+    require(n_first >= 0 and n_bins >= 0
+            and (n_first == 0 or n_bins <= min(stop - start, <int64_t>UINT32_MAX) // n_first))
+    return start + n_first * n_bins
+
+
+cdef inline void extend(
+    const uint32_t* before, Py_ssize_t n_bins, const Code* code, Py_ssize_t m, uint32_t* cells
+) noexcept nogil:
+    if Code is uint8_t:
+        cells_of_8_bits(before, <uint32_t>n_bins, code, m, cells)
+    else:
+        cells_of_16_bits(before, <uint32_t>n_bins, code, m, cells)
+
+
+cdef void add_block(
+    const uint32_t* first, const Code* code, Py_ssize_t n_bins, const double* weight,
+    Py_ssize_t n, Cell* table,
+) noexcept nogil:
+    """Add n rows, or their weights, to the table of two columns.
+
+    Cells are computed for several rows at once, before the first of them is changed.
+    """
+    cdef uint32_t[CELL_ROWS] cells
+    cdef Py_ssize_t start = 0, m, i
+    while start < n:
+        m = min(n - start, CELL_ROWS)
+        extend(first + start, n_bins, code + start, m, cells)
+        if weight == NULL:
+            for i in range(m):
+                table[cells[i]] += 1
+        elif Cell is double:
+            for i in range(m):
+                table[cells[i]] += weight[start + i]
+        start += m
+
+
+# --- cuts -----------------------------------------------------------------------------------------
+
+def scale_cut_products(
+    const double[:, ::1] total,
+    const double[:, ::1] held,
+    double weight,
+    double held_weight,
+    const double[::1] left,
+    const double[::1] scale,
+    const double[::1] held_left,
+    Py_ssize_t first,
+    double[:, ::1] out,
+):
+    """Products of centred and scaled columns z = s (u - a), from those of the columns u. O(g P).
+
+    Parameters
+    ----------
+    total : float64 array of shape (g, P)
+        u'Wu* of some columns with all, over all rows.
+    held : float64 array of shape (g, P), or None
+        The same over the held-out rows, where there are any: they are no training rows.
+    weight, held_weight : float
+        The weights of the training rows and of the held-out ones.
+    left, scale : float64 arrays of shape (P,)
+        w'u over the training rows, of which a is the mean; and s.
+    held_left : float64 array of shape (P,), or None
+        w'u over the held-out rows.
+    first : int
+        The number of the first of the columns.
+    out : float64 array of shape (g, P) or (g, 2 P)
+        Products over the training rows, then over the held-out ones.
+    """
+    cdef Py_ssize_t i, g = total.shape[0], n = scale.shape[0]
+    cdef bint has_held = held is not None
+    require(total.shape[1] == left.shape[0] == n and out.shape[0] == g
+            and out.shape[1] == (2 * n if has_held else n)
+            and 0 <= first and g <= n - first)
+    require(not has_held or held_left is not None and held.shape[0] == g
+            and held.shape[1] == held_left.shape[0] == n)
+    with nogil:
+        for i in range(g):
+            scale_train_products(
+                &total[i, 0], &held[i, 0] if has_held else NULL, n, weight, left[first + i],
+                scale[first + i], &left[0], &scale[0], &out[i, 0])
+            if has_held:
+                scale_held_products(
+                    &held[i, 0], n, weight, held_weight, left[first + i], held_left[first + i],
+                    scale[first + i], &left[0], &held_left[0], &scale[0], &out[i, 0] + n)
+
+
+def sum_over_cuts(
+    const Code[:, :] codes,
+    const uint8_t[::1] is_held,
+    const double[::1] values,
+    const Py_ssize_t[::1] offsets,
+    const uint8_t[::1] categorical,
+    double[:, ::1] sums,
+):
+    """Sums of the values of the rows left of each cut, of two groups of rows. O(n p + P).
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 array of shape (p, n)
+    is_held : bool or uint8 array of shape (n,), or None
+        1 for the rows of the second group, 0 for others; without it there is one group.
+    values : float64 array of shape (n,)
+    offsets : intp array of shape (p + 1,)
+        Where the cuts of each feature begin; a feature with B - 1 cuts has B bins.
+    categorical : bool array of shape (p,)
+        The cuts of these features are single bins.
+    sums : float64 array of shape (1, P) or (2, P)
+        The result.
+    """
+    cdef Py_ssize_t p = codes.shape[0], n = values.shape[0], n_groups = sums.shape[0]
+    cdef Py_ssize_t j, g, c, k, n_bins, n_columns, widest = 0
+    cdef Py_ssize_t[COLUMNS_AT_ONCE] column
+    cdef const Code* code[COLUMNS_AT_ONCE]
+    cdef const uint8_t* held = NULL
+    cdef double sum_left
+    cdef double* table
+    cdef bint fits = True
+    require(codes.shape[1] == n and (n <= 1 or codes.strides[1] == sizeof(Code))
+            and (n_groups == 1 if is_held is None else n_groups == 2 and is_held.shape[0] == n)
+            and offsets.shape[0] == p + 1 and categorical.shape[0] == p
+            and offsets[0] == 0 and offsets[p] == sums.shape[1])
+    for j in range(p):
+        require(offsets[j] <= offsets[j + 1])
+        widest = max(widest, offsets[j + 1] - offsets[j] + 1)
+    if is_held is not None and n > 0:
+        held = &is_held[0]
+        require(largest(held, n) <= 1)
+    table = <double*>PyMem_RawMalloc(COLUMNS_AT_ONCE * n_groups * widest * sizeof(double))
+    if table == NULL:
+        raise MemoryError
+    with nogil:
+        j = 0
+        while j < p:
+            n_columns = 0
+            memset(code, 0, sizeof(code))
+            while j < p and n_columns < COLUMNS_AT_ONCE:
+                if offsets[j] < offsets[j + 1]:
+                    column[n_columns], code[n_columns] = j, &codes[j, 0]
+                    n_columns += 1
+                j += 1
+            for k in range(n_columns):
+                n_bins = offsets[column[k] + 1] - offsets[column[k]] + 1
+                fits = fits and (n == 0 or largest(code[k], n) < n_bins)
+            if not fits:
+                break
+            memset(table, 0, COLUMNS_AT_ONCE * n_groups * widest * sizeof(double))
+            if n > 0:
+                sum_columns(code, n_columns, held, &values[0], n, table)
+            for k in range(n_columns):
+                for g in range(n_groups):
+                    sum_left = 0.0
+                    for c in range(offsets[column[k] + 1] - offsets[column[k]]):
+                        if categorical[column[k]]:
+                            sum_left = table[COLUMNS_AT_ONCE * (n_groups * c + g) + k]
+                        else:
+                            sum_left += table[COLUMNS_AT_ONCE * (n_groups * c + g) + k]
+                        sums[g, offsets[column[k]] + c] = sum_left
+        PyMem_RawFree(table)
+    require(fits)
+
+
+cdef void sum_columns(
+    const Code** code, Py_ssize_t n_columns, const uint8_t* held, const double* values,
+    Py_ssize_t n, double* table,
+) noexcept nogil:
+    """Sum values by the bins, the group and the number of up to four columns.
+
+    With few bins a sum waits for that of the row before; four columns do not wait for each other.
+    """
+    cdef Py_ssize_t i, k
+    cdef size_t a, b, c, d
+    cdef double value
+    cdef double* group
+    cdef const Code* first = code[0]
+    cdef const Code* second = code[1]
+    cdef const Code* third = code[2]
+    cdef const Code* fourth = code[3]
+    if n_columns == COLUMNS_AT_ONCE and held == NULL:
+        for i in range(n):
+            a, b, c, d, value = first[i], second[i], third[i], fourth[i], values[i]
+            table[COLUMNS_AT_ONCE * a] += value
+            table[COLUMNS_AT_ONCE * b + 1] += value
+            table[COLUMNS_AT_ONCE * c + 2] += value
+            table[COLUMNS_AT_ONCE * d + 3] += value
+    elif n_columns == COLUMNS_AT_ONCE:
+        for i in range(n):
+            a, b, c, d, value = first[i], second[i], third[i], fourth[i], values[i]
+            group = table + COLUMNS_AT_ONCE * <size_t>held[i]
+            group[2 * COLUMNS_AT_ONCE * a] += value
+            group[2 * COLUMNS_AT_ONCE * b + 1] += value
+            group[2 * COLUMNS_AT_ONCE * c + 2] += value
+            group[2 * COLUMNS_AT_ONCE * d + 3] += value
+    else:
+        for k in range(n_columns):
+            if held == NULL:
+                for i in range(n):
+                    table[COLUMNS_AT_ONCE * <size_t>code[k][i] + k] += values[i]
+            else:
+                for i in range(n):
+                    table[COLUMNS_AT_ONCE * (2 * <size_t>code[k][i] + held[i]) + k] += values[i]
+
+
+# --- rows in the cells of pairs -------------------------------------------------------------------
+
+def add_pair_tables(
+    const Code[:, :] codes,
+    const uint16_t[:, ::1] maps,
+    const Py_ssize_t[::1] n_bins,
+    const Py_ssize_t[:, ::1] pairs,
+    const double[::1] u,
+    const double[::1] v,
+    const double[::1] w,
+    double[:, ::1] tables,
+):
+    """Sum three values of the rows in every cell of many pairs of columns. O(n (p + P)).
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 array of shape (p, n)
+    maps : uint16 array of shape (p, m)
+        The coarse bin of each code of each column.
+    n_bins : intp array of shape (p,)
+        Numbers of coarse bins.
+    pairs : intp array of shape (P, 2)
+    u, v, w : float64 arrays of shape (n,)
+    tables : float64 array of shape (cells, 3)
+        Added to: the cells (a, b) of one pair after the other, in the order a B + b.
+    """
+    cdef Py_ssize_t p = codes.shape[0], n = u.shape[0], t, j, i, m, begin, a, b, size = 0
+    cdef bint fits = True
+    cdef uint16_t* coarse
+    cdef uint8_t* used
+    cdef double* table
+    require(codes.shape[1] == v.shape[0] == w.shape[0] == n and maps.shape[0] == p
+            and n_bins.shape[0] == p and (n <= 1 or codes.strides[1] == sizeof(Code))
+            and pairs.shape[1] == 2 and tables.shape[1] == 3)
+    for j in range(p):
+        require(0 <= n_bins[j] <= 1 << 16)
+        require(maps.shape[1] == 0 or n_bins[j] == 0
+                or largest(&maps[j, 0], maps.shape[1]) < n_bins[j])
+    for t in range(pairs.shape[0]):
+        a, b = pairs[t, 0], pairs[t, 1]
+        require(0 <= a < p and 0 <= b < p and n_bins[a] > 0 and n_bins[b] > 0)
+        size += n_bins[a] * n_bins[b]
+    require(size == tables.shape[0])
+    if n == 0 or pairs.shape[0] == 0:
+        return
+    coarse = <uint16_t*>PyMem_RawMalloc(p * (PAIR_BLOCK_ROWS * sizeof(uint16_t) + 1))
+    if coarse == NULL:
+        raise MemoryError
+    with nogil:
+        used = <uint8_t*>(coarse + p * PAIR_BLOCK_ROWS)
+        memset(used, 0, p)
+        for t in range(pairs.shape[0]):
+            used[pairs[t, 0]] = used[pairs[t, 1]] = 1
+        begin = 0
+        while begin < n:
+            m = min(n - begin, PAIR_BLOCK_ROWS)
+            for j in range(p):
+                if used[j]:
+                    fits = fits and largest(&codes[j, begin], m) < maps.shape[1]
+                    for i in range(m if fits else 0):
+                        coarse[j * PAIR_BLOCK_ROWS + i] = maps[j, codes[j, begin + i]]
+            if not fits:
+                break
+            table = &tables[0, 0]
+            for t in range(pairs.shape[0]):
+                a, b = pairs[t, 0], pairs[t, 1]
+                add_three(coarse + a * PAIR_BLOCK_ROWS, coarse + b * PAIR_BLOCK_ROWS, n_bins[b],
+                          &u[begin], &v[begin], &w[begin], m, table)
+                table += 3 * n_bins[a] * n_bins[b]
+            begin += m
+        PyMem_RawFree(coarse)
+    require(fits)
+
+
+cdef void add_three(
+    const uint16_t* a, const uint16_t* b, Py_ssize_t n_bins, const double* u, const double* v,
+    const double* w, Py_ssize_t n, double* table,
+) noexcept nogil:
+    cdef uint32_t[CELL_ROWS] first, cells
+    cdef Py_ssize_t start = 0, m, i
+    cdef double* cell
+    while start < n:
+        m = min(n - start, CELL_ROWS)
+        for i in range(m):
+            first[i] = a[start + i]
+        cells_of_16_bits(first, <uint32_t>n_bins, b + start, m, cells)
+        for i in range(m):
+            cell = table + 3 * <size_t>cells[i]
+            cell[0] += u[start + i]
+            cell[1] += v[start + i]
+            cell[2] += w[start + i]
+        start += m
+
+
+def sum_cells(
+    const double[::1] values,
+    const double[::1] weight,
+    const uint8_t[::1] is_held,
+    const Code[::1] a,
+    const OtherCode[::1] b,
+    double[:, :, ::1] sums,
+):
+    """Sum weighted values in the cells of one pair, rows held out apart from the others. O(n).
+
+    Parameters
+    ----------
+    values : float64 array of shape (n,)
+    weight : float64 array of shape (n,), or None
+    is_held : bool or uint8 array of shape (n,)
+        1 for the rows held out, 0 for others.
+    a, b : uint8 or uint16 arrays of shape (n,)
+        Bins.
+    sums : float64 array of shape (2, A, B)
+        Added to: sums over the other rows, then over those held out.
+    """
+    cdef Py_ssize_t i, m, start = 0, n = values.shape[0]
+    cdef uint32_t[CELL_ROWS] first, cells
+    cdef double* table
+    require(sums.shape[0] == 2 and sums.shape[1] * sums.shape[2] <= <int64_t>UINT32_MAX // 2
+            and is_held.shape[0] == n and (weight is None or weight.shape[0] == n))
+    check_cells(a, b, n, sums.shape[1], sums.shape[2])
+    if n == 0:
+        return
+    require(largest(&is_held[0], n) <= 1)
+    table = &sums[0, 0, 0]
+    with nogil:
+        while start < n:
+            m = min(n - start, CELL_ROWS)
+            for i in range(m):
+                first[i] = is_held[start + i]
+            extend(first, sums.shape[1], &a[start], m, cells)
+            memcpy(first, cells, m * sizeof(uint32_t))
+            extend(first, sums.shape[2], &b[start], m, cells)
+            if weight is None:
+                for i in range(m):
+                    table[cells[i]] += values[start + i]
+            else:
+                for i in range(m):
+                    table[cells[i]] += values[start + i] * weight[start + i]
+            start += m
+
+
+def subtract_cells(
+    double[::1] values,
+    const Code[::1] a,
+    const OtherCode[::1] b,
+    const double[:, ::1] table,
+):
+    """Subtract from each row the entry of its cell in a table of shape (A, B). O(n)."""
+    cdef Py_ssize_t i, n = values.shape[0], n_columns = table.shape[1]
+    cdef const double* entries
+    check_cells(a, b, n, table.shape[0], n_columns)
+    if n == 0:
+        return
+    entries = &table[0, 0]
+    with nogil:
+        for i in range(n):
+            values[i] -= entries[a[i] * n_columns + b[i]]
+
+
+# --- steps on the table of a pair -----------------------------------------------------------------
+
+def averaged_steps(
+    double[:, ::1] sums,
+    const double[:, ::1] weight,
+    const double[:, :, ::1] inverse,
+    double rate,
+    Py_ssize_t n_steps,
+    double[:, ::1] added,
+):
+    """Steps by `rate` times the mean of the four means over all cuts into quadrants. O(A B) each.
+
+    Parameters
+    ----------
+    sums : float64 array of shape (A, B)
+        Sums of the residuals in the cells; replaced by those after the steps.
+    weight : float64 array of shape (A, B)
+        Weights of the cells.
+    inverse : float64 array of shape (4, A - 1, B - 1)
+        One over the weight of each quadrant of each cut, 0 for cuts that may not be used.
+    rate : float
+    n_steps : int
+    added : float64 array of shape (A, B)
+        The sum of all steps is added to it.
+    """
+    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1], x, y, step, n_cuts = 0
+    cdef double share, constant, row, in_row, const_row, everything, s, a, b, c, d, total, before
+    cdef double change
+    cdef double *cumulated
+    cdef double *corner
+    cdef double *left
+    cdef double *top
+    cdef double *below
+    cdef const double *last
+    check_quadrants(sums, weight, inverse, added)
+    for x in range(n_rows - 1):
+        for y in range(n_columns - 1):
+            n_cuts += inverse[0, x, y] > 0
+    if n_cuts == 0:
+        return
+    share = rate / n_cuts
+    cumulated = <double*>PyMem_RawMalloc(
+        (2 * n_rows * n_columns + n_rows + 2 * n_columns) * sizeof(double))
+    if cumulated == NULL:
+        raise MemoryError
+    with nogil:
+        corner = cumulated + n_rows * n_columns
+        left = corner + n_rows * n_columns
+        top = left + n_rows
+        below = top + n_columns
+        memset(corner, 0, (n_rows * n_columns + n_rows + 2 * n_columns) * sizeof(double))
+        last = cumulated + (n_rows - 1) * n_columns
+        for step in range(n_steps):
+            cumulate(&sums[0, 0], n_rows, n_columns, cumulated)
+            everything = last[n_columns - 1]
+            # A cut's four values are d everywhere, b - d in the rows before it, c - d in the
+            # columns before it, and a - b - c + d where both are.
+            constant = 0.0
+            memset(top, 0, n_columns * sizeof(double))
+            for x in range(n_rows - 1):
+                row = cumulated[x * n_columns + n_columns - 1]
+                in_row, const_row = 0.0, 0.0
+                for y in range(n_columns - 1):
+                    s = cumulated[x * n_columns + y]
+                    a = s * inverse[0, x, y]
+                    b = (row - s) * inverse[1, x, y]
+                    c = (last[y] - s) * inverse[2, x, y]
+                    d = (everything - row - last[y] + s) * inverse[3, x, y]
+                    corner[x * n_columns + y] = a - b - c + d
+                    top[y] += c - d
+                    in_row += b - d
+                    const_row += d
+                left[x] = in_row
+                constant += const_row
+            total = 0.0
+            for y in range(n_columns - 1, -1, -1):
+                total += top[y]
+                top[y] = total + constant
+            memset(below, 0, n_columns * sizeof(double))
+            before = 0.0
+            for x in range(n_rows - 1, -1, -1):
+                before += left[x]
+                total = 0.0
+                for y in range(n_columns - 1, -1, -1):
+                    total += corner[x * n_columns + y]
+                    below[y] += total
+                for y in range(n_columns):
+                    change = share * (below[y] + before + top[y])
+                    added[x, y] += change
+                    sums[x, y] -= weight[x, y] * change
+        PyMem_RawFree(cumulated)
+
+
+def best_steps(
+    double[:, ::1] sums,
+    const double[:, ::1] weight,
+    const double[:, :, ::1] inverse,
+    double rate,
+    Py_ssize_t n_steps,
+    double[:, ::1] added,
+):
+    """Steps by `rate` times the four means of the cut that lowers the squares most.
+
+    O(A B) each; the arguments are those of `averaged_steps`. Of equal cuts the first is taken.
+    """
+    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1], x, y, step, cut_x, cut_y
+    cdef double best, row, a, b, c, d, everything, before, after
+    cdef double *cumulated
+    cdef double *gains
+    cdef const double *last
+    check_quadrants(sums, weight, inverse, added)
+    cumulated = <double*>PyMem_RawMalloc((n_rows + 1) * n_columns * sizeof(double))
+    if cumulated == NULL:
+        raise MemoryError
+    with nogil:
+        gains = cumulated + n_rows * n_columns
+        last = cumulated + (n_rows - 1) * n_columns
+        for step in range(n_steps):
+            cumulate(&sums[0, 0], n_rows, n_columns, cumulated)
+            everything = last[n_columns - 1]
+            best, cut_x, cut_y = 0.0, -1, -1
+            for x in range(n_rows - 1):
+                row = cumulated[x * n_columns + n_columns - 1]
+                for y in range(n_columns - 1):
+                    a = cumulated[x * n_columns + y]
+                    b, c = row - a, last[y] - a
+                    d = everything - row - last[y] + a
+                    gains[y] = (a * a * inverse[0, x, y] + b * b * inverse[1, x, y]
+                                + c * c * inverse[2, x, y] + d * d * inverse[3, x, y])
+                for y in range(n_columns - 1):
+                    if gains[y] > best:
+                        best, cut_x, cut_y = gains[y], x, y
+            if cut_x < 0:
+                break
+            a = cumulated[cut_x * n_columns + cut_y]
+            row = cumulated[cut_x * n_columns + n_columns - 1]
+            b = rate * (row - a) * inverse[1, cut_x, cut_y]
+            c = rate * (last[cut_y] - a) * inverse[2, cut_x, cut_y]
+            d = (everything - row - last[cut_y] + a) * (rate * inverse[3, cut_x, cut_y])
+            a *= rate * inverse[0, cut_x, cut_y]
+            for x in range(n_rows):
+                before, after = (a, b) if x <= cut_x else (c, d)
+                for y in range(cut_y + 1):
+                    added[x, y] += before
+                    sums[x, y] -= weight[x, y] * before
+                for y in range(cut_y + 1, n_columns):
+                    added[x, y] += after
+                    sums[x, y] -= weight[x, y] * after
+        PyMem_RawFree(cumulated)
+
+
+cdef void cumulate(
+    const double* sums, Py_ssize_t n_rows, Py_ssize_t n_columns, double* cumulated
+) noexcept nogil:
+    """Sums over all cells at or before each cell, in both directions."""
+    cdef Py_ssize_t x, y
+    cdef double total
+    for x in range(n_rows):
+        total = 0.0
+        for y in range(n_columns):
+            total += sums[x * n_columns + y]
+            if x == 0:
+                cumulated[y] = total
+            else:
+                cumulated[x * n_columns + y] = cumulated[(x - 1) * n_columns + y] + total
+
+
+# --- checks ---------------------------------------------------------------------------------------
+
+ctypedef fused Unsigned:
+    uint8_t
+    uint16_t
+    uint32_t
+
+
+cdef inline Unsigned largest(const Unsigned* values, Py_ssize_t n) noexcept nogil:
+    """The largest of some codes: several at a time, far faster than a loop that uses them."""
+    cdef Unsigned found = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        found = max(found, values[i])
+    return found
+
+
+cdef int check_codes(const Code[:, :] codes, const Py_ssize_t[::1] n_bins, Py_ssize_t n) except -1:
+    return require(codes.shape[0] == n_bins.shape[0] and codes.shape[1] == n
+                   and (n <= 1 or codes.strides[1] == sizeof(Code)))
+
+
+cdef int check_cells(
+    const Code[::1] a, const OtherCode[::1] b, Py_ssize_t n, Py_ssize_t n_rows,
+    Py_ssize_t n_columns,
+) except -1:
+    require(a.shape[0] == b.shape[0] == n)
+    return require(n == 0 or largest(&a[0], n) < n_rows and largest(&b[0], n) < n_columns)
+
+
+cdef int check_quadrants(
+    const double[:, ::1] sums, const double[:, ::1] weight, const double[:, :, ::1] inverse,
+    const double[:, ::1] added,
+) except -1:
+    cdef Py_ssize_t n_rows = sums.shape[0], n_columns = sums.shape[1]
+    return require(n_rows > 0 and n_columns > 0 and inverse.shape[0] == 4
+                   and weight.shape[0] == added.shape[0] == inverse.shape[1] + 1 == n_rows
+                   and weight.shape[1] == added.shape[1] == inverse.shape[2] + 1 == n_columns)

@@ -1,0 +1,315 @@
+"""The compiled loops of additive models: against NumPy, to the bit; arrays that do not fit."""
+
+import numpy as np
+import pytest
+
+from ..routes import uses_native
+
+pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+
+N, N_BINS = 40_000, np.array([3, 1, 5, 40, 2, 7])  # several blocks of rows; columns by fours
+
+
+def rows(dtype=np.uint8, n=N):
+    rng = np.random.default_rng(0)
+    codes = np.array([rng.integers(b, size=n) for b in N_BINS]).astype(dtype)
+    return codes, rng.standard_normal(n), rng.exponential(size=n), rng.integers(3, size=n)
+
+
+def refused(function, arguments, wrongs):
+    function(**arguments)
+    for wrong in wrongs:
+        with pytest.raises((ValueError, TypeError)):
+            function(**{**arguments, **wrong})
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
+def test_tables_of_two_columns(kind, dtype):
+    from sklearn_ensemble_theory._native.additive import add_tables
+
+    codes, _, weight, folds = rows(dtype)
+    first, others = folds.astype(np.uint32), np.array([3, 0, 1])
+    found = np.ones(3 * N_BINS[others].sum(), kind)
+    weight = weight if kind == np.float64 else None
+    add_tables(first, 3, codes, others, N_BINS, weight, found)
+    for j, table in zip(others, np.split(found - 1, 3 * np.cumsum(N_BINS[others])[:-1])):
+        cells = folds * N_BINS[j] + codes[j]
+        expected = np.bincount(cells, weight, 3 * N_BINS[j])
+        np.testing.assert_allclose(table, expected, rtol=1e-12)
+
+
+def test_tables_that_do_not_fit():
+    from sklearn_ensemble_theory._native.additive import add_tables
+
+    codes, _, weight, folds = rows(n=30)
+    arguments = {
+        "first": folds.astype(np.uint32),
+        "n_first": 3,
+        "codes": codes,
+        "others": np.array([0, 3]),
+        "n_bins": N_BINS,
+        "weight": weight,
+        "tables": np.zeros(129),
+    }
+    wrongs = [
+        {"n_first": 2},
+        {"n_first": 0},
+        {"n_first": -1},
+        {"codes": codes + 1},
+        {"codes": codes[:, :29]},
+        {"codes": np.asfortranarray(codes)},
+        {"codes": codes.astype(np.int64)},
+        {"others": np.array([0, 6])},
+        {"others": np.array([0, -3])},
+        {"n_bins": N_BINS[:4]},
+        {"n_bins": -N_BINS},
+        {"weight": weight[:29]},
+        {"tables": np.zeros(128)},
+        {"tables": np.zeros(130)},
+        {"tables": np.zeros(129, np.int64)},
+    ]
+    refused(add_tables, arguments, wrongs)
+
+
+def test_sums_of_stumps_that_do_not_fit():
+    """What they are is tested in tests/boosting/test_additive_sums.py."""
+    from sklearn_ensemble_theory._native.additive import add_stump_sums
+
+    codes, y, weight, folds = rows(n=30)
+    used = N_BINS[N_BINS > 1]
+    n_pairs = (used.sum() ** 2 - (used**2).sum()) // 2
+    arguments = {
+        "codes": codes,
+        "n_bins": N_BINS,
+        "y": y,
+        "weight": weight,
+        "fold": folds.astype(np.uint32),
+        "moments": np.zeros((3, 3)),
+        "targets": np.zeros(3 * used.sum()),
+        "tables": np.zeros(3 * n_pairs),
+    }
+    wrongs = [
+        {"fold": None},
+        {"fold": folds[:29].astype(np.uint32)},
+        {"fold": folds.astype(np.uint32) + 1},
+        {"moments": np.zeros((2, 3))},
+        {"moments": np.zeros((3, 2))},
+        {"moments": np.zeros((3, 0))},
+        {"codes": codes + 1},
+        {"codes": codes[:5]},
+        {"y": y[:29]},
+        {"weight": weight[:29]},
+        {"targets": np.zeros(3 * used.sum() - 1)},
+        {"tables": np.zeros(3 * n_pairs + 1)},
+        {"tables": np.zeros(3 * n_pairs, np.int32)},
+    ]
+    refused(add_stump_sums, arguments, wrongs)
+
+
+# --- cuts -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_scaled_products_of_cuts(held):
+    from sklearn_ensemble_theory._native.additive import scale_cut_products
+
+    rng = np.random.default_rng(0)
+    total, of_held = rng.random((2, 4, 11)) * 50
+    left, scale, held_left = rng.random((3, 11))
+    own = slice(5, 9)
+    arguments = {
+        "total": total,
+        "held": of_held if held else None,
+        "weight": 7.0,
+        "held_weight": 3.0,
+        "left": left,
+        "scale": scale,
+        "held_left": held_left if held else None,
+        "first": own.start,
+        "out": np.zeros((4, 22 if held else 11)),
+    }
+    scale_cut_products(**arguments)
+    scales = scale[own, None] * scale
+    train = total - of_held if held else total
+    expected = scales * (train - left[own, None] * left / 7)
+    np.testing.assert_allclose(arguments["out"][:, :11], expected, rtol=1e-10)
+    if held:
+        a = left / 7
+        centred = of_held - a[own, None] * held_left - held_left[own, None] * a
+        expected = scales * (centred + 3 * a[own, None] * a)
+        np.testing.assert_allclose(arguments["out"][:, 11:], expected, rtol=1e-10)
+    wrongs = [
+        {"total": total[:, :10]},
+        {"held": of_held[:3]},
+        {"left": left[:10].copy()},
+        {"scale": scale[:10].copy()},
+        {"first": -1},
+        {"first": 8},
+        {"out": np.zeros((4, 12))},
+    ]
+    if held:
+        wrongs += [{"held": None}, {"held_left": None}, {"held_left": held_left[:10].copy()}]
+    refused(scale_cut_products, arguments, wrongs)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_sums_over_cuts(grouped, dtype):
+    from sklearn_ensemble_theory._native.additive import sum_over_cuts
+
+    codes, values, _, folds = rows(dtype, n=500)
+    group = folds == 1
+    offsets = np.concatenate([[0], np.cumsum(N_BINS - 1)])
+    categorical = np.arange(6) == 2
+    sums = np.full((1 + grouped, offsets[-1]), np.nan)
+    arguments = {
+        "codes": codes,
+        "is_held": group if grouped else None,
+        "values": values,
+        "offsets": offsets,
+        "categorical": categorical,
+        "sums": sums,
+    }
+    sum_over_cuts(**arguments)
+    for j, code in enumerate(codes):
+        for g in range(1 + grouped):
+            own = group == g if grouped else slice(None)
+            expected = np.bincount(code[own], values[own], N_BINS[j])
+            if not categorical[j]:
+                expected = np.cumsum(expected)
+            np.testing.assert_array_equal(sums[g, offsets[j] : offsets[j + 1]], expected[:-1])
+    wrongs = [
+        {"codes": codes + dtype(1)},
+        {"codes": codes[:, :499]},
+        {"codes": codes[:5]},
+        {"is_held": (2 * group).astype(np.uint8)} if grouped else {"is_held": group},
+        {"is_held": group[:499]},
+        {"values": values[:499]},
+        {"offsets": offsets[::-1].copy()},
+        {"offsets": offsets + 1},
+        {"offsets": offsets[:6].copy()},
+        {"categorical": categorical[:5].copy()},
+        {"sums": np.zeros((2 - grouped, offsets[-1]))},
+        {"sums": np.zeros((1 + grouped, offsets[-1] - 1))},
+    ]
+    refused(sum_over_cuts, arguments, wrongs)
+
+
+# --- pairs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_tables_of_pairs(dtype):
+    from sklearn_ensemble_theory._native.additive import add_pair_tables
+
+    codes, *values, _ = rows(dtype)
+    values = [*values, values[0] * values[1]]
+    n_bins = np.array([2, 1, 3, 5, 2, 4])
+    maps = np.array([np.arange(40) % b for b in n_bins]).astype(np.uint16)
+    pairs = np.array([[3, 0], [1, 2], [3, 5]])
+    cells = n_bins[pairs].prod(axis=1)
+    arguments = {
+        "codes": codes,
+        "maps": maps,
+        "n_bins": n_bins,
+        "pairs": pairs,
+        **dict(zip("uvw", values)),
+        "tables": np.zeros((cells.sum(), 3)),
+    }
+    add_pair_tables(**arguments)
+    for (a, b), table in zip(pairs, np.split(arguments["tables"], np.cumsum(cells)[:-1])):
+        cell = maps[a][codes[a]].astype(int) * n_bins[b] + maps[b][codes[b]]
+        expected = [np.bincount(cell, v, n_bins[a] * n_bins[b]) for v in values]
+        np.testing.assert_array_equal(table.T, expected)
+    wrongs = [
+        {"codes": codes[:, 1:]},
+        {"codes": np.asfortranarray(codes)},
+        {"codes": codes[:5]},
+        {"maps": maps[:, :39].copy()},
+        {"maps": maps + np.uint16(1)},
+        {"maps": maps[:5]},
+        {"n_bins": n_bins - 1},
+        {"n_bins": n_bins[:5]},
+        {"pairs": np.array([[3, 0], [1, 2], [3, 6]])},
+        {"pairs": np.array([[3, 0], [1, 2], [3, -1]])},
+        {"pairs": pairs[:2]},
+        {"u": values[0][1:]},
+        {"v": values[0][1:]},
+        {"w": values[0][1:]},
+        {"tables": np.zeros((cells.sum() - 1, 3))},
+        {"tables": np.zeros((cells.sum(), 2))},
+    ]
+    refused(add_pair_tables, arguments, wrongs)
+
+
+@pytest.mark.parametrize("b_type", [np.uint8, np.uint16])
+@pytest.mark.parametrize("a_type", [np.uint8, np.uint16])
+def test_cells_of_a_pair(a_type, b_type):
+    from sklearn_ensemble_theory._native.additive import subtract_cells, sum_cells
+
+    codes, values, weight, folds = rows(n=3000)
+    a, b, is_held = codes[0].astype(a_type), codes[3].astype(b_type), folds == 2
+    shape = 3, 40
+    cell = (is_held * 3 + codes[0]) * 40 + codes[3]
+    for w in (None, weight):
+        sums = np.zeros((2, *shape))
+        sum_cells(values, w, is_held, a, b, sums)
+        weighted = values if w is None else values * w
+        np.testing.assert_array_equal(sums.ravel(), np.bincount(cell, weighted, 240))
+    left, table = values.copy(), sums[0]
+    subtract_cells(left, a, b, table)
+    np.testing.assert_array_equal(left, values - table[codes[0], codes[3]])
+    arguments = {"values": left, "a": a, "b": b, "table": table}
+    wrongs = [
+        {"values": left[1:]},
+        {"a": a[1:]},
+        {"b": b[1:]},
+        {"a": a + a_type(1)},
+        {"b": b + b_type(1)},
+        {"table": table[:2]},
+        {"table": table[:, :39].copy()},
+    ]
+    refused(subtract_cells, arguments, wrongs)
+    del arguments["table"]
+    arguments.update({"weight": weight, "is_held": is_held, "sums": sums})
+    wrongs[-2:] = [
+        {"sums": sums[:, :2].copy()},
+        {"sums": sums[:, :, :39].copy()},
+        {"sums": sums[:1]},
+        {"weight": weight[1:]},
+        {"is_held": is_held[1:]},
+        {"is_held": (2 * is_held).astype(np.uint8)},
+    ]
+    refused(sum_cells, arguments, wrongs)
+
+
+@pytest.mark.parametrize("name", ["averaged_steps", "best_steps"])
+def test_quadrants_that_do_not_fit(name):
+    """What the steps are is tested in tests/boosting/test_pair_rounds.py."""
+    from sklearn_ensemble_theory._native import additive
+
+    rng = np.random.default_rng(0)
+    sums, weight = rng.random((2, 4, 5))
+    inverse = rng.random((4, 3, 4))
+    arguments = {
+        "sums": sums,
+        "weight": weight,
+        "inverse": inverse,
+        "rate": 0.1,
+        "n_steps": 2,
+        "added": np.zeros((4, 5)),
+    }
+    wrongs = [
+        {"sums": sums[:3]},
+        {"sums": np.zeros((0, 5)), "weight": np.zeros((0, 5)), "added": np.zeros((0, 5))},
+        {"weight": weight[:, :4].copy()},
+        {"inverse": inverse[:3]},
+        {"inverse": inverse[:, :2].copy()},
+        {"inverse": inverse[:, :, :3].copy()},
+        {"added": np.zeros((5, 5))},
+    ]
+    refused(getattr(additive, name), arguments, wrongs)
