@@ -4,7 +4,7 @@ The modules of loops are imported when a fit first needs them, inside a function
 `uses_numba()` is true::
 
     if uses_numba():
-        from sklearn_ensemble_theory._hot_loops._growth import tree_loops
+        from sklearn_ensemble_theory._hot_loops import bin_loops
 
 Importing the package therefore costs nothing more where numba is installed. Without numba a loop
 is a plain Python function, which only tests call: every caller has another route.

@@ -12,14 +12,14 @@ list of tasks, which one thread does, or the threads of a team.
 """
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
-from libc.math cimport INFINITY, fabs, frexp, ldexp, llrint, nextafter
+from libc.math cimport INFINITY, fabs, llrint, nextafter
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from .arrays cimport require
 from .growth cimport (
     PACKED, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing, Rules, Sums, comparable, cut_score,
-    lowest_bit, node_score, unpack)
+    integer_scale, lowest_bit, node_score, unpack)
 
 import numpy as np
 
@@ -153,15 +153,6 @@ cdef double sum_of_sizes(const Growth* g, const Task* task) noexcept nogil:
         i = g.drawn[k] if g.drawn != NULL else k
         size += weight_of(g, i) * fabs(g.gradient[i])
     return size
-
-
-cdef double integer_scale(double total, int bits) noexcept nogil:
-    """The largest power of two that takes sums of at most `total` to integers below 2^bits."""
-    cdef int exponent
-    if not total > 0:
-        return 1.0
-    frexp(total, &exponent)
-    return ldexp(1.0, min(bits - 1 - exponent, 1000))
 
 
 cdef inline int64_t packed(const Growth* g, Py_ssize_t i) noexcept nogil:

@@ -13,7 +13,7 @@ Codes of bins: rows with at most the code of a cut go to its left, those with a 
 right. Missing values have a code above all others, and go where the cut says.
 """
 
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, frexp, ldexp, log
 from libc.stdint cimport int64_t, uint64_t
 
 cdef extern from *:
@@ -38,18 +38,13 @@ cdef enum Form:
     WIDE
     CLASSES
 
-# In the order of `trees._options.CRITERIA`.
+# With S the weighted sum of the targets and W the weight of a node, a cut maximises the sum over
+# both children of  S² / (W + l2),  S log(S / W),  sum_k S_k² / W  or  sum_k S_k log(S_k / W).
 cdef enum Criterion:
     SQUARED_ERROR
     POISSON
     GINI
     LOG_LOSS
-
-# What a search finds. CONSTANT: all rows of the node are in one bin.
-cdef enum Status:
-    CONSTANT = -1
-    NO_CUT = 0
-    CUT = 1
 
 # Where the node has no missing value: they would go where most of its rows go.
 cdef enum:
@@ -83,11 +78,13 @@ cdef struct Constraint:
     double high
 
 
-cdef struct Cut:
-    int status
-    double score  # above it the next cut must be, where there is none
-    int code
-    int missing_left  # 1, 0 or UNKNOWN
+cdef inline double integer_scale(double total, int bits) noexcept nogil:
+    """The largest power of two that takes sums of at most `total` to integers below 2^bits."""
+    cdef int exponent
+    if not total > 0:
+        return 1.0
+    frexp(total, &exponent)
+    return ldexp(1.0, min(bits - 1 - exponent, 1000))
 
 
 cdef inline Sums unpack(Packing packing, int64_t q, int64_t r) noexcept nogil:

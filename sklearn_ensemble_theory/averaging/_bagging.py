@@ -322,7 +322,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self.estimators_ = members
         self.estimators_features_ = features
         self._seeds = seeds[: len(members)].astype(int)  # a callback may have ended the fit early
-        self._member_spec = spec.without_data()
+        # Columns in bins are freed before the rows are kept.
+        spec = self._member_spec = spec.without_data()
         self._packed = PackedCache()
         self._training = TrainingRows.of(estimator, X, y, is_fresh)
         self._set_oob_score_and_attributes(oob, classes)

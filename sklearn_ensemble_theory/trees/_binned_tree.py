@@ -117,8 +117,7 @@ class BaseBinnedTree:
             if self.class_weight is not None:
                 by_class = compute_sample_weight(self.class_weight, y)
         else:
-            # Writable, because numba compiles its loops once more for arrays that are not.
-            target = np.require(y, np.float64, ["C", "W"])
+            target = np.ascontiguousarray(y, dtype=np.float64)
             check_counts(self, target)
         if not isinstance(kept, range):
             X, target = X[kept], target[kept]

@@ -1,11 +1,11 @@
 """Growth of trees over binned columns, by the route that this process and the columns have.
 
-With numba trees are grown by compiled loops (`_compiled_growth`), without it by scikit-learn on the
-codes of the bins (`_sklearn_trees`). Where scikit-learn has no such tree, or the rows are in
-blocks, trees are grown by histograms here: `HistogramGrowth` makes the tree, one `TreeRequest`
-after the other, and a back end that has the rows answers with their sums in bins. Memory
-(`NodeRows`) and blocks of a Dask collection (`boosting._gradient_boosting.blocks`) answer the same
-requests.
+Where the package is compiled, trees are grown by its loops (`_compiled_growth`), elsewhere by
+scikit-learn on the codes of the bins (`_sklearn_trees`). Where scikit-learn has no such tree, or
+the rows are in blocks, trees are grown by histograms here: `HistogramGrowth` makes the tree, one
+`TreeRequest` after the other, and a back end that has the rows answers with their sums in bins.
+Memory (`NodeRows`) and blocks of a Dask collection (`boosting._gradient_boosting.blocks`) answer
+the same requests.
 
 The sums of targets and weights are exact (`_histograms`), so that all routes that compute the gains
 
@@ -22,7 +22,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._scaling import mean_from_first, within_range
 
@@ -116,8 +115,7 @@ def grow_tree(
         The rows of `columns` that target and weight belong to; None for all of them.
     options : GrowthOptions
     """
-    # One class or row needs no search: scikit-learn's tree is a leaf.
-    if uses_numba() and options.n_classes != 1 and len(target) > 1:
+    if uses_native():
         return _compiled_growth.grow(columns, target, weight, rows, options)
     if _sklearn_trees.supports(columns, options):
         return _sklearn_trees.grow_on_codes(columns, target, weight, rows, options)

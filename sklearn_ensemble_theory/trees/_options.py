@@ -8,14 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-# The numbers by which the loops know the criteria. With S the weighted sum of the targets and W the
-# weight of a node, a split maximises the sum over both children of
-#   squared_error  S² / (W + l2)
-#   poisson        S log(S / W)
-#   gini           sum_k S_k² / W, with S_k the weight of class k
-#   log_loss       sum_k S_k log(S_k / W)
-CRITERIA = {"squared_error": 0, "poisson": 1, "gini": 2, "log_loss": 3}
-
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthOptions:

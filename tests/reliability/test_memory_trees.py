@@ -28,7 +28,7 @@ from sklearn_ensemble_theory.averaging import _divide_and_conquer as blocks
 from sklearn_ensemble_theory.smoothing import _compact_kernels as compact
 from sklearn_ensemble_theory.smoothing import _spline_basis as splines
 from sklearn_ensemble_theory.trees import _binned_tree as tree_predictions
-from sklearn_ensemble_theory.trees import _compiled_growth as compiled_growth
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
 
 from ..routes import uses_native
 
@@ -115,13 +115,13 @@ def test_binned_forests_hold_no_more_than_those_of_scikit_learn(model_class):
 def test_a_binned_tree_frees_the_codes_of_its_columns(monkeypatch):
     X, y = rows_of(20_000)
     left = []
-    arrays_of = compiled_growth._arrays
+    thresholds = BinnedColumns.thresholds
 
-    def spy(columns, parts, depth):
+    def spy(columns, feature, code):
         left.append(columns.codes.size)
-        return arrays_of(columns, parts, depth)
+        return thresholds(columns, feature, code)
 
-    monkeypatch.setattr(compiled_growth, "_arrays", spy)
+    monkeypatch.setattr(BinnedColumns, "thresholds", spy)
     tree, kept, peak = fitted(BinnedTreeRegressor(), X, y)
     assert left == [0, 0]
     assert kept < BYTES_OF_A_NODE * len(tree._node_arrays())

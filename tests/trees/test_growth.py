@@ -172,6 +172,20 @@ def test_every_split_has_the_best_gain(criterion, native):
                     check_tree(seed, X, y, weight, options)
 
 
+@pytest.mark.parametrize("n_classes", [0, 2, 3])
+def test_rows_of_weight_zero_are_left_out(n_classes):
+    rng = np.random.default_rng(0)
+    columns = BinnedColumns.of(rng.normal(size=(200, 3)), 255, wide=True)
+    y = rng.integers(0, n_classes, 200) if n_classes else rng.normal(size=200)
+    weight = rng.integers(0, 3, 200) / 2
+    options = GrowthOptions(criterion="gini" if n_classes else "squared_error", n_classes=n_classes)
+    tree = grow_tree(columns, y, weight, None, options)
+    kept = np.flatnonzero(weight)
+    other = grow_tree(columns, y[kept], weight[kept], kept, options)
+    for name in ("left", "feature", "code", "n_rows", "weight", "value"):
+        np.testing.assert_array_equal(getattr(tree, name), getattr(other, name), err_msg=name)
+
+
 # --- against other trees --------------------------------------------------------------------------
 
 

@@ -1,1 +1,0 @@
-"""The growth of trees over binned columns."""
