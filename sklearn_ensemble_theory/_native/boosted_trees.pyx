@@ -157,11 +157,11 @@ cdef double sum_of_sizes(const Growth* g, const Task* task) noexcept nogil:
 
 cdef inline int64_t packed(const Growth* g, Py_ssize_t i) noexcept nogil:
     """The gradient is rounded before it is weighted: weight 2 is the same as two rows."""
-    cdef int64_t one = llrint(g.gradient[i] * g.scale), count
+    cdef int64_t one = llrint(g.gradient[i] * g.scale), count, unit = <int64_t>1 << g.packing.bits
     if g.weight == NULL:
-        return (one << g.packing.bits) + 1
+        return one * unit + 1
     count = <int64_t>g.weight[i]
-    return ((one * count) << g.packing.bits) + count
+    return one * count * unit + count
 
 
 cdef inline Pair wide(const Growth* g, Py_ssize_t i) noexcept nogil:
@@ -222,7 +222,8 @@ cdef void count(
 ) noexcept nogil:
     """Histograms of m rows, of the first ones where `rows` is NULL. O(m) for each feature.
 
-    The rows and their integers are read once for two features.
+    The rows and their integers are read once for two features. Without `n_bins` they are added to
+    what is in the table.
     """
     cdef Py_ssize_t j, k
     cdef int32_t i
@@ -234,8 +235,9 @@ cdef void count(
     for j in range(first, last - 1, 2):
         c1, h1 = codes + j * n, table + j * CELLS
         c2, h2 = c1 + n, h1 + CELLS
-        clear(h1, n_bins[j])
-        clear(h2, n_bins[j + 1])
+        if n_bins != NULL:
+            clear(h1, n_bins[j])
+            clear(h2, n_bins[j + 1])
         if rows == NULL:
             for k in range(m):
                 value = values[k]
@@ -248,7 +250,8 @@ cdef void count(
                 add(h2 + c2[i], value)
     if (last - first) % 2 == 1:
         c1, h1 = codes + (last - 1) * n, table + (last - 1) * CELLS
-        clear(h1, n_bins[last - 1])
+        if n_bins != NULL:
+            clear(h1, n_bins[last - 1])
         if rows == NULL:
             for k in range(m):
                 add(h1 + c1[k], values[k])
@@ -313,8 +316,9 @@ cdef inline int count_few(
     for b in range(4):
         word = words[b]
         while word != 0:
-            full[n_full] = <uint8_t>(64 * b + lowest_bit(word))
-            n_full += 1
+            c = <uint8_t>(64 * b + lowest_bit(word))
+            full[n_full] = c
+            n_full += is_full(h + c)  # unless all its rows have weight 0
             word &= word - 1
     return n_full
 
@@ -476,7 +480,7 @@ cdef void find_in_rows(
     memset(h, 0, sizeof(h))
     for j in range(first, last):
         n_full = count_few(g.codes + j * g.n, rows, values, m, h, full)
-        has_missing = full[n_full - 1] == MISSING
+        has_missing = n_full > 0 and full[n_full - 1] == MISSING
         find_cut(g, &search, h, full, n_full - has_missing, has_missing, <int>j, found)
         for k in range(n_full):
             memset(h + full[k], 0, sizeof(Cell))
@@ -672,7 +676,6 @@ cdef void send_down(
     """Write the leaves of rows that the tree was not grown on. O(depth) for each."""
     cdef const Node* node = g.nodes + at
     cdef const int32_t* rows = g.rows[rows_in]
-    cdef const uint8_t* column = g.codes + node.feature * g.n
     cdef Py_ssize_t k, middle
     cdef Leaf number = <Leaf>g.number[at]
     if start == stop:
@@ -1015,6 +1018,7 @@ cdef class BoostedTrees:
         """
         cdef Growth* g = &self.g
         cdef Py_ssize_t k
+        cdef bint fits
         require(not self.is_growing)
         require(gradient.shape[0] == g.n and (weight is None or weight.shape[0] == g.n))
         require(rank is None or rank.shape[0] == g.p)
@@ -1022,9 +1026,10 @@ cdef class BoostedTrees:
         if rows is not None:
             g.n_rows = rows.shape[0]
             require(0 < g.n_rows <= g.n)
-            require(0 <= rows[0] and rows[g.n_rows - 1] < g.n)
+            fits = 0 <= rows[0] and rows[g.n_rows - 1] < g.n
             for k in range(1, g.n_rows):
-                require(rows[k - 1] < rows[k])
+                fits &= rows[k - 1] < rows[k]
+            require(fits)
         self.gradient, self.weight, self.rows, self.rank = gradient, weight, rows, rank
         g.gradient = &gradient[0]
         g.weight = &weight[0] if weight is not None else NULL
@@ -1376,10 +1381,13 @@ def count_in_bins(
     if p == 0 or m == 0:
         table[:, :] = 0
         return
+    cdef const int32_t* chosen = NULL
+    cdef int32_t low = 0, high = 0
     if rows is not None:
+        chosen = &rows[0]
         for k in range(m):
-            require(0 <= rows[k] < n)
-    cdef const int32_t* chosen = &rows[0] if rows is not None else NULL
-    cdef Py_ssize_t[::1] n_bins = np.full(p, MISSING, np.intp)
+            low, high = min(low, chosen[k]), max(high, chosen[k])
+        require(low == 0 and high < n)
     with nogil:
-        count(&codes[0, 0], n, &n_bins[0], chosen, &values[0], m, &table[0, 0], 0, p)
+        memset(&table[0, 0], 0, p * CELLS * sizeof(int64_t))
+        count(&codes[0, 0], n, NULL, chosen, &values[0], m, &table[0, 0], 0, p)
