@@ -178,7 +178,7 @@ class EmpiricalRisk:
         if rows is not None:
             arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
             leaf = leaf.take(rows)
-        return loops.leaf_values(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
+        return loops.leaf_values(arrays, leaf_codes(leaf), n_leaves, score, self.team)
 
     def leaf_sums(
         self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None = None
@@ -198,7 +198,7 @@ class EmpiricalRisk:
             return np.column_stack([totals(np.asarray(t)) for t in (*terms, np.ones(len(leaf)))])
         weight = self._loop_weight
         arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
-        return loops.leaf_sums(arrays, leaf_codes(leaf, n_leaves), n_leaves, score, self.team)
+        return loops.leaf_sums(arrays, leaf_codes(leaf), n_leaves, score, self.team)
 
     def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""

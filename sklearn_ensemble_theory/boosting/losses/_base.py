@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._roots import group_sums, root_of_increasing
 from sklearn_ensemble_theory._typing import LossLike
 
@@ -403,11 +403,11 @@ class Loss(BaseEstimator):
 
 def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[[Array], Array]:
     """The function ``totals(values)``: the sum of weight * values in each group."""
-    if group is None or len(group) < MANY_ROWS or not uses_numba():
+    if group is None or len(group) < MANY_ROWS or not uses_native():
         return lambda values: group_sums(weight * values, group, n_groups)
-    from sklearn_ensemble_theory._hot_loops.leaf_loops import add_group_sums
+    from sklearn_ensemble_theory._native.losses import add_group_sums
 
-    codes = leaf_codes(group, n_groups)
+    codes = leaf_codes(group)
     weight = np.ascontiguousarray(weight, dtype=np.float64)
 
     def totals(values: Array) -> Array:
@@ -418,9 +418,9 @@ def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[
     return totals
 
 
-def leaf_codes(leaf: Array, n_leaves: int) -> Array:
-    """Leaves in one of two types, so that there are at most two compilations."""
-    return np.ascontiguousarray(leaf, dtype=np.uint16 if n_leaves <= 2**16 else np.int64)
+def leaf_codes(leaf: Array) -> Array:
+    """Leaves in the type of the compiled loops."""
+    return np.ascontiguousarray(leaf, dtype=np.int32)
 
 
 def newton_leaves(

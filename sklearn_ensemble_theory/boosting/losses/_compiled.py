@@ -7,12 +7,13 @@ A subclass does not inherit it, because it may override what the loops compute.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..._hot_loops.compilation import uses_numba
 from ..._hot_loops.teams import ThreadTeam, row_chunks
+from ..._native import uses_native
 from ._base import Array, newton_steps, poisson_steps
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
@@ -29,22 +30,15 @@ Arrays = tuple[Array, Array, Array, Array]
 
 
 class CompiledLoss:
-    """The loops of a loss.
-
-    Parameters
-    ----------
-    rows : function
-        ``rows(*arrays, chunk, options)`` fills in the target, the negative gradient, and returns
-        the weighted sum of the losses of a chunk.
-    options : tuple of floats, default=()
-        The parameters of the loss, as the loop takes them.
-    """
+    """The loops of a loss; the arguments are those of `RowLoss`, a loss with one score a row."""
 
     # Whether the targets are the codes of classes, and a row has a score for each class.
     takes_codes = False
 
-    def __init__(self, rows: Callable[..., float], options: tuple[float, ...] = ()) -> None:
-        self.rows, self.options = rows, options
+    def __init__(self, kind: str, **options: Any) -> None:
+        from ..._native.losses import RowLoss
+
+        self.loops: Any = RowLoss(kind, **options)
 
     def known_targets(self, y: Array) -> Array | None:
         """Targets in the type of the loops; None where they do not take them."""
@@ -60,7 +54,7 @@ class CompiledLoss:
     def value(self, arrays: Arrays, team: ThreadTeam) -> float:
         """F(u) for weights of sum 1; fills in the target."""
         parts = row_chunks(len(arrays[0]))
-        return float(sum(team.run(self.rows, [(*arrays, part, self.options) for part in parts])))
+        return float(sum(team.run(self.loops.value, [(*arrays, *part) for part in parts])))
 
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
@@ -83,11 +77,7 @@ class CompiledLoss:
 
 
 class NewtonLoops(CompiledLoss):
-    """A loss whose leaves take a Newton step; `curvatures` is the loop over the leaves' rows."""
-
-    def __init__(self, rows: Callable[..., float], curvatures: Callable[..., None]) -> None:
-        super().__init__(rows)
-        self.curvatures = curvatures
+    """A loss whose leaves take a Newton step."""
 
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
@@ -97,8 +87,9 @@ class NewtonLoops(CompiledLoss):
     def leaf_sums(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
-        options = () if score is None else (score,)
-        return leaf_sums(self.curvatures, arrays, leaf, options, np.zeros((n_leaves, 3)), team)
+        which = () if score is None else (score,)
+        add = partial(self.loops.add_leaf_sums, *arrays, leaf, *which)
+        return sums_of_chunks(add, len(leaf), np.zeros((n_leaves, 3)), team)
 
     def steps(self, first: Array, second: Array, total: Array) -> Array:
         return newton_steps(first, second, total)
@@ -106,25 +97,19 @@ class NewtonLoops(CompiledLoss):
 
 def compiled_loss(loss: Any) -> CompiledLoss | None:
     """The compiled loops that the class of a loss defines itself, or None."""
-    if "_compiled" not in vars(type(loss)) or not uses_numba():
+    if "_compiled" not in vars(type(loss)) or not uses_native():
         return None
     return loss._compiled()
 
 
-def leaf_sums(
-    loop: Callable[..., None],
-    arrays: tuple,
-    leaf: Array,
-    options: tuple,
-    zeros: Array,
-    team: ThreadTeam,
+def sums_of_chunks(
+    add: Callable[[int, int, Array], None], n_rows: int, zeros: Array, team: ThreadTeam
 ) -> Array:
-    """The sums in every leaf by a loop over chunks, added in the order of the chunks."""
-    n, n_leaves = len(leaf), len(zeros)
-    parts = row_chunks(n) if n_leaves <= MAX_CHUNKED_LEAVES else [(0, n)]
+    """The sums in every leaf; ``add(start, stop, table)`` adds those of a chunk of the rows."""
+    parts = row_chunks(n_rows) if len(zeros) <= MAX_CHUNKED_LEAVES else [(0, n_rows)]
     tables = [zeros, *(np.zeros_like(zeros) for _ in parts[1:])]
-    team.run(loop, [(*arrays, leaf, part, options, table) for part, table in zip(parts, tables)])
-    for table in tables[1:]:
+    team.run(add, [(*part, table) for part, table in zip(parts, tables)])
+    for table in tables[1:]:  # in the order of the chunks
         zeros += table
     return zeros
 
@@ -150,6 +135,11 @@ class MultinomialLoops(LogLoops):
     takes_codes = True
     largest_code = -1
 
+    def __init__(self) -> None:
+        from ..._native.losses import ClassLoss
+
+        self.loops = ClassLoss()
+
     def known_targets(self, y: Array) -> Array | None:
         codes = super().known_targets(y)
         if codes is None or codes.min() < 0:
@@ -158,7 +148,6 @@ class MultinomialLoops(LogLoops):
         return codes
 
     def takes(self, u: Array, n: int) -> bool:
-        # The loops look the scores up by the codes, without a check of their own.
         fits = u.ndim == 2 and u.shape[0] == n and u.shape[1] > self.largest_code
         return fits and u.dtype == np.float64
 
@@ -182,36 +171,45 @@ def _share_of_free_scores(arrays: Arrays) -> float:
 
 
 class KinkLoops(CompiledLoss):
-    """A loss with one kink; its options are the slopes on both sides for y > 0, then for others."""
+    """A loss with one kink: the slopes on its left and right for y > 0, then for other y."""
+
+    def __init__(self, above: tuple[float, float], below: tuple[float, float]) -> None:
+        super().__init__("kink", above=above, below=below)
 
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
-        from ..._hot_loops.leaf_loops import kink_leaves
+        from ..._native.losses import kink_leaves
 
         y, u, weight, _ = arrays
         steps = np.empty(n_leaves)
-        kink_leaves(y, u, weight, leaf, self.options, steps)
+        kink_leaves(self.loops, y, u, weight, leaf, steps)
         return steps
 
 
 class HuberLoops(CompiledLoss):
+    def __init__(self, delta: float) -> None:
+        super().__init__("huber", delta=delta)
+        self.delta = delta
+
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
     ) -> Array:
         """Newton's method on the derivative, which is piecewise linear, inside brackets."""
-        from ..._hot_loops.leaf_loops import huber_slopes, residual_ranges
+        from ..._native.losses import huber_slopes, residual_ranges
 
-        y, u, _weight, _ = arrays
+        def slopes(delta: float, steps: Array) -> Array:
+            add = partial(huber_slopes, y, u, weight, leaf, delta, steps)
+            return sums_of_chunks(add, len(leaf), np.zeros((n_leaves, 2)), team).T
+
+        y, u, weight, _ = arrays
         low, high = np.empty(n_leaves), np.empty(n_leaves)
         residual_ranges(y, u, leaf, low, high)
         low, high = np.where(low <= high, (low, high), 0.0)
         steps = np.clip(0.0, low, high)
         settled = np.zeros(n_leaves, dtype=bool)
         for _ in range(MAX_HUBER_STEPS):
-            options = (*self.options, steps)
-            sums = leaf_sums(huber_slopes, arrays, leaf, options, np.zeros((n_leaves, 2)), team)
-            slope, curvature = sums.T
+            slope, curvature = slopes(self.delta, steps)
             low, high = np.where(slope < 0, steps, low), np.where(slope > 0, steps, high)
             safe = np.where(curvature > 0, curvature, 1.0)
             change = np.where(curvature > 0, -slope / safe, np.inf)
@@ -223,10 +221,8 @@ class HuberLoops(CompiledLoss):
             if settled.all():
                 break
             steps = np.where(settled, steps, trial)
-        delta = self.options[0]
-        options = (delta * (1 - FLAT_TOLERANCE), steps)
-        sums = leaf_sums(huber_slopes, arrays, leaf, options, np.zeros((n_leaves, 2)), team)
-        return middle_of_flat(delta, y - u, leaf, steps, sums[:, 1] == 0)
+        _, near = slopes(self.delta * (1 - FLAT_TOLERANCE), steps)
+        return middle_of_flat(self.delta, y - u, leaf, steps, near == 0)
 
 
 def middle_of_flat(delta: float, residual: Array, leaf: Array, steps: Array, flat: Array) -> Array:

@@ -102,9 +102,7 @@ class SquaredLoss(Loss):
         return float(mean_from_first(y, sample_weight))
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return NewtonLoops(loss_loops.squared_rows, loss_loops.unit_curvatures)
+        return NewtonLoops("squared")
 
 
 class PiecewiseLinearLoss(Loss):
@@ -152,7 +150,7 @@ class PiecewiseLinearLoss(Loss):
         # All rows are one leaf: without the sort of all rows.
         weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         arrays = (known, np.zeros(len(y)), np.ascontiguousarray(weight), known)
-        leaf = np.zeros(len(y), dtype=np.uint16)
+        leaf = np.zeros(len(y), dtype=np.int32)
         return float(loops.leaf_values(arrays, leaf, 1, None, ThreadTeam(1))[0])
 
 
@@ -165,9 +163,7 @@ class AbsoluteLoss(PiecewiseLinearLoss):
         return y, -1.0, 1.0
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return KinkLoops(loss_loops.kink_rows, (-1.0, 1.0, -1.0, 1.0))
+        return KinkLoops((-1.0, 1.0), (-1.0, 1.0))
 
 
 class QuantileLoss(PiecewiseLinearLoss):
@@ -198,10 +194,8 @@ class QuantileLoss(PiecewiseLinearLoss):
         return y, -self.quantile, 1 - self.quantile
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
         slopes = -float(self.quantile), 1 - float(self.quantile)
-        return KinkLoops(loss_loops.kink_rows, (*slopes, *slopes))
+        return KinkLoops(slopes, slopes)
 
 
 class HuberLoss(Loss):
@@ -290,9 +284,7 @@ class HuberLoss(Loss):
         return middle_of_flat(self.delta, y - u, leaf, steps, flat)
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return HuberLoops(loss_loops.huber_rows, (float(self.delta),))
+        return HuberLoops(float(self.delta))
 
 
 def lower_quantile(values: Array, q: float, weight: Array | None) -> float:
@@ -357,9 +349,7 @@ class PoissonLoss(Loss):
         return poisson_steps(first, second)
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return PoissonLoops(loss_loops.poisson_rows, loss_loops.poisson_rates)
+        return PoissonLoops("poisson")
 
 
 # --- classes --------------------------------------------------------------------------------------
@@ -412,9 +402,7 @@ class LogisticLoss(MarginLoss):
         return log_odds(y, sample_weight)
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return LogLoops(loss_loops.logistic_rows, loss_loops.logistic_curvatures)
+        return LogLoops("logistic")
 
 
 def log_odds(y: Array, sample_weight: Array | None) -> float:
@@ -476,9 +464,7 @@ class ExponentialLoss(MarginLoss):
         return np.array([exponential_step(scaled, y * psi)])
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return NewtonLoops(loss_loops.exponential_rows, loss_loops.exponential_curvatures)
+        return NewtonLoops("exponential")
 
 
 def exponential_step(weight: Array, margins: Array) -> float:
@@ -516,9 +502,7 @@ class HingeLoss(PiecewiseLinearLoss, MarginLoss):
         return y, np.where(positive, -1.0, 0.0), np.where(positive, 0.0, 1.0)
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return KinkLoops(loss_loops.kink_rows, (-1.0, 0.0, 0.0, 1.0))
+        return KinkLoops((-1.0, 0.0), (0.0, 1.0))
 
 
 class MultinomialLoss(Loss):
@@ -589,9 +573,7 @@ class MultinomialLoss(Loss):
         return (n_classes - 1) / n_classes * ((y == score) - p), p * (1 - p)
 
     def _compiled(self) -> CompiledLoss:
-        from ..._hot_loops import loss_loops
-
-        return MultinomialLoops(loss_loops.multinomial_rows, loss_loops.multinomial_curvatures)
+        return MultinomialLoops()
 
 
 # --- losses by name -------------------------------------------------------------------------------

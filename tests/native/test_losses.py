@@ -1,0 +1,210 @@
+"""Compiled losses refuse arrays that do not fit; boosting/test_loss_loops.py compares routes."""
+
+import numpy as np
+import pytest
+
+from ..routes import uses_native
+
+pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+
+N, N_LEAVES, K = 5, 2, 3
+
+
+def arrays(**wrong):
+    """Arguments of all functions for five rows in two leaves, some of them replaced."""
+    known = {
+        "y": np.ones(N),
+        "u": np.zeros(N),
+        "weight": np.full(N, 2.0),
+        "target": np.ones(N),
+        "leaf": np.array([0, 1, 1, 0, 1], np.int32),
+        "start": 0,
+        "stop": N,
+        "delta": 1.0,
+        "steps": np.zeros(N_LEAVES),
+    }
+    return {**known, **wrong}
+
+
+def names(*chosen):
+    return lambda **wrong: {name: arrays(**wrong)[name] for name in chosen}
+
+
+def value(**wrong):
+    from sklearn_ensemble_theory._native.losses import RowLoss
+
+    of_rows = names("y", "u", "weight", "target", "start", "stop")(**wrong)
+    return RowLoss("squared").value(**of_rows)
+
+
+def leaf_sums(**wrong):
+    from sklearn_ensemble_theory._native.losses import RowLoss
+
+    sums = wrong.pop("sums", np.zeros((N_LEAVES, 3)))
+    of_rows = names("y", "u", "weight", "target", "leaf", "start", "stop")(**wrong)
+    RowLoss("squared").add_leaf_sums(**of_rows, sums=sums)
+    return sums
+
+
+def of_classes(wrong):
+    codes = {"y": np.array([0, 1, 2, 0, 1]), "u": np.zeros((N, K))}
+    return {**codes, **wrong}
+
+
+def class_value(**wrong):
+    from sklearn_ensemble_theory._native.losses import ClassLoss
+
+    wrong = {"target": np.zeros((N, K)), **of_classes(wrong)}
+    of_rows = names("y", "u", "weight", "target", "start", "stop")(**wrong)
+    return ClassLoss().value(**of_rows)
+
+
+def class_sums(**wrong):
+    from sklearn_ensemble_theory._native.losses import ClassLoss
+
+    sums, score = wrong.pop("sums", np.zeros((N_LEAVES, 3))), wrong.pop("score", 0)
+    of_rows = names("y", "u", "weight", "target", "leaf", "start", "stop")(**of_classes(wrong))
+    ClassLoss().add_leaf_sums(**of_rows, score=score, sums=sums)
+    return sums
+
+
+def slopes(**wrong):
+    from sklearn_ensemble_theory._native.losses import huber_slopes
+
+    sums = wrong.pop("sums", np.zeros((N_LEAVES, 2)))
+    of_rows = names("y", "u", "weight", "leaf", "delta", "steps", "start", "stop")(**wrong)
+    huber_slopes(**of_rows, sums=sums)
+    return sums
+
+
+def ranges(**wrong):
+    from sklearn_ensemble_theory._native.losses import residual_ranges
+
+    low = wrong.pop("low", np.zeros(N_LEAVES))
+    high = np.zeros(N_LEAVES)
+    residual_ranges(**names("y", "u", "leaf")(**wrong), low=low, high=high)
+    return low, high
+
+
+def quantiles(**wrong):
+    from sklearn_ensemble_theory._native.losses import RowLoss, kink_leaves
+
+    loss = wrong.pop("loss", RowLoss("kink", above=(-1.0, 1.0), below=(-1.0, 1.0)))
+    of_rows = names("y", "u", "weight", "leaf", "steps")(**wrong)
+    kink_leaves(loss, **of_rows)
+    return of_rows["steps"]
+
+
+def group_sums(**wrong):
+    from sklearn_ensemble_theory._native.losses import add_group_sums
+
+    sums = wrong.pop("sums", np.zeros(N_LEAVES))
+    chosen = names("y", "weight", "leaf")(**wrong)
+    add_group_sums(chosen["y"], chosen["weight"], chosen["leaf"], sums)
+    return sums
+
+
+def test_what_the_functions_compute():
+    assert value() == 0.5 * 2 * N
+    assert value(weight=np.full(1, 2.0)) == 0.5 * 2 * N
+    assert value(start=1, stop=3) == 0.5 * 2 * 2
+    assert value(start=2, stop=2) == 0.0
+    np.testing.assert_array_equal(leaf_sums(), [[4, 4, 4], [6, 6, 6]])
+    assert class_value() == pytest.approx(2 * N * np.log(K))
+    np.testing.assert_array_equal(class_sums(target=np.zeros(N)), [[0, 0, 4], [0, 0, 6]])
+    np.testing.assert_array_equal(slopes(), [[-4, 0], [-6, 0]])
+    np.testing.assert_array_equal(slopes(delta=3.0), [[-4, 4], [-6, 6]])
+    np.testing.assert_array_equal(ranges(), np.ones((2, N_LEAVES)))
+    np.testing.assert_array_equal(ranges(leaf=np.zeros(N, np.int32)), [[1, np.inf], [1, -np.inf]])
+    np.testing.assert_array_equal(quantiles(), [1.0, 1.0])
+    np.testing.assert_array_equal(quantiles(y=np.array([1.0, 2, 3, 5, 9])), [3.0, 3.0])
+    np.testing.assert_array_equal(group_sums(), [4.0, 6.0])
+
+
+@pytest.mark.parametrize("size", [255, 256, 300, 1000])
+def test_a_chunk_writes_its_own_part_and_takes_arrays_that_cannot_be_written(size):
+    from sklearn_ensemble_theory._native.losses import RowLoss
+
+    rng = np.random.default_rng(size)
+    y, u, weight, target = rng.random((4, size))
+    for array in (y, u, weight):
+        array.flags.writeable = False
+    before = target.copy()
+    total = RowLoss("squared").value(y, u, weight, target, 7, size - 3)
+    rows = slice(7, size - 3)
+    assert total == pytest.approx(np.sum((0.5 * weight * (y - u) ** 2)[rows]))
+    before[rows] = (y - u)[rows]
+    np.testing.assert_array_equal(target, before)
+
+
+@pytest.mark.parametrize(
+    "kind", ["squared", "huber", "kink", "poisson", "logistic", "exponential", "classes"]
+)
+def test_nan_stays_nan(kind):
+    from sklearn_ensemble_theory._native.losses import ClassLoss, RowLoss
+
+    if kind == "classes":
+        u, target = np.zeros((N, K)), np.zeros((N, K))
+        u[1, 2] = np.nan
+        arguments = np.arange(N) % K, u, np.ones(1), target, 0, N
+        total = ClassLoss().value(*arguments)
+        wrong = np.isnan(target).any(axis=1)
+    else:
+        u, target = np.zeros(N), np.zeros(N)
+        u[1] = np.nan
+        total = RowLoss(kind).value(np.ones(N), u, np.ones(1), target, 0, N)
+        wrong = np.isnan(target)
+        wrong[1] |= kind == "kink"  # a subgradient
+    assert np.isnan(total)
+    np.testing.assert_array_equal(wrong, np.arange(N) == 1)
+
+
+ALL = (value, leaf_sums, class_value, class_sums, slopes, ranges, quantiles, group_sums)
+IN_LEAVES = (leaf_sums, class_sums, slopes, ranges, quantiles, group_sums)
+OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
+
+
+@pytest.mark.parametrize(
+    ("functions", "wrong"),
+    [
+        (ALL, {"y": np.ones(N - 1)}),
+        (ALL, {"y": np.zeros(2 * N, np.float32)[::2]}),
+        ((value, slopes, ranges, quantiles), {"u": np.zeros(N - 1)}),
+        ((class_value, class_sums), {"u": np.zeros((N, K)).T}),
+        ((class_value, class_sums), {"u": np.zeros(N)}),
+        ((class_value,), {"u": np.zeros((N, K - 1)), "target": np.zeros((N, K - 1))}),
+        ((class_value,), {"y": np.array([0, 1, -1, 0, 0])}),
+        ((class_value,), {"target": np.zeros((N, K + 1))}),
+        ((class_sums,), {"score": K}),
+        ((class_sums,), {"score": -1}),
+        ((*OF_CHUNKS, quantiles, group_sums), {"weight": np.ones(2)}),
+        ((value, leaf_sums, class_sums), {"target": np.ones(N + 1)}),
+        (IN_LEAVES, {"leaf": np.zeros(N - 1, np.int32)}),
+        (IN_LEAVES, {"leaf": np.zeros(N, np.int64)}),
+        (IN_LEAVES, {"leaf": np.array([0, 1, 2, 0, 0], np.int32)}),
+        (IN_LEAVES, {"leaf": np.array([0, 1, -1, 0, 0], np.int32)}),
+        (OF_CHUNKS, {"start": -1}),
+        (OF_CHUNKS, {"start": 3, "stop": 2}),
+        (OF_CHUNKS, {"stop": N + 1}),
+        ((leaf_sums, class_sums), {"sums": np.zeros((N_LEAVES, 2))}),
+        ((slopes,), {"sums": np.zeros((N_LEAVES, 3))}),
+        ((slopes,), {"steps": np.zeros(N_LEAVES + 1)}),
+        ((ranges,), {"low": np.zeros(N_LEAVES + 1)}),
+        ((group_sums,), {"sums": np.zeros(1)}),
+    ],
+)
+def test_arrays_that_do_not_fit(functions, wrong):
+    for function in functions:
+        with pytest.raises(ValueError):
+            function(**wrong)
+
+
+def test_losses_that_do_not_fit():
+    from sklearn_ensemble_theory._native.losses import RowLoss
+
+    with pytest.raises(ValueError):
+        RowLoss("cubic")
+    with pytest.raises(ValueError):
+        quantiles(loss=RowLoss("squared"))
+    with pytest.raises(TypeError):
+        quantiles(loss=None)
