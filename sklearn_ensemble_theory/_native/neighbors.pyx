@@ -23,7 +23,7 @@ cdef extern from "neighbors.h" nogil:
 
 cdef enum:
     SAMPLE_STEP = 16
-    # A guess is made from a part of the tree with at least so many points for each neighbour wanted.
+    # A guess is made from a part of the tree with at least so many points for each neighbour.
     POINTS_PER_NEIGHBOR = 64
     # Leaves hold up to so many times the number of points that is asked for: small leaves save
     # distances, large ones read them in order of memory, which is faster.
@@ -288,7 +288,9 @@ cdef void divide(Tree* tree, const double* points, Entry* entries) noexcept nogi
 
 # --- one query ------------------------------------------------------------------------------------
 
-cdef inline double box_distance(const double* low, const double* query, Py_ssize_t d) noexcept nogil:
+cdef inline double box_distance(
+    const double* low, const double* query, Py_ssize_t d
+) noexcept nogil:
     """The square of the distance from a point to a box."""
     cdef double total = 0.0, apart
     cdef const double* high = low + d

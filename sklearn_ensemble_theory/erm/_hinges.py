@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.array_loops import bin_masses, pack_columns
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._scaling import finite_ranges
 
 TIE_TOLERANCE = 1e-12
@@ -130,7 +130,7 @@ class HingeIndex:
         else:
             constant = Hinge(0, 0, 0.0, _sign(total), abs(total))
         least = max(constant.gain, least_gain)
-        if uses_numba():
+        if uses_native():
             found = self._compiled_search(moment, weight, is_square, least)
         else:
             search = _LeastSquaresSearch if is_square else _InnerProductSearch
@@ -147,16 +147,13 @@ class HingeIndex:
     def _compiled_search(
         self, moment: np.ndarray, weight: np.ndarray, is_square: bool, least: float
     ) -> Found | None:
-        from sklearn_ensemble_theory._hot_loops.relu_loops import best_hinge
+        from sklearn_ensemble_theory._native.relu import best_hinge
 
         columns = self.order, self.codes, self.below, self.starts, self.edges, self.inside
-        squares = (np.ones((2 * self.p, self.n_bins + 1)),) * 3
-        if is_square:
-            squares = self.squares(weight)
-        spans = self.half_span if is_square else self.spans()
-        options = SMALLEST_SQUARE * weight.sum(), least, TIE_TOLERANCE, is_square
-        found = best_hinge((*columns, spans), squares, moment, weight, options)
-        return None if found[0] < 0 else found
+        spans = None if is_square else self.spans()
+        squares = self.squares(weight) if is_square else (None, None, None)
+        floor = SMALLEST_SQUARE * weight.sum()
+        return best_hinge(*columns, spans, *squares, moment, weight, floor, least, TIE_TOLERANCE)
 
     def spans(self) -> np.ndarray:
         """The ranges of the columns; ValueError where one is not finite."""
@@ -198,8 +195,8 @@ class HingeIndex:
         """
         if self.weight is weight:
             return self.kept_squares
-        if uses_numba():
-            from sklearn_ensemble_theory._hot_loops.relu_loops import bin_moments
+        if uses_native():
+            from sklearn_ensemble_theory._native.relu import bin_moments
 
             out = np.zeros((self.p, self.n_bins, 3))
             bin_moments(self.codes, self.below, weight, out)
