@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import positive_rows
 
 # Values in a block of rows, few enough for the processor's cache.
@@ -205,7 +205,7 @@ def bin_codes(X: np.ndarray, edges: Sequence[np.ndarray], missing: bool = False)
     """
     coders, dtype = _coders(edges, missing)
     codes = np.empty(X.shape, dtype=dtype, order="F")
-    _write_codes(X, codes, coders, missing)
+    _write_codes(X, codes, coders)
     return codes
 
 
@@ -219,7 +219,7 @@ def bin_codes_by_blocks(
     for start in range(0, n, n_rows):
         rows = slice(start, min(start + n_rows, n))
         own = codes[: rows.stop - start]
-        _write_codes(X[rows], own, coders, missing)
+        _write_codes(X[rows], own, coders)
         yield rows, own
 
 
@@ -227,14 +227,14 @@ def _coders(edges, missing):
     """Prepare the search for the bins of each column, and choose a type for the codes."""
     largest = max((len(e) for e in edges), default=0) + missing
     dtype = np.dtype(np.uint8 if largest < 2**8 else np.uint16)
-    return [ColumnCoder(e, dtype) for e in edges], dtype
+    return [bin_coder(e, dtype, len(e) + 1 if missing else None) for e in edges], dtype
 
 
-def _write_codes(X, codes, coders, missing):
+def _write_codes(X, codes, coders):
     for rows, x in _blocks(X):
         for j, coder in enumerate(coders):
             x[:] = X[rows, j]
-            _code_block(coder, x, codes[rows, j], missing)
+            coder.code(x, codes[rows, j])
 
 
 def sum_of_tables(
@@ -255,29 +255,9 @@ def sum_of_tables(
         codes = np.empty(len(x), dtype=dtype)
         for coder, (j, table) in zip(coders, used):
             x[:] = X[rows, j]
-            _code_block(coder, x, codes, missing)
+            coder.code(x, codes)
             total[rows] += table.take(codes, axis=0)
     return total
-
-
-def _code_block(coder, x, out, missing):
-    """Write the bins of some values of a column into `out`; x may be overwritten."""
-    if coder.one_edge_in_cell and uses_numba():
-        from sklearn_ensemble_theory._hot_loops.bin_loops import code_by_cells
-
-        # A caller without missing values has no NaN.
-        code_of_nan = out.dtype.type(len(coder.edges) + missing)
-        grid = coder.edges[0], coder.scale, coder.n_before, coder.edge_in_cell
-        code_by_cells(x, *grid, code_of_nan, out)
-        return
-    # NaN is in no cell of the table: a number takes its place, and its code is written after.
-    absent = np.isnan(x) if missing else None
-    has_missing = absent is not None and absent.any()
-    if has_missing:
-        x[absent] = 0.0
-    coder(x, out=out)
-    if has_missing:
-        out[absent] = len(coder.edges) + 1
 
 
 def _blocks(X):
@@ -290,8 +270,27 @@ def _blocks(X):
         yield slice(start, stop), buffer[: stop - start]
 
 
+def bin_coder(edges: np.ndarray, dtype: Any, missing: int | None = None) -> Any:
+    """The search for the bins of one column: ``.code(x, codes)`` writes those of x.
+
+    Parameters
+    ----------
+    edges : float64 array of shape (m,)
+        Increasing.
+    dtype : uint8 or uint16
+        Of the codes.
+    missing : int, default=None
+        The code of NaN; None where there is none among the values.
+    """
+    if uses_native():
+        from sklearn_ensemble_theory._native.binning import EdgeTable
+
+        return EdgeTable(edges, 0 if missing is None else missing)
+    return ColumnCoder(edges, dtype, missing)
+
+
 class ColumnCoder:
-    """Finds bins by a table.
+    """Finds bins by a table, with NumPy.
 
     The table is an even grid of cells from the first edge to the last; for each cell it has the
     number of edges in the cells before it and the edge in it, if any.
@@ -302,11 +301,11 @@ class ColumnCoder:
     a heavy-tailed column, the fullest one gets a table of its own and the others are searched.
     """
 
-    def __init__(self, edges, dtype, nested=False):
+    def __init__(self, edges, dtype, missing=None, nested=False):
         self.edges = edges
         self.dtype = dtype
+        self.missing = missing
         self.scale = None  # None: search every row
-        self.one_edge_in_cell = False  # then the table alone tells every bin
         self.n_searched = 0  # edges whose neighbourhood is searched; when they are many, all is
         if len(edges) < 2:
             return
@@ -329,7 +328,6 @@ class ColumnCoder:
         crowded = n_inside > 1
         self.crowded = crowded if crowded.any() else None
         if self.crowded is None:
-            self.one_edge_in_cell = True
             return
         self.n_searched = n_inside[crowded].sum()
         self.fullest, self.coder = n_inside.argmax(), None
@@ -348,7 +346,18 @@ class ColumnCoder:
         np.minimum(x, self.size - 1, out=x)
         return x.astype(np.intp)
 
-    def __call__(self, x, out):
+    def code(self, x, out):
+        """Write the bins of some values of the column into `out`."""
+        x = np.asarray(x, dtype=np.float64)
+        # NaN is in no cell of the table: a number takes its place, and its code is written after.
+        absent = None if self.missing is None else np.isnan(x)
+        if absent is not None and absent.any():
+            self._search(np.where(absent, 0.0, x), out)
+            out[absent] = self.missing
+        else:
+            self._search(x, out)
+
+    def _search(self, x, out):
         if len(self.edges) == 0:
             out[:] = 0
         elif len(self.edges) == 1:
@@ -367,7 +376,7 @@ class ColumnCoder:
                 in_fullest = cells[rows] == self.fullest
                 nested = rows[in_fullest]
                 codes = np.empty(len(nested), dtype=self.dtype)
-                self.coder(x[nested], out=codes)
+                self.coder.code(x[nested], codes)
                 out[nested] = codes + self.n_before[self.fullest]
                 rows = rows[~in_fullest]
             out[rows] = np.searchsorted(self.edges, x[rows])

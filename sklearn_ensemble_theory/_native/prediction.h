@@ -169,4 +169,25 @@ static void places_of_leaves(
                 out[(start + i) * n_trees + t] = starts[t] + leaf[i];
         }
 }
+/* A node of a tree over codes of bins. Rows with at most the code `cut`, or with the code
+   `missing`, go to the first child, others to the second. A leaf is its own children. */
+typedef struct { int32_t feature, cut, missing, child[2]; } CodedNode;
+
+/* Rows at a node go to its children. For codes of one and of two bytes. */
+#define DIVIDE(name, Code)                                                                     \
+    SEVERAL_ROWS static void name(                                                             \
+        const Code *restrict codes, int n, const CodedNode *node, int number,                  \
+        int32_t *restrict at)                                                                  \
+    {                                                                                          \
+        int32_t cut = node->cut, missing = node->missing;                                      \
+        int32_t left = node->child[0], right = node->child[1];                                 \
+        for (int i = 0; i < n; i++) {                                                          \
+            int32_t code = codes[i];                                                           \
+            int32_t child = (code > cut) & (code != missing) ? right : left;                   \
+            at[i] = at[i] == number ? child : at[i];                                           \
+        }                                                                                      \
+    }
+DIVIDE(divide_1, uint8_t)
+DIVIDE(divide_2, uint16_t)
+
 #endif

@@ -3,7 +3,8 @@
 For each row the outputs are added in the order of the trees, as all other routes do.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport free, malloc
 
 from .arrays cimport require
 
@@ -11,6 +12,13 @@ cdef extern from "prediction.h" nogil:
     ctypedef struct PackedNode:
         float cut
         uint32_t word
+    ctypedef struct CodedNode:
+        int32_t feature
+        int32_t cut
+        int32_t missing
+        int32_t child[2]
+    void divide_1(const uint8_t*, int, const CodedNode*, int, int32_t*)
+    void divide_2(const uint16_t*, int, const CodedNode*, int, int32_t*)
     void add_shallow(
         const float*, Py_ssize_t, const int32_t*, const float*, const uint8_t*, const double*,
         Py_ssize_t, double*, Py_ssize_t)
@@ -27,10 +35,21 @@ cdef extern from "prediction.h" nogil:
 # A type for the leaf of each row: the smallest that holds the number of leaves.
 ctypedef fused Leaf:
     uint8_t
-    unsigned short
+    uint16_t
     uint32_t
     int32_t
     int64_t
+
+# Codes of bins.
+ctypedef fused Code:
+    uint8_t
+    uint16_t
+
+cdef enum:
+    # The nodes where so many rows are stay in the first cache.
+    ROWS_AT_A_TIME = 1024
+    # In smaller trees each node divides its rows, whatever their paths are.
+    FEW_NODES = 128
 
 
 def add_shallow_trees(
@@ -139,6 +158,86 @@ def leaves_in_arrays(
                 else:
                     at = right[at]
             leaf[i] = at
+
+
+def leaves_of_codes(
+    const Code[::1, :] codes,
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] feature,
+    const int32_t[::1] code,
+    const uint8_t[::1] missing_left,
+    int32_t missing,
+    int32_t[::1] leaf,
+):
+    """The leaf of each row in one tree that was grown on codes of bins. O(n depth).
+
+    Parameters
+    ----------
+    codes : uint8 or uint16 array of shape (n, p), in Fortran order
+    left, right, feature, code : int32 arrays of shape (m,)
+        As in `TreeArrays`.
+    missing_left : uint8 array of shape (m,)
+    missing : int
+        The code of a missing value.
+    leaf : int32 array of shape (n,)
+    """
+    cdef Py_ssize_t i, start = 0, n = codes.shape[0], m = left.shape[0]
+    cdef int rows
+    cdef CodedNode* nodes
+    require(m > 0 and right.shape[0] == m and feature.shape[0] == m and code.shape[0] == m
+            and missing_left.shape[0] == m and leaf.shape[0] == n and codes.shape[1] > 0)
+    for i in range(m):
+        require(left[i] < m and (left[i] < 0 or i < left[i] and i < right[i] < m
+                                 and 0 <= feature[i] < codes.shape[1]))
+    if n == 0:
+        return
+    nodes = <CodedNode*>malloc(m * sizeof(CodedNode))
+    if nodes == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(m):
+            nodes[i].feature = feature[i] if left[i] >= 0 else 0
+            nodes[i].cut = code[i]
+            nodes[i].missing = missing if missing_left[i] else -1
+            nodes[i].child[0] = left[i] if left[i] >= 0 else <int32_t>i
+            nodes[i].child[1] = right[i] if left[i] >= 0 else <int32_t>i
+        while start < n:
+            rows = <int>min(n - start, ROWS_AT_A_TIME)
+            for i in range(rows):
+                leaf[start + i] = 0
+            if m > FEW_NODES:
+                go_down(nodes, &codes[start, 0], n, rows, &leaf[start])
+            else:
+                for i in range(m):
+                    if left[i] < 0:
+                        continue
+                    if Code is uint8_t:
+                        divide_1(&codes[start, feature[i]], rows, &nodes[i], <int>i, &leaf[start])
+                    else:
+                        divide_2(&codes[start, feature[i]], rows, &nodes[i], <int>i, &leaf[start])
+            start += rows
+        free(nodes)
+
+
+cdef inline void go_down(
+    const CodedNode* nodes, const Code* codes, Py_ssize_t n, int rows, int32_t* leaf
+) noexcept nogil:
+    """All rows go down by one level, again and again, until none moves.
+
+    There are no branches, and no row waits for another. Codes of a column are n apart.
+    """
+    cdef Py_ssize_t i
+    cdef int32_t code, after, moved = 1
+    cdef const CodedNode* node
+    while moved:
+        moved = 0
+        for i in range(rows):
+            node = &nodes[leaf[i]]
+            code = codes[node.feature * n + i]
+            after = node.child[(code > node.cut) & (code != node.missing)]
+            moved |= after ^ leaf[i]
+            leaf[i] = after
 
 
 def add_deep_values(

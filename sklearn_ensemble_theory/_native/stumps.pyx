@@ -3,12 +3,13 @@
 from libc.limits cimport INT_MAX
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memset
 
 import numpy as np
 
 from .arrays cimport require
+from .binning cimport EdgeTable, code_doubles_2
 
 cdef extern from "stumps.h" nogil:
     const int BLOCK_ROWS
@@ -34,8 +35,6 @@ ctypedef fused Sum:
 cdef enum:
     # So many rows are summed for all columns before the next: their weights stay in the cache.
     ROWS_AT_A_TIME = 1 << 14
-    # Cells of the table that finds a value's bin, for each edge.
-    CELLS_PER_EDGE = 8
     # Codes are twice the bin plus the side, in two bytes.
     MOST_BINS = 1 << 15
 
@@ -266,14 +265,15 @@ cdef inline void add_two_columns(
     Two columns at a time read the numbers once, and two rows at a time need not wait for one
     another.
     """
-    cdef Py_ssize_t i, first_code, second_code, first_next, second_next
+    cdef Py_ssize_t i, a, b, next_a, next_b
+    cdef Sum here, after
     for i in range(0, n - 1, 2):
-        first_code, first_next = first[i], first[i + 1]
-        second_code, second_next = second[i], second[i + 1]
-        firsts[first_code] += row[i]
-        seconds[second_code] += row[i]
-        firsts[first_next] += row[i + 1]
-        seconds[second_next] += row[i + 1]
+        here, a, b = row[i], first[i], second[i]
+        after, next_a, next_b = row[i + 1], first[i + 1], second[i + 1]
+        firsts[a] += here
+        seconds[b] += here
+        firsts[next_a] += after
+        seconds[next_b] += after
     if n % 2:
         firsts[first[n - 1]] += row[n - 1]
         seconds[second[n - 1]] += row[n - 1]
@@ -404,53 +404,22 @@ cdef class SideSearch:
         const double[::1] edges,
         const uint8_t[::1] side,
     ):
-        """Put the values of column j into the bins between increasing edges. O(n).
-
-        The bin of a value is the number of edges below it. An even grid of cells finds it: an edge
-        in a lower cell than the value's is below it and one in a higher cell above it; the edges in
-        the same cell, at most one in most cells, are searched.
-        """
-        cdef Py_ssize_t i, c, k, a, b, middle, m = edges.shape[0], last = CELLS_PER_EDGE * m
-        cdef double low = edges[0] if m else 0.0, span = edges[m - 1] - low if m else 0.0
-        cdef double value, scale = last / span if 0.0 < span < INFINITY else 0.0
-        cdef double* closed = <double*>malloc((m + 1) * sizeof(double))
-        cdef uint16_t* first = <uint16_t*>calloc(last + 2, sizeof(uint16_t))
+        """Put the values of column j into the bins between increasing edges. O(n)."""
+        cdef Py_ssize_t i, c
+        cdef EdgeTable table = EdgeTable(edges, 0)
         cdef uint16_t* codes
         cdef int64_t* counts = &self.counts[0]
-        try:
-            if closed == NULL or first == NULL:
-                raise MemoryError
-            require(0 <= j < self.p and column.shape[0] == self.n and side.shape[0] == self.n
-                    and m < self.n_bins)
-            codes = &self.codes[j, 0]
-            with nogil:
-                # Cell k holds the edges first[k] ... first[k + 1] - 1.
-                for c in range(m):
-                    closed[c] = edges[c]
-                    first[cell_of(closed[c], low, scale, last) + 1] += 1
-                closed[m] = INFINITY
-                for k in range(last + 1):
-                    first[k + 1] += first[k]
-                for c in range(self.n_bins):
-                    counts[c] = 0
-                for i in range(self.n):
-                    value = column[i]
-                    k = cell_of(value, low, scale, last)
-                    a, b = first[k], first[k + 1]
-                    while b > a + 1:
-                        middle = (a + b) >> 1
-                        if value > closed[middle]:
-                            a = middle + 1
-                        else:
-                            b = middle
-                    # Without a branch, whose outcome the processor could not predict.
-                    a += (a < b) & (value > closed[a])
-                    codes[i] = <uint16_t>(2 * a + (side[i] != 0))
-                    counts[a] += 1
-                self.take_bins(j, closed, m)
-        finally:
-            free(closed)
-            free(first)
+        require(0 <= j < self.p and column.shape[0] == self.n and side.shape[0] == self.n
+                and edges.shape[0] < self.n_bins)
+        codes = &self.codes[j, 0]
+        with nogil:
+            code_doubles_2(&column[0], self.n, &table.cells, 0, codes)
+            for c in range(self.n_bins):
+                counts[c] = 0
+            for i in range(self.n):
+                counts[codes[i]] += 1
+                codes[i] = <uint16_t>(2 * codes[i] + (side[i] != 0))
+            self.take_bins(j, table.cells.edges, edges.shape[0])
 
     cdef void take_bins(self, Py_ssize_t j, const double* edges, Py_ssize_t m) noexcept nogil:
         """Note where the bins of a column begin and which thresholds they have."""
@@ -708,13 +677,3 @@ cdef class SideSearch:
             is_cut[i] = values[i] != values[i + 1]
             self.has_more[j, c] |= is_cut[i]
         self.is_sorted[j, c] = True
-
-
-cdef inline Py_ssize_t cell_of(
-    double value, double low, double scale, Py_ssize_t last
-) noexcept nogil:
-    """The cell of a value in an even grid; grows with the value, also after rounding."""
-    cdef double place = (value - low) * scale
-    if place >= 1.0:  # false for nan: infinity times 0, where all values have cell 0
-        return last if place >= last else <Py_ssize_t>place
-    return 0

@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from sklearn_ensemble_theory._bins import (
-    ColumnCoder,
+    bin_coder,
     columns_in_one_piece,
     edges_of_sorted,
 )
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, shares
 from sklearn_ensemble_theory._rows import positive_rows
 
@@ -133,7 +132,7 @@ class BinnedColumns:
         has_missing = np.zeros(X.shape[1], dtype=bool)
         with np.errstate(over="ignore"):  # beyond single precision is beyond all edges
             for j, x in enumerate(columns_in_one_piece(X, np.float32)):
-                _code(x, self.edges[j], True, self.missing, codes[:, j])
+                bin_coder(self.edges[j], codes.dtype, self.missing).code(x, codes[:, j])
                 has_missing[j] = (codes[:, j] == self.missing).any()
         return type(self)(codes, self.edges, has_missing, self.missing)
 
@@ -224,41 +223,7 @@ def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
                     )
                 edges = edges_of_sorted(values, cumulated, max_bins)
             misses = len(values) < len(used)
-            _code(x, edges, misses or kept is not None, missing, codes[:, j])
+            may_miss = misses or kept is not None
+            bin_coder(edges, codes.dtype, missing if may_miss else None).code(x, codes[:, j])
             found.append((edges, misses))
     return found
-
-
-def _code(x, edges, may_miss, missing, out):
-    """Write the codes of a single precision column to `out`."""
-    if uses_numba():
-        from sklearn_ensemble_theory._hot_loops import bin_loops
-
-        if out.dtype == np.uint8:
-            bin_loops.code_column(x, _filled_up(edges, MISSING + 1), np.uint8(missing), out)
-        else:
-            size = max(1 << len(edges).bit_length(), MISSING + 1)
-            bin_loops.code_finely(x, _filled_up(edges, size), missing, out)
-        return
-    is_missing = np.isnan(x) if may_miss else None
-    x = x.astype(np.float64)
-    if is_missing is not None:
-        x[is_missing] = 0
-    ColumnCoder(edges, out.dtype)(x, out=out)
-    if is_missing is not None:
-        out[is_missing] = missing
-
-
-def _filled_up(edges, size):
-    """The edges in single precision, rounded downwards, filled up with infinity.
-
-    A single precision value is at most an edge if and only if it is at most the edge rounded
-    downwards.
-    """
-    padded = np.full(size, np.inf, dtype=np.float32)
-    single = padded[: len(edges)]
-    single[:] = edges
-    above = single > edges
-    if above.any():
-        single[above] = np.nextafter(single[above], np.float32(-np.inf))
-    return padded

@@ -83,6 +83,14 @@ class TreeArrays:
         """
         codes = columns.codes
         smallest = np.min_scalar_type(len(self) - 1)
+        if uses_native():
+            from sklearn_ensemble_theory._native.prediction import leaves_of_codes
+
+            leaf = np.empty(len(codes), dtype=np.int32)
+            code = np.ascontiguousarray(self.code, dtype=np.int32)
+            left, right, feature, missing_left = self._links()
+            leaves_of_codes(codes, left, right, feature, code, missing_left, columns.missing, leaf)
+            return leaf.astype(smallest)
         if len(self) > MOST_MASKS:
             return self._leaves_by_level(columns).astype(smallest)
         # Every row is in one leaf only: adding the numbers of the leaves to zeros sets them.
@@ -120,16 +128,16 @@ class TreeArrays:
         from sklearn_ensemble_theory._native.prediction import leaves_in_arrays
 
         leaf = np.empty(len(X), dtype=np.int32)
-        leaves_in_arrays(
-            np.ascontiguousarray(X),
-            np.ascontiguousarray(self.left, dtype=np.int32),
-            np.ascontiguousarray(self.right, dtype=np.int32),
-            np.ascontiguousarray(self.feature, dtype=np.int32),
-            np.ascontiguousarray(self.threshold, dtype=np.float64),
-            np.ascontiguousarray(self.missing_left, dtype=np.uint8),
-            leaf,
-        )
+        threshold = np.ascontiguousarray(self.threshold, dtype=np.float64)
+        left, right, feature, missing_left = self._links()
+        X = np.ascontiguousarray(X)
+        leaves_in_arrays(X, left, right, feature, threshold, missing_left, leaf)
         return self.value[leaf]
+
+    def _links(self) -> list[np.ndarray]:
+        """Children, features and directions of missing values, as compiled loops take them."""
+        links = [np.ascontiguousarray(a, np.int32) for a in (self.left, self.right, self.feature)]
+        return [*links, np.ascontiguousarray(self.missing_left, dtype=np.uint8)]
 
     def sklearn_tree(self, n_features: int, n_classes: int = 1) -> Any:
         """The same tree as scikit-learn's `Tree`. O(m).

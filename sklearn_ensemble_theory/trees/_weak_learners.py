@@ -11,7 +11,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sklearn_ensemble_theory._compat import random_sample_mask
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     LeastSquaresTask,
@@ -204,24 +203,7 @@ class _ClassRounds:
         member = copy(self.pattern)
         member._grow_on(self.columns, codes, weight, rows, classes=classes)
         arrays = member._node_arrays()
-        return member, self.leaves(arrays), arrays.value
-
-    def leaves(self, arrays: TreeArrays) -> np.ndarray:
-        """The leaf of every row. O(n depth)."""
-        columns = self.columns
-        if not uses_numba():
-            return arrays.leaves(columns)
-        from sklearn_ensemble_theory._hot_loops.bin_loops import leaf_numbers
-
-        leaves = np.empty(columns.n_rows, dtype=np.int32)
-        leaf_numbers(
-            columns.row_codes,
-            (arrays.left, arrays.right, arrays.feature),
-            (arrays.code, arrays.missing_left),
-            columns.missing,
-            leaves,
-        )
-        return leaves
+        return member, arrays.leaves(self.columns), arrays.value
 
 
 class _VoteRounds(_ClassRounds):

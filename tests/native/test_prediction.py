@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
-from ..routes import uses_native
+from sklearn_ensemble_theory.trees import BinnedTreeClassifier
+from sklearn_ensemble_theory.trees._columns import BinnedColumns
+
+from ..routes import native_disabled, uses_native
 
 pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
@@ -88,3 +91,51 @@ def test_leaf_values_are_added_for_every_type_of_leaf(dtype):
     np.testing.assert_array_equal(u, [1.5, 3.0, 3.0, 1.5])
     with pytest.raises(ValueError):
         add_leaf_values(u, np.array([0.5, 2.0]), leaf[:3])
+
+
+@pytest.mark.parametrize("options", [{"min_samples_leaf": 2000}, {"max_depth": 3}, {}])
+@pytest.mark.parametrize("wide", [False, True])
+def test_leaves_of_codes_are_those_of_the_other_route(options, wide):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = np.isnan(X[:, 0]) ^ (X[:, 1] > rng.normal(size=3000))
+    tree = BinnedTreeClassifier(max_bins=200, **options).fit(X, y)._node_arrays()
+    columns = BinnedColumns.of(X, 200, wide=wide)
+    with native_disabled():
+        expected = tree.leaves(columns)
+    leaf = tree.leaves(columns)
+    assert leaf.dtype == expected.dtype
+    np.testing.assert_array_equal(leaf, expected)
+    assert len(tree.leaves(columns.take_rows(np.arange(0)))) == 0
+
+
+def test_codes_that_do_not_fit():
+    from sklearn_ensemble_theory._native.prediction import leaves_of_codes
+
+    ints = {
+        "left": [1, -1, -1],
+        "right": [2, -1, -1],
+        "feature": [1, -2, -2],
+        "code": [3, 0, 0],
+    }
+    given = {
+        "codes": np.array([[9, 3], [0, 4]], dtype=np.uint8, order="F"),
+        **{name: np.array(values, np.int32) for name, values in ints.items()},
+        "missing_left": np.zeros(3, np.uint8),
+        "missing": 255,
+        "leaf": np.empty(2, np.int32),
+    }
+    leaves_of_codes(**given)
+    assert given["leaf"].tolist() == [1, 2]
+    for name, value in {
+        "codes": np.zeros((2, 2), np.uint8),  # in C order
+        "left": np.array([3, -1, -1], np.int32),
+        "right": np.array([0, -1, -1], np.int32),
+        "feature": np.array([2, -2, -2], np.int32),
+        "code": np.zeros(2, np.int32),
+        "missing_left": np.zeros(2, np.uint8),
+        "leaf": np.empty(3, np.int32),
+    }.items():
+        with pytest.raises(ValueError):
+            leaves_of_codes(**{**given, name: value})

@@ -30,8 +30,8 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import (
-    ColumnCoder,
     QuantileSketch,
+    bin_coder,
     bin_codes,
     bin_edges_from_quantiles,
     check_bin_edges,
@@ -430,7 +430,7 @@ def jumps_of(x: np.ndarray, r: np.ndarray, w: np.ndarray | None, edges: np.ndarr
     windows = edges_of_sorted(in_order, None, n_windows)
     fine = np.unique(np.concatenate([fine, windows]))
     codes = np.empty(len(x), dtype=np.uint16)
-    ColumnCoder(fine, codes.dtype)(x, out=codes)
+    bin_coder(fine, codes.dtype).code(x, codes)
     mass = np.bincount(codes, weights=w, minlength=len(fine) + 1).astype(float)
     wr = r if w is None else w * r
     sums = np.bincount(codes, weights=wr, minlength=len(fine) + 1)

@@ -1,0 +1,58 @@
+/* The bins of values, several values at a time. */
+#ifndef ENSEMBLE_BINNING_H
+#define ENSEMBLE_BINNING_H
+
+#include "several_rows.h"
+
+/* Values of a block: what is known of each of them stays in the first cache. */
+enum { VALUES_AT_A_TIME = 512 };
+
+/* Increasing edges, and an even grid of cells from the first edge to the last. The cell of x is
+   (x - low) * scale, rounded down, from 0 to last. Each operation is monotone also after rounding:
+   an edge in a lower cell than that of x is below x, and one in a higher cell above it. */
+typedef struct {
+    double low, scale, last;
+    uint16_t *first; /* the number of edges in lower cells */
+    double *edges;   /* then infinity, which no value is above */
+    uint32_t half;   /* of a power of 2 that is above the number of edges in any cell */
+} Cells;
+
+static inline int32_t cell_of(double x, const Cells *cells)
+{
+    double place = (x - cells->low) * cells->scale;
+    place = place > 0.0 ? place : 0.0; /* NaN too: infinity times 0, where all cells are 0 */
+    return (int32_t)(place < cells->last ? place : cells->last);
+}
+
+/* The number of edges below each value. A cell's edges are searched by halves, each step for all
+   values of a block: no step depends on the one before it, and there are no branches. Edges beyond
+   the cell, which are above the value, do no harm. */
+#define CODE_VALUES(name, Value, Code)                                                          \
+    SEVERAL_ROWS static void name(                                                              \
+        const Value *x, ptrdiff_t n, const Cells *cells, Code missing, Code *codes)             \
+    {                                                                                           \
+        double value[VALUES_AT_A_TIME];                                                         \
+        uint32_t bin[VALUES_AT_A_TIME];                                                         \
+        const uint16_t *first = cells->first;                                                   \
+        const double *edges = cells->edges;                                                     \
+        for (ptrdiff_t start = 0; start < n; start += VALUES_AT_A_TIME) {                       \
+            int m = n - start < VALUES_AT_A_TIME ? (int)(n - start) : VALUES_AT_A_TIME;         \
+            for (int i = 0; i < m; i++)                                                         \
+                value[i] = x[start + i];                                                        \
+            for (int i = 0; i < m; i++)                                                         \
+                bin[i] = (uint32_t)cell_of(value[i], cells);                                    \
+            for (int i = 0; i < m; i++)                                                         \
+                bin[i] = first[bin[i]];                                                         \
+            for (uint32_t half = cells->half; half > 0; half >>= 1)                             \
+                for (int i = 0; i < m; i++)                                                     \
+                    bin[i] += half & -(uint32_t)(value[i] > edges[bin[i] + half - 1]);          \
+            for (int i = 0; i < m; i++)                                                         \
+                codes[start + i] = value[i] != value[i] ? missing : (Code)bin[i];               \
+        }                                                                                       \
+    }
+CODE_VALUES(code_floats_1, float, uint8_t)
+CODE_VALUES(code_floats_2, float, uint16_t)
+CODE_VALUES(code_doubles_1, double, uint8_t)
+CODE_VALUES(code_doubles_2, double, uint16_t)
+
+#endif

@@ -1,0 +1,19 @@
+"""Tables that find the bins of values, for the modules that cut columns into bins."""
+
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint32_t
+
+cdef extern from "binning.h" nogil:
+    ctypedef struct Cells:
+        double low, scale, last
+        uint16_t* first
+        double* edges
+        uint32_t half
+    int32_t cell_of(double, const Cells*)
+    void code_floats_1(const float*, Py_ssize_t, const Cells*, uint8_t, uint8_t*)
+    void code_floats_2(const float*, Py_ssize_t, const Cells*, uint16_t, uint16_t*)
+    void code_doubles_1(const double*, Py_ssize_t, const Cells*, uint8_t, uint8_t*)
+    void code_doubles_2(const double*, Py_ssize_t, const Cells*, uint16_t, uint16_t*)
+
+cdef class EdgeTable:
+    cdef Py_ssize_t largest, missing
+    cdef Cells cells
