@@ -989,7 +989,7 @@ cdef bint cut_of_keys(
     cdef int missing = g.missing, search, code, after
     cdef Py_ssize_t n_known = size, step, k
     cdef int32_t i
-    cdef bint has_missing, found = False
+    cdef bint has_missing, found = False, last
     cdef double score
     cdef Sums left
     cdef Sides f
@@ -1011,9 +1011,12 @@ cdef bint cut_of_keys(
                 move_left(g, &f, rows.label[i], rows.w[i])
             else:
                 left.target += rows.s[i]
+            last = k + 1 == n_known
+            if step < 0 or (last and search == has_missing):
+                continue
             code = keys[k] >> PLACE_BITS
-            after = missing if k + 1 == n_known else keys[k + 1] >> PLACE_BITS
-            if step < 0 or after == code or (k + 1 == n_known and search == has_missing):
+            after = missing if last else keys[k + 1] >> PLACE_BITS
+            if after == code:
                 continue
             if g.packing.form == CLASSES:
                 score = class_score(&g.rules, f, left.weight, left.rows, total)
@@ -1021,7 +1024,7 @@ cdef bint cut_of_keys(
                 score = cut_score(left, total, &g.rules, &constraint)
             if score > best.score:
                 best.score, found = score, True
-                best.code = missing - 1 if after == missing else (code + after) // 2
+                best.code = missing - 1 if last else (code + after) // 2
                 best.missing_left = search if has_missing else UNKNOWN
     return found
 
@@ -1343,7 +1346,7 @@ cdef int prepare(Memory* memory, Growth* g, const int32_t* rows) except -1:
 
 
 cdef dict arrays_for(Growth* g):
-    """The fields of `TreeArrays` for the largest tree, of which untouched memory costs nothing."""
+    """The fields of `TreeArrays`, for the largest tree; memory that is not written costs nothing."""
     cdef Py_ssize_t m = max(g.m // g.rules.min_samples_leaf, 1)
     if g.max_leaf_nodes > 0:
         m = min(m, g.max_leaf_nodes)
@@ -1484,6 +1487,7 @@ def grow_tree(
     finally:
         release(&memory)
         PyMem_RawFree(g.waiting)
-    for field in fields.values():
-        field.resize((g.nodes.count, *field.shape[1:]), refcheck=False)
+    # Copied: what large arrays give back when they shrink is of no use to the next tree.
+    for name in fields:
+        fields[name] = fields[name][:g.nodes.count].copy()
     return {**fields, "depth": g.nodes.depth}

@@ -36,7 +36,7 @@ from sklearn_ensemble_theory._rows import (
     positive_weights,
     validate_data,
 )
-from sklearn_ensemble_theory._running import in_order
+from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import largest_magnitude, within_range
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import divide_and_conquer_n_blocks
@@ -54,7 +54,6 @@ from ._members import (
     member_params,
     member_router,
     random_state_names,
-    seeded,
     takes_sample_weight,
 )
 from ._sampling import group_codes

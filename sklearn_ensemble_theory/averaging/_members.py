@@ -6,7 +6,6 @@ with their weights, s' <= s of them; one that does not gets its rows as drawn. R
 left out in both.
 """
 
-import threading
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
 from sklearn_ensemble_theory._learners import PreparedMembers
 from sklearn_ensemble_theory._rows import columns_of, rows_of
-from sklearn_ensemble_theory._running import in_order
+from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
 from sklearn_ensemble_theory.averaging._learner_blocks import RowsInChunks
 from sklearn_ensemble_theory.averaging._sampling import SamplingScheme
@@ -148,22 +147,6 @@ class MemberSpec:
     def without_data(self) -> Self:
         """The same without what only a fit needs."""
         return replace(self, estimator=None, prepared=None, fit_params={})
-
-
-_of_thread = threading.local()
-
-
-def seeded(seed: int) -> np.random.RandomState:
-    """`RandomState(seed)`, valid until the next call in the same thread.
-
-    A new generator is first filled from the system's entropy, which takes 50 times as long as
-    seeding the one of the thread again.
-    """
-    rng = getattr(_of_thread, "rng", None)
-    if rng is None:
-        rng = _of_thread.rng = np.random.RandomState()
-    rng.seed(seed)
-    return rng
 
 
 def random_state_names(estimator: BaseEstimator) -> list[str]:

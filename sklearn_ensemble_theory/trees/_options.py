@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory._running import seeded
+
 
 @dataclass(frozen=True, kw_only=True)
 class GrowthOptions:
@@ -128,7 +130,9 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
     seed = 0  # where nothing is drawn it orders equally good cuts
     if is_random or n_drawn < p or tree.random_state is not None:
         # As scikit-learn's splitter draws the seed of its own generator.
-        seed = int(check_random_state(tree.random_state).randint(0, MAX_SEED))
+        given = tree.random_state
+        rng = seeded(int(given)) if isinstance(given, Integral) else check_random_state(given)
+        seed = int(rng.randint(0, MAX_SEED))
     return GrowthOptions(
         criterion=criterion,
         n_classes=shape.n_classes,
