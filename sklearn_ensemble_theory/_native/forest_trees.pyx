@@ -1392,7 +1392,8 @@ def grow_tree(
 ):
     """Grow a tree, without the interpreter lock.
 
-    O(m p depth) at most; beside the result 24 bytes a row, 40 where rows are chosen.
+    O(m p depth) at most. Beside the result it takes 24 to 40 bytes a row, and 16 more where rows
+    are chosen for numbers as targets.
 
     Parameters
     ----------
@@ -1421,7 +1422,7 @@ def grow_tree(
     cdef Py_ssize_t m = n if rows is None else rows.shape[0]
     cdef int64_t n_classes = options.n_classes
     cdef bint is_number = n_classes == 0
-    cdef const int8_t[::1] constraints = options.monotonic_cst
+    cdef const int8_t[::1] constraints = None
     cdef double l2 = options.l2_regularization, min_weight_leaf = options.min_weight_leaf
     cdef const double* targets = NULL
     cdef const int64_t* codes = NULL
@@ -1429,6 +1430,8 @@ def grow_tree(
     cdef const int32_t* chosen = NULL
     cdef uint16_t largest
     cdef int failed
+    if options.monotonic_cst is not None:
+        constraints = options.constraints(p)
     require(0 < m < 2**30 and n < 2**31 and 0 < p < 2**31 and 0 < n_bins <= missing < 2**16)
     require(by_column.shape[0] == p and by_column.shape[1] == n)
     require((target is not None) == is_number and (classes is None) == is_number)
@@ -1438,11 +1441,13 @@ def grow_tree(
     require(options.criterion in _CRITERIA and n_classes >= 0)
     require((options.criterion in ("squared_error", "poisson")) == is_number)
     require(constraints is None or (constraints.shape[0] == p and n_classes in (0, 2)))
-    for k in range(m):
-        require(rows is None or 0 <= rows[k] < n)
-        require(classes is None or 0 <= classes[k] < n_classes)
-        require(weight is None or 0 < weight[k] < INFINITY)
-    # Codes are places of cells. This takes far less time than the first level of the tree.
+    for k in range(0 if rows is None else m):
+        require(0 <= rows[k] < n)
+    for k in range(0 if classes is None else m):
+        require(0 <= classes[k] < n_classes)
+    for k in range(0 if weight is None else m):
+        require(0 < weight[k] < INFINITY)
+    # Codes are places of cells. This takes a tenth of the time of a level of the tree.
     with nogil:
         largest = largest_code(&by_column[0, 0], n * p)
     require(largest <= missing)

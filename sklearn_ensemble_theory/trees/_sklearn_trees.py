@@ -168,7 +168,7 @@ def add_to_outputs(member: Any, offset: float | np.ndarray) -> None:
         value += offset
 
 
-# --- trees fitted to the codes of bins: the route without numba -----------------------------------
+# --- trees fitted to the codes of bins: where nothing is compiled ---------------------------------
 #
 # scikit-learn's tree reads the codes as numbers and cuts halfway between two codes of the node; the
 # cut in units of X is the edge at the integer part of that threshold.

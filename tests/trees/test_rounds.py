@@ -85,7 +85,7 @@ def test_the_risk_is_that_of_fitted_trees(name, weighted):
 
 @pytest.mark.parametrize("options", [{}, {"subsample": 0.5}])
 def test_deep_trees_are_sorted_and_not_counted(options):
-    """Without numba; the squared loss of a full tree vanishes."""
+    """Without compiled code; the squared loss of a full tree vanishes."""
     X, y, rng = rows_of(13, n_values=10_000)
     for weight in (None, rng.integers(1, 4, len(y)).astype(float)):
         with native_disabled():
