@@ -3,14 +3,14 @@
 Let t_b be the predictions of B members at a query, o_i the set of the members that are not fitted
 to row i, and mu_i the mean of t_b over o_i. For numbers R_i the k-th smallest of mu_i + R_i is
 needed, over all n rows and for each query. The sums over o_i are looked up in tables of the sums of
-eight members (`LookedUpSums`); without numba, and where rounding would leave many rows to compare,
+eight members (`LookedUpSums`); by NumPy, and where rounding would leave many rows to compare,
 they are n B multiplications a query in single precision (`multiply`). Both are computed
 again in double precision for the few rows that rounding could have put on the wrong side.
 """
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.ensembles._training_rows import OutsideMasks
 
 # Sums of one route or the other that are held at once: 16 MB in single precision, 128 MB.
@@ -48,13 +48,13 @@ def order_statistics(
 
     Notes
     -----
-    Cost: O(q n B / 8) additions of small integers with numba, O(q n B) multiplications in single
-    precision without; O(q n) memory in blocks of queries.
+    Cost: O(q n B / 8) additions of small integers where the loops are compiled, O(q n B)
+    multiplications in single precision otherwise; O(q n) memory in blocks of queries.
     """
     known = masks.counts > 0
     inverse = np.divide(1.0, masks.counts, out=np.zeros(len(masks)), where=known)
     residuals = np.where(known, residuals, np.inf)
-    if uses_numba():
+    if uses_native():
         block = _CentredQueries(masks, predictions, residuals, inverse, rank)
         looked_up = LookedUpSums(masks, block.centred, block.residuals, inverse, rank)
         if looked_up.is_worth_it:
@@ -131,7 +131,7 @@ class _CentredQueries:
         inverse = (sign * self.inverse).astype(np.float32)
         residuals = self.residuals.astype(np.float32)
         # The rows that rounding in single precision leaves in doubt, and how many are below them.
-        if uses_numba():
+        if uses_native():
             below, near, rows = rows_near(self.sums, inverse, residuals, self.rank, self.error)
             many = near > MOST
             near[many] = 0
@@ -194,17 +194,15 @@ def rows_near(
     rows : int array of shape (q, MOST)
         These rows; not complete where they are more than MOST.
     """
-    from sklearn_ensemble_theory._hot_loops._inference.selection_loops import rows_near_rank
+    from sklearn_ensemble_theory._native.inference import rows_near_rank
 
-    q, n = sums.shape
+    q = len(sums)
     # Where the search begins: the rows differ by their residuals more than by their means.
     start = np.partition(residuals, rank - 1)[rank - 1]
     start = float(start) if np.isfinite(start) else 0.0
-    counts = np.zeros(q, dtype=np.int64), np.zeros(q, dtype=np.int64)
-    rows = np.empty((q, MOST), dtype=np.int64)
-    memory = np.empty(n, dtype=np.float32), np.empty(MOST, dtype=np.float32)
-    rows_near_rank(sums, (inverse, residuals), rank, (start, error, *memory), counts, rows)
-    return *counts, rows
+    below, near, rows = (np.empty(shape, dtype=np.int64) for shape in (q, q, (q, MOST)))
+    rows_near_rank(sums, inverse, residuals, rank, start, error, below, near, rows)
+    return below, near, rows
 
 
 # --- sums from tables -----------------------------------------------------------------------------
@@ -239,9 +237,9 @@ class LookedUpSums:
         inverse: np.ndarray,
         rank: int,
     ) -> None:
-        from sklearn_ensemble_theory._hot_loops._inference import outside_sum_loops
+        from sklearn_ensemble_theory._native import inference
 
-        self.loops = outside_sum_loops
+        self.loops = inference
         self.masks, self.centred, self.rank = masks, centred, rank
         self.residuals, self.inverse = residuals, inverse
         # No sum of some of the centred predictions is beyond half the sum of their sizes.
@@ -312,16 +310,18 @@ class LookedUpSums:
         by_byte = block.t.reshape(G, 8, -1)
         rest_up = np.maximum(by_byte, 0).sum(axis=1)[::-1].cumsum(axis=0)[::-1].max(axis=1)
         rest_down = np.maximum(-by_byte, 0).sum(axis=1)[::-1].cumsum(axis=0)[::-1].max(axis=1)
-        numbers = block.unit, self.inverse, self.residuals
         sums[:] = 0
-        rows, below = np.arange(len(sums)), np.zeros(2, dtype=np.int64)
+        rows, below = np.arange(len(sums), dtype=np.int64), np.zeros(2, dtype=np.int64)
         n_bytes, first = self.loops.BYTES, 0
         # Rows leave as soon as no value of the bytes to come can bring them near an end.
         for last in [n_bytes * round(share * G / n_bytes) for share in STEPS]:
             self.loops.add_tables(tables, codes, rows, first, last, sums)
             first = last
             rest = (rest_up[last], rest_down[last]) if last < G else (0.0, 0.0)
-            rows = rows[: self.loops.undecided(sums, rows, numbers, rest, bands, below)]
+            n_left = self.loops.undecided(
+                sums, rows, block.unit, self.inverse, self.residuals, *rest, bands, below
+            )
+            rows = rows[:n_left]
         turned = np.empty((block.size, len(rows)), dtype=np.float32)
         self.loops.turn(sums, rows, block.unit, turned)
         t = np.ascontiguousarray(block.t[: 8 * self.masks.bits.shape[1], : block.size].T)
@@ -356,12 +356,9 @@ class LookedUpSums:
         below, near, rows = rows_near(sums, *single, rank, errors)
         many = near > MOST
         ends = np.full(len(t), np.nan)
+        near[many] = 0
         self.loops.exact_order_statistics(
-            self.masks.bits,
-            t,
-            (signed, self.residuals, kept),
-            (rows, np.where(many, 0, near), rank - 1 - below),
-            ends,
+            self.masks.bits, t, signed, self.residuals, kept, rows, near, rank - 1 - below, ends
         )
         return ends, many
 

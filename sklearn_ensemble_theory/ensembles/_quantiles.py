@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._hot_loops.compilation import uses_numba
+from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.ensembles._members import (
     FittedEnsemble,
@@ -27,7 +27,7 @@ from sklearn_ensemble_theory.trees._tree_arrays import member_nodes
 
 # Shares of 1 that are sums of at most some thousand terms are equal if they differ by less.
 ROUNDING = 1e-12
-# Entries of the sparse matrix of weights that are made at once without numba.
+# Entries of the sparse matrix of weights that are made at once by the other route.
 SPARSE_ENTRIES = 2**22
 # Leaves that are looked up at once.
 LEAVES = 2**21
@@ -83,7 +83,7 @@ class LeafFinder:
         trees = member_nodes(members)
         assert trees is not None
         self.packed = None
-        if uses_numba() and fits_in_words(trees, features):
+        if uses_native() and fits_in_words(trees, features):
             self.packed = DeepTrees(trees, features, None, 1, None)
             self.packed.values = np.empty(0)
         sizes = [len(tree) for tree in trees]
@@ -91,8 +91,8 @@ class LeafFinder:
 
     @property
     def is_current(self) -> bool:
-        """Whether its route is still the one to take: numba may have been switched off."""
-        return self.packed is None or uses_numba()
+        """Whether its route is still the one to take: compiled code may have been switched off."""
+        return self.packed is None or uses_native()
 
     @property
     def n_nodes(self) -> int:
@@ -171,11 +171,11 @@ class LeafRows:
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
-        if uses_numba():
-            from sklearn_ensemble_theory._hot_loops._inference.leaf_row_loops import leaf_quantiles
+        if uses_native():
+            from sklearn_ensemble_theory._native.inference import leaf_quantiles
 
-            sums = self.first, self.rank, self.share, len(self.targets)
-            leaf_quantiles(leaves, *sums, levels, ranks)
+            n = len(self.targets)
+            leaf_quantiles(leaves, self.first, self.rank, self.share, n, levels, ranks)
             return self.targets[ranks]
         # Sparse weights of some queries at a time: large leaves have many rows.
         entries = np.cumsum(np.diff(self.first)[leaves].sum(axis=1))

@@ -1,0 +1,283 @@
+"""Compiled loops of inference against NumPy, and arrays that do not fit.
+
+tests/averaging/test_intervals.py compares routes.
+"""
+
+import numpy as np
+import pytest
+
+from ..routes import uses_native
+
+pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
+
+LANES = 128
+
+
+def in_leaves(**wrong):
+    """Arguments of `leaf_quantiles`: a query, and T trees with two leaves of n / 2 rows each."""
+    T, n = 3, 6
+    known = {
+        "leaves": 2 * np.arange(T)[None] + 1,
+        "first": np.arange(2 * T + 1) * (n // 2),
+        "rank": np.tile(np.arange(n, dtype=np.int32), T),
+        "share": np.full(n * T, 2 / (n * T)),
+        "n": n,
+        "levels": np.array([0.1, 0.5, 0.9]),
+        "out": np.zeros((1, 3), dtype=np.int64),
+    }
+    return {**known, **wrong}
+
+
+@pytest.mark.parametrize("T", [1, 2, 7])
+@pytest.mark.parametrize("size", [1, 4, 60])
+def test_quantiles_of_rows_in_leaves(T, size):
+    """By sorting, and by a walk over all rows."""
+    from sklearn_ensemble_theory._native.inference import leaf_quantiles
+
+    rng = np.random.default_rng(T)
+    n = 1000
+    rank = np.sort(rng.integers(0, n, (20, T, size)), axis=2).astype(np.int32)
+    share = rng.random(rank.shape)
+    share /= share.sum(axis=(1, 2), keepdims=True)
+    levels = np.array([0.0, 0.2, 0.2, 0.7, 1.5])
+    found = np.zeros((20, 5), dtype=np.int64)
+    leaves = np.arange(20 * T).reshape(20, T)
+    first = np.arange(20 * T + 1) * size
+    leaf_quantiles(leaves, first, rank.ravel(), share.ravel(), n, levels, found)
+    for i in range(20):
+        order = np.argsort(rank[i], axis=None, kind="stable")
+        below = np.cumsum(share[i].ravel()[order])
+        places = np.minimum(np.searchsorted(below, levels), T * size - 1)
+        np.testing.assert_array_equal(found[i], rank[i].ravel()[order][places])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"leaves": np.array([[1, 3, 6]])},
+        {"leaves": np.array([[1, 3, -1]])},
+        {"first": np.array([0, 3, 6, 9, 12, 15, 19])},
+        {"first": np.array([0, 3, 2, 9, 12, 15, 18])},
+        {"first": np.array([0, -3, 6, 9, 12, 15, 18])},
+        {"rank": np.full(18, 6, dtype=np.int32)},
+        {"rank": np.full(18, -1, dtype=np.int32)},
+        {"rank": np.zeros(18, dtype=np.int64)},
+        {"share": np.ones(17)},
+        {"out": np.zeros((1, 2), dtype=np.int64)},
+        {"out": np.zeros((2, 3), dtype=np.int64)},
+        {"n": 5},
+        {"n": -1},
+    ],
+)
+def test_leaves_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.inference import leaf_quantiles
+
+    arguments = in_leaves()
+    leaf_quantiles(**arguments)
+    np.testing.assert_array_equal(arguments["out"], [[3, 4, 5]])
+    with pytest.raises(ValueError):
+        leaf_quantiles(**in_leaves(**wrong))
+
+
+# --- order statistics -----------------------------------------------------------------------------
+
+
+def near_a_rank(sums=None, rank=3, n=10, q=2, **wrong):
+    rng = np.random.default_rng(0)
+    known = {
+        "sums": rng.random((q, n), dtype=np.float32) if sums is None else sums,
+        "inverse": np.ones(n, dtype=np.float32),
+        "residuals": np.zeros(n, dtype=np.float32),
+        "rank": rank,
+        "start": 0.0,
+        "error": np.zeros(q, dtype=np.float32),
+        "below": np.zeros(q, dtype=np.int64),
+        "near": np.zeros(q, dtype=np.int64),
+        "rows": np.zeros((q, 4), dtype=np.int64),
+    }
+    return {**known, **wrong}
+
+
+def test_rows_near_a_rank():
+    from sklearn_ensemble_theory._native.inference import rows_near_rank
+
+    error = np.float32(0.1)
+    arguments = near_a_rank(error=np.full(2, error), rows=np.zeros((2, 10), dtype=np.int64))
+    rows_near_rank(**arguments)
+    for j, numbers in enumerate(arguments["sums"]):
+        found = np.sort(numbers)[2]
+        below, near = arguments["below"][j], arguments["near"][j]
+        assert below == np.sum(numbers < found - error)
+        rows = np.flatnonzero(np.abs(numbers - found) <= error)
+        assert near == len(rows)
+        np.testing.assert_array_equal(arguments["rows"][j, :near], rows[:near])
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf, -np.inf])
+def test_a_search_among_equal_or_infinite_numbers_ends(value):
+    from sklearn_ensemble_theory._native.inference import rows_near_rank
+
+    arguments = near_a_rank(np.full((2, 10), value, dtype=np.float32))
+    rows_near_rank(**arguments)
+    assert (arguments["near"] > arguments["rows"].shape[1]).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rank": 0},
+        {"rank": 11},
+        {"inverse": np.ones(9, dtype=np.float32)},
+        {"residuals": np.ones(11, dtype=np.float32)},
+        {"error": np.zeros(1, dtype=np.float32)},
+        {"below": np.zeros(1, dtype=np.int64)},
+        {"near": np.zeros(3, dtype=np.int64)},
+        {"rows": np.zeros((1, 4), dtype=np.int64)},
+        {"rows": np.zeros((2, 0), dtype=np.int64)},
+        {"sums": np.zeros((2, 10))},
+    ],
+)
+def test_numbers_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.inference import rows_near_rank
+
+    with pytest.raises(ValueError):
+        rows_near_rank(**near_a_rank(**wrong))
+
+
+def exact(**wrong):
+    known = {
+        "bits": np.array([[255], [1], [128]], dtype=np.uint8),
+        "t": np.arange(16.0).reshape(2, 8),
+        "signed": np.array([1.0, -1.0, 2.0]),
+        "residuals": np.array([0.0, 0.5, 1.0]),
+        "kept": np.array([2, 0, 1]),
+        "rows": np.array([[0, 1, 2], [2, 9, 9]]),
+        "count": np.array([3, 1]),
+        "rank": np.array([1, 0]),
+        "ends": np.zeros(2),
+    }
+    return {**known, **wrong}
+
+
+def test_order_statistics_of_half_bytes():
+    from sklearn_ensemble_theory._native.inference import exact_order_statistics
+
+    arguments = exact()
+    exact_order_statistics(**arguments)
+    # First query: 2 t_0 + 1, the sum of all, -t_7 + .5; second: -t_7 + .5.
+    np.testing.assert_array_equal(arguments["ends"], [1.0, -14.5])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rows": np.array([[0, 1, 3], [2, 9, 9]])},
+        {"rows": np.array([[0, 1, -1], [2, 9, 9]])},
+        {"kept": np.array([2, 0, 3])},
+        {"kept": np.array([-1, 0, 1])},
+        {"count": np.array([4, 1])},
+        {"count": np.array([-1, 1])},
+        {"rank": np.array([3, 0])},
+        {"rank": np.array([-1, 0])},
+        {"t": np.zeros((2, 9))},
+        {"signed": np.zeros(2)},
+        {"residuals": np.zeros(4)},
+        {"ends": np.zeros(1)},
+    ],
+)
+def test_order_statistics_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.inference import exact_order_statistics
+
+    with pytest.raises(ValueError):
+        exact_order_statistics(**exact(**wrong))
+
+
+# --- sums from tables -----------------------------------------------------------------------------
+
+
+def tables_and_codes(n=70, n_members=30, unit=1e-3):
+    """Predictions and masks, their tables and codes in lines for 8 members, 4 of them at a time."""
+    from sklearn_ensemble_theory._native.inference import BYTES, byte_tables
+
+    assert BYTES == 4
+    rng = np.random.default_rng(0)
+    outside = rng.random((n, n_members)) < 0.4
+    bits = np.packbits(outside, axis=1)
+    t = np.zeros((32, LANES))
+    t[:n_members] = rng.standard_normal((n_members, LANES))
+    tables, codes = np.zeros((4, 256, LANES), np.int16), np.ascontiguousarray(bits.T)
+    byte_tables(t, unit, tables)
+    return outside @ t[:n_members], tables, codes
+
+
+def test_sums_from_tables():
+    from sklearn_ensemble_theory._native.inference import add_tables, turn, undecided
+
+    unit = 1e-3
+    expected, tables, codes = tables_and_codes(unit=unit)
+    n = len(expected)
+    sums, rows = np.zeros((n, LANES), np.int16), np.arange(0, n, 2)
+    add_tables(tables, codes, rows, 0, 4, sums)
+    np.testing.assert_allclose(unit * sums[rows], expected[rows], atol=2.1 * unit)
+    assert not sums[1::2].any()
+    out = np.zeros((5, len(rows)), np.float32)
+    turn(sums, rows, unit, out)
+    np.testing.assert_array_equal(out, np.float32(unit) * sums[rows, :5].T.astype(np.float32))
+    inverse, residuals = np.full(n, 0.1), np.linspace(0, 1, n)
+    for up, down, bands in ((0, 0, [[0.5, 0.6], [0.2, 0.3]]), (0.1, 0.2, [[-9, -8], [8, 9]])):
+        below, left = np.zeros(2, np.int64), rows.copy()
+        bands = np.array(bands, dtype=float)
+        n_left = undecided(sums, left, unit, inverse, residuals, up, down, bands, below)
+        own, r = unit * sums[rows], residuals[rows]
+        low, high = 0.1 * (own.min(axis=1) - down), 0.1 * (own.max(axis=1) + up)
+        is_below = high + r < bands[0, 0], r - low < bands[1, 0]
+        is_above = low + r > bands[0, 1], r - high > bands[1, 1]
+        out_of_both = (is_below[0] | is_above[0]) & (is_below[1] | is_above[1])
+        np.testing.assert_array_equal(left[:n_left], rows[~out_of_both])
+        np.testing.assert_array_equal(below, [np.sum(part & out_of_both) for part in is_below])
+
+
+def test_tables_that_do_not_fit():
+    from sklearn_ensemble_theory._native.inference import add_tables, byte_tables, turn, undecided
+
+    _, tables, codes = tables_and_codes()
+    n = codes.shape[1]
+    sums, rows = np.zeros((n, LANES), np.int16), np.arange(n)
+    numbers = np.ones(n)
+    bands, below = np.zeros((2, 2)), np.zeros(2, np.int64)
+    out = np.zeros((3, n), np.float32)
+    for wrong in (np.zeros((31, LANES)), np.zeros((32, 64))):
+        with pytest.raises(ValueError):
+            byte_tables(wrong, 1.0, tables)
+    with pytest.raises(ValueError):
+        byte_tables(np.zeros((32, LANES)), 1.0, np.zeros((4, 255, LANES), np.int16))
+    for arguments in (
+        (tables[:3], codes, rows, 0, 0, sums),
+        (tables, codes[:, 1:].copy(), rows, 0, 4, sums),
+        (tables, codes, rows + 1, 0, 4, sums),
+        (tables, codes, rows - 1, 0, 4, sums),
+        (tables, codes, rows, 0, 8, sums),
+        (tables, codes, rows, 0, 3, sums),
+        (tables, codes, rows, -4, 4, sums),
+        (tables, codes, rows, 0, 4, sums[:, :64].copy()),
+    ):
+        with pytest.raises(ValueError):
+            add_tables(*arguments)
+    for arguments in (
+        (sums, rows + 1, 1.0, numbers, numbers, 0.0, 0.0, bands, below),
+        (sums, rows, 1.0, numbers[1:], numbers, 0.0, 0.0, bands, below),
+        (sums, rows, 1.0, numbers, numbers[1:], 0.0, 0.0, bands, below),
+        (sums, rows, 1.0, numbers, numbers, 0.0, 0.0, bands[:1], below),
+        (sums, rows, 1.0, numbers, numbers, 0.0, 0.0, bands, below[:1]),
+        (sums[:, :64].copy(), rows, 1.0, numbers, numbers, 0.0, 0.0, bands, below),
+    ):
+        with pytest.raises(ValueError):
+            undecided(*arguments)
+    for arguments in (
+        (sums, rows - 1, 1.0, out),
+        (sums, rows[1:], 1.0, out),
+        (sums, rows, 1.0, np.zeros((129, n), np.float32)),
+        (sums[:, :64].copy(), rows, 1.0, out),
+    ):
+        with pytest.raises(ValueError):
+            turn(*arguments)
