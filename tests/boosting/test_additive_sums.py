@@ -116,8 +116,9 @@ def test_counted_by_feature_by_cut_and_over_rows(n_folds, weighted):
         gram = CountedGram(codes, layout, sums.left_weight, **rows)
         products = left.T @ (w[:, None] * left)
         for group in range(layout.n_cuts + len(edges)):
-            expected = products[layout.cuts_of(group)]
-            np.testing.assert_allclose(gram.block(group)[fold], expected, rtol=1e-10, atol=1e-12)
+            expected, found = products[layout.cuts_of(group)], gram.block(group)[fold]
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+            assert found.flags.c_contiguous  # compiled loops read rows
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -373,7 +373,8 @@ def cumulated_by_feature(layout: CutLayout, in_bin: np.ndarray) -> np.ndarray:
     cumulated -= np.repeat(before, layout.n_bins, axis=1)
     for j in np.flatnonzero(layout.categorical):
         cumulated[:, first[j] : first[j + 1]] = in_bin[:, first[j] : first[j + 1]]
-    return np.delete(cumulated, first[1:] - 1, axis=1)
+    # `np.delete` alone returns columns one after the other, and compiled loops read by rows.
+    return np.ascontiguousarray(np.delete(cumulated, first[1:] - 1, axis=1))
 
 
 class StoredGram:
