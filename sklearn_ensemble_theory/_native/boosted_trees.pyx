@@ -11,15 +11,17 @@ One driver decides which leaf is cut next and when the tree ends; what it wants 
 list of tasks, which one thread does, or the threads of a team.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from libc.math cimport INFINITY, fabs, llrint, nextafter
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from .arrays cimport require
 from .growth cimport (
     PACKED, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing, Rules, Sums, comparable, cut_score,
     integer_scale, lowest_bit, node_score, unpack)
+from .losses cimport Loss, LossRows
 
 import numpy as np
 
@@ -894,6 +896,87 @@ cdef void sum_up(Growth* g) noexcept nogil:
             node.missing_left = 2 * left.n_rows > node.n_rows
 
 
+cdef struct Fields:
+    int32_t* left
+    int32_t* right
+    int32_t* feature
+    int16_t* code
+    uint8_t* missing_left
+    double* impurity
+    int64_t* n_rows
+    double* weight
+    double* value
+
+
+cdef empty_fields(Py_ssize_t m):
+    """Arrays for m nodes."""
+    return {
+        "left": np.empty(m, np.int32), "right": np.empty(m, np.int32),
+        "feature": np.empty(m, np.int32), "code": np.empty(m, np.int16),
+        "missing_left": np.empty(m, np.uint8), "impurity": np.empty(m),
+        "n_rows": np.empty(m, np.int64), "weight": np.empty(m), "value": np.empty((m, 1))}
+
+
+cdef Fields pointers(fields):
+    cdef int32_t[::1] left = fields["left"], right = fields["right"], feature = fields["feature"]
+    cdef int16_t[::1] code = fields["code"]
+    cdef uint8_t[::1] missing_left = fields["missing_left"]
+    cdef double[::1] impurity = fields["impurity"], weight = fields["weight"]
+    cdef int64_t[::1] n_rows = fields["n_rows"]
+    cdef double[:, ::1] value = fields["value"]
+    return Fields(&left[0], &right[0], &feature[0], &code[0], &missing_left[0], &impurity[0],
+                  &n_rows[0], &weight[0], &value[0, 0])
+
+
+cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, double l2) noexcept nogil:
+    """Write the nodes in the order of their numbers, from place `first` on; the tree's depth.
+
+    Of the rows themselves: integers are rounded.
+    """
+    cdef const Node* node
+    cdef Py_ssize_t i, k
+    cdef int depth = 0
+    cdef double mean, unit = g.scale * (1.0 / g.weight_scale)
+    for i in range(g.n_nodes):
+        node, k = g.nodes + i, first + g.number[i]
+        to.left[k] = to.right[k] = NO_NODE
+        to.feature[k] = to.code[k] = -2
+        to.missing_left[k] = 0
+        if node.left != NO_NODE:
+            to.left[k], to.right[k] = g.number[node.left], g.number[node.right]
+            to.feature[k], to.code[k] = node.feature, <int16_t>node.code
+            to.missing_left[k] = <uint8_t>node.missing_left
+        depth = max(depth, node.depth)
+        mean = node.moment / node.weight
+        to.n_rows[k], to.weight[k] = node.n_rows, node.weight
+        to.impurity[k] = max(node.square / node.weight - mean * mean, 0.0)
+        # Cuts of features without a constraint may lead outside of the bounds, as in
+        # scikit-learn.
+        to.value[k] = min(max(node.moment / (node.weight + l2), node.low / unit),
+                          node.high / unit)
+    return depth
+
+
+cdef void set_newton_steps(
+    const Fields* to, Py_ssize_t first, Py_ssize_t m, const double* sums, double share, double l2
+) noexcept nogil:
+    """Leaves get their Newton step; regularised ones shrink as means do.
+
+    A curvature that has vanished beside the weights says nothing of the length of a step.
+    """
+    cdef Py_ssize_t i, k
+    cdef double step
+    for i in range(m):
+        k = first + i
+        if to.left[k] != NO_NODE:
+            continue
+        step = sums[3 * i] / sums[3 * i + 1]
+        if sums[3 * i + 1] <= 1e-150 * sums[3 * i + 2]:
+            step = 0.0
+        step *= share
+        to.value[k] = step * (to.weight[k] / (to.weight[k] + l2)) if l2 != 0 else step
+
+
 cdef void* allocated(Py_ssize_t size, Py_ssize_t item) except NULL:
     cdef void* memory = PyMem_RawMalloc(size * item)
     if memory == NULL:
@@ -1018,7 +1101,11 @@ cdef class BoostedTrees:
         """
         cdef Growth* g = &self.g
         cdef Py_ssize_t k
+        cdef int depth
+        cdef double l2 = options.l2_regularization
         cdef bint fits
+        cdef uint8_t[::1] memory
+        cdef Fields to
         require(not self.is_growing)
         require(gradient.shape[0] == g.n and (weight is None or weight.shape[0] == g.n))
         require(rank is None or rank.shape[0] == g.p)
@@ -1043,8 +1130,16 @@ cdef class BoostedTrees:
             self.set_options(options, units)
             with nogil:
                 self.grow_nodes()
-            leaf = self.leaves()
-            return self.fields(options.l2_regularization, units), leaf
+                number_nodes(g, self.waiting)
+            # Held for threads that may still be at work after an interruption.
+            self.leaf = leaf = np.empty(g.n, np.uint8 if g.n_nodes <= 256 else np.uint16)
+            memory = leaf.view(np.uint8)
+            fields = empty_fields(g.n_nodes)
+            to = pointers(fields)
+            with nogil:
+                self.find_leaves(&memory[0], 1 if g.n_nodes <= 256 else 2)
+                depth = write_fields(g, &to, 0, l2)
+            return {**fields, "depth": depth}, leaf
         finally:
             self.is_growing = False
             self.gradient = self.weight = None
@@ -1294,70 +1389,143 @@ cdef class BoostedTrees:
 
     # --- the result ---------------------------------------------------------------------------
 
-    cdef leaves(self):
+    cdef int find_leaves(self, void* leaf, int leaf_size) except -1 nogil:
         """The leaf of every row. What is known of the rows of each node is added up on the way."""
         cdef Growth* g = &self.g
         cdef const Node* node
         cdef int i
-        cdef uint8_t[::1] memory
-        number_nodes(g, self.waiting)
-        # Held for threads that may still be at work after an interruption.
-        self.leaf = leaf = np.empty(g.n, np.uint8 if g.n_nodes <= 256 else np.uint16)
-        memory = leaf.view(np.uint8)
-        g.leaf, g.leaf_size = &memory[0], leaf.itemsize
-        with nogil:
+        g.leaf, g.leaf_size = leaf, leaf_size
+        self.n_tasks = 0
+        for i in range(g.n_nodes):
+            node = g.nodes + i
+            # A leaf with its rows, or the parent of two leaves which has their rows.
+            if node.rows_in != UNPARTED and (
+                    node.left == NO_NODE or g.nodes[node.left].rows_in == UNPARTED):
+                self.add_task(FILL, i, node.start, node.stop)
+        self.run(self.shared)
+        sum_up(g)
+        if g.n_rows < g.n:
+            list_others(g)
             self.n_tasks = 0
-            for i in range(g.n_nodes):
-                node = g.nodes + i
-                # A leaf with its rows, or the parent of two leaves which has their rows.
-                if node.rows_in != UNPARTED and (
-                        node.left == NO_NODE or g.nodes[node.left].rows_in == UNPARTED):
-                    self.add_task(FILL, i, node.start, node.stop)
+            self.add_parts(SEND_DOWN, 0, 0, g.n - g.n_rows, self.n_threads)
             self.run(self.shared)
-            sum_up(g)
-            if g.n_rows < g.n:
-                list_others(g)
-                self.n_tasks = 0
-                self.add_parts(SEND_DOWN, 0, 0, g.n - g.n_rows, self.n_threads)
-                self.run(self.shared)
-        return leaf
+        return 0
 
-    cdef fields(self, double l2, units):
-        """The nodes in the order of their numbers. Of the rows themselves: integers are rounded."""
+    # --- rounds -------------------------------------------------------------------------------
+
+    def boost(
+        self, Loss loss not None, y, const double[::1] loss_weight not None,
+        double[::1] scores not None, double[::1] target not None, const double[::1] weight,
+        const Py_ssize_t[:, :, ::1] rank not None, double length, double stop_at,
+        bint takes_newton_steps, options, units
+    ):
+        """Rounds of gradient boosting: a tree for each score, and a step along its outputs.
+
+        A round is what `grow` and the functions of losses do one after the other, to the bit.
+
+        Parameters
+        ----------
+        loss : Loss
+        y, loss_weight
+            Targets and weights as the loss takes them, in one chunk.
+        scores : float64 array of shape (n K,)
+            Of row after row; changed in place.
+        target : float64 array of shape (n K,)
+            The negative gradient there; changed in place.
+        weight : float64 array of shape (n,) or None
+            Of the rows in the growth of trees.
+        rank : intp array of shape (n_rounds, K, p)
+            As in `grow`, for each tree.
+        length : float
+            By which the outputs are multiplied before they are added to the scores.
+        stop_at : float
+            A round after which the risk is not below this is the last one.
+        takes_newton_steps : bool
+            Whether leaves get Newton steps of the loss; otherwise they keep the means.
+        options, units
+            As in `grow`.
+
+        Returns
+        -------
+        fields : dict
+            Those of `grow` for all nodes, one tree after the other, without the depth.
+        sizes : list of (n_nodes, depth)
+            Of each tree.
+        risks : list of float
+            After each round.
+        leaf : uint16 array of shape (K, n)
+            The leaves in the trees of the last round.
+
+        Notes
+        -----
+        O(n p) for each level of a tree, by one thread.
+        """
         cdef Growth* g = &self.g
-        cdef const Node* node
-        cdef int i, k, m = g.n_nodes, depth = 0
-        cdef double mean, unit = g.scale * (1.0 / g.weight_scale)
-        fields = {
-            "left": np.empty(m, np.int32), "right": np.empty(m, np.int32),
-            "feature": np.empty(m, np.int32), "code": np.empty(m, np.int16),
-            "missing_left": np.empty(m, np.uint8), "impurity": np.empty(m),
-            "n_rows": np.empty(m, np.int64), "weight": np.empty(m), "value": np.empty((m, 1))}
-        cdef int32_t[::1] left = fields["left"], right = fields["right"]
-        cdef int32_t[::1] feature = fields["feature"]
-        cdef short[::1] code = fields["code"]
-        cdef uint8_t[::1] missing_left = fields["missing_left"]
-        cdef double[::1] impurity = fields["impurity"], weight = fields["weight"]
-        cdef int64_t[::1] n_rows = fields["n_rows"]
-        cdef double[:, ::1] value = fields["value"]
-        for i in range(m):
-            node, k = g.nodes + i, g.number[i]
-            left[k] = right[k] = NO_NODE
-            feature[k] = code[k] = -2
-            missing_left[k] = 0
-            if node.left != NO_NODE:
-                left[k], right[k] = g.number[node.left], g.number[node.right]
-                feature[k], code[k], missing_left[k] = node.feature, node.code, node.missing_left
-            depth = max(depth, node.depth)
-            mean = node.moment / node.weight
-            n_rows[k], weight[k] = node.n_rows, node.weight
-            impurity[k] = max(node.square / node.weight - mean * mean, 0.0)
-            # Cuts of features without a constraint may lead outside of the bounds, as in
-            # scikit-learn.
-            value[k, 0] = min(max(node.moment / (node.weight + l2), node.low / unit),
-                              node.high / unit)
-        fields["depth"] = depth
-        return fields
+        cdef Py_ssize_t n = g.n, K = rank.shape[1], n_rounds = rank.shape[0], t, i, first = 0
+        cdef Py_ssize_t most_nodes = 2 * self.most_leaves - 1
+        cdef int k, depth
+        cdef double risk, l2 = options.l2_regularization
+        cdef LossRows rows
+        cdef uint16_t[:, ::1] leaf
+        cdef Py_ssize_t[::1] start
+        cdef int32_t[::1] codes
+        cdef double[::1] gradient, sums
+        cdef Fields to
+        require(not self.is_growing and n_rounds > 0 and K > 0 and rank.shape[2] == g.p)
+        require(scores.shape[0] == n * K and target.shape[0] == n * K)
+        require(loss_weight.shape[0] == 1 or loss_weight.shape[0] == n)
+        require((weight is None or weight.shape[0] == n) and len(row_chunks(n)) == 1)
+        rows = LossRows(loss.targets(y, n, K), &scores[0], NULL, loss_weight[0], n, K)
+        if loss_weight.shape[0] > 1:
+            rows.each = &loss_weight[0]
+        fields = empty_fields(n_rounds * K * most_nodes)
+        to = pointers(fields)
+        leaf, start = np.empty((K, n), np.uint16), np.empty(K, np.intp)
+        codes, gradient, sums = np.empty(n, np.int32), np.empty(n), np.empty(3 * most_nodes)
+        sizes, risks = [], []
+        g.n_rows, g.drawn = n, NULL
+        g.weight = &weight[0] if weight is not None else NULL
+        g.gradient = &target[0] if K == 1 else &gradient[0]
+        self.shared, self.least_shared = False, n * g.p + 1
+        self.is_growing = True
+        try:
+            for t in range(n_rounds):
+                # The trees of a round lower the risk from the same scores.
+                for k in range(K):
+                    start[k] = first
+                    g.rank = &rank[t, k, 0]
+                    if K > 1:
+                        for i in range(n):
+                            gradient[i] = target[i * K + k]
+                    self.set_units(units)
+                    self.set_options(options, units)
+                    with nogil:
+                        self.grow_nodes()
+                        number_nodes(g, self.waiting)
+                        self.find_leaves(&leaf[k, 0], 2)
+                        depth = write_fields(g, &to, first, l2)
+                        if takes_newton_steps:
+                            for i in range(n):
+                                codes[i] = leaf[k, i]
+                            sums[:3 * g.n_nodes] = 0.0
+                            loss.add_sums(&rows, k, g.gradient, &codes[0], g.n_nodes, &sums[0])
+                            set_newton_steps(
+                                &to, first, g.n_nodes, &sums[0], loss.share_of_free_scores(K), l2)
+                    sizes.append((g.n_nodes, depth))
+                    first += g.n_nodes
+                with nogil:
+                    for k in range(K):
+                        for i in range(n):
+                            scores[i * K + k] += length * to.value[start[k] + leaf[k, i]]
+                    risk = loss.sum_losses(&rows, &target[0])
+                risks.append(risk)
+                PyErr_CheckSignals()
+                if not risk < stop_at:
+                    break
+        finally:
+            self.is_growing = False
+        return {name: field[:first].copy() for name, field in fields.items()}, sizes, risks, (
+            np.asarray(leaf))
 
 
 def count_in_bins(

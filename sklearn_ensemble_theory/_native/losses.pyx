@@ -56,7 +56,58 @@ cdef enum:
 cdef double JUMP_TOLERANCE = 1e-12, ROUNDING = 2.3e-16
 
 
-cdef class RowLoss:
+cdef class Loss:
+    """What losses have in common: the sums in leaves, by the terms of their rows."""
+
+    cdef const void* targets(self, y, Py_ssize_t n, Py_ssize_t K) except NULL:
+        """The known targets of n rows with K scores; the array must be held meanwhile."""
+        raise NotImplementedError
+
+    cdef double sum_losses(self, const LossRows* rows, double* target) except? -1 nogil:
+        """The weighted sum of the losses; fills in the target. O(n K)."""
+        return 0.0
+
+    cdef const double* terms(
+        self, const LossRows* rows, Py_ssize_t score, const double* target, Py_ssize_t start,
+        Py_ssize_t m, double* second
+    ) noexcept nogil:
+        """The two terms of `Loss.leaf_terms` of m rows from `start` on: returned, and filled in."""
+        return target + start
+
+    cdef double share_of_free_scores(self, Py_ssize_t K) noexcept nogil:
+        """Newton steps are multiplied by it: scores of classes that move together change nothing."""
+        return 1.0
+
+    cdef int add_sums(
+        self, const LossRows* rows, Py_ssize_t score, const double* target, const int32_t* leaf,
+        Py_ssize_t n_leaves, double* sums
+    ) except -1 nogil:
+        """Add the sums of both terms and of the weights in each leaf. O(n + n_leaves).
+
+        Parameters
+        ----------
+        target : n doubles
+            The negative gradient in this score.
+        leaf : n leaves
+            Below `n_leaves`; that is not looked at.
+        sums : 3 n_leaves doubles
+        """
+        cdef double[BLOCK] second
+        cdef LeafTables tables
+        cdef const double* first
+        cdef Py_ssize_t i = 0, m
+        allocate(&tables, n_leaves, rows)
+        while i < rows.n:
+            m = min(<Py_ssize_t>BLOCK, rows.n - i)
+            first = self.terms(rows, score, target, i, m, second)
+            add_rows(&tables, first, second, leaf + i, i, m)
+            i += m
+        add_tables(&tables, sums)
+        free(tables.tables[0])
+        return 0
+
+
+cdef class RowLoss(Loss):
     """A loss with one score a row.
 
     Parameters
@@ -78,6 +129,22 @@ cdef class RowLoss:
         self.options.above.left, self.options.above.right = above
         self.options.below.left, self.options.below.right = below
 
+    cdef const void* targets(self, y, Py_ssize_t n, Py_ssize_t K) except NULL:
+        cdef const double[::1] known = y
+        require(known.shape[0] == n and n > 0 and K == 1)
+        return &known[0]
+
+    cdef double sum_losses(self, const LossRows* rows, double* target) except? -1 nogil:
+        return sum_losses_of_rows(
+            &self.options, <const double*>rows.y, rows.u, rows.each, rows.same, rows.n, target)
+
+    cdef const double* terms(
+        self, const LossRows* rows, Py_ssize_t score, const double* target, Py_ssize_t start,
+        Py_ssize_t m, double* second
+    ) noexcept nogil:
+        curvatures_of_rows(&self.options, rows.u + start, target + start, m, second)
+        return (<const double*>rows.y if self.options.kind == POISSON else target) + start
+
     def value(
         self,
         const double[::1] y,
@@ -89,15 +156,16 @@ cdef class RowLoss:
     ):
         """The weighted sum of the losses; fills in the target, the negative gradient. O(n)."""
         cdef Py_ssize_t n = y.shape[0]
+        cdef LossRows rows
         cdef double total
         require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
                 and (weight.shape[0] == n or weight.shape[0] == 1))
         if start == stop:
             return 0.0
+        rows = LossRows(
+            &y[start], &u[start], each_from(weight, start), weight[0], stop - start, 1)
         with nogil:
-            total = sum_losses_of_rows(
-                &self.options, &y[start], &u[start], each_from(weight, start), weight[0],
-                stop - start, &target[start])
+            total = self.sum_losses(&rows, &target[start])
         return total
 
     def add_leaf_sums(
@@ -121,31 +189,49 @@ cdef class RowLoss:
         sums : float64 array of shape (n_leaves, 3)
             Changed in place.
         """
-        cdef Py_ssize_t n = y.shape[0], i, m
-        cdef const double* first = NULL
-        cdef double[BLOCK] second
-        cdef LeafTables tables
+        cdef Py_ssize_t n = y.shape[0]
+        cdef LossRows rows
         require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
                 and leaf.shape[0] == n and sums.shape[1] == 3
                 and (weight.shape[0] == n or weight.shape[0] == 1))
         if start == stop:
             return
         require(leaves_are_below(&leaf[start], stop - start, sums.shape[0]))
-        allocate(&tables, sums.shape[0], weight, start)
+        rows = LossRows(
+            &y[start], &u[start], each_from(weight, start), weight[0], stop - start, 1)
         with nogil:
-            first = &y[0] if self.options.kind == POISSON else &target[0]
-            i = start
-            while i < stop:
-                m = min(<Py_ssize_t>BLOCK, stop - i)
-                curvatures_of_rows(&self.options, &u[i], &target[i], m, second)
-                add_rows(&tables, &first[i], second, &leaf[i], i - start, m)
-                i += m
-            add_tables(&tables, &sums[0, 0])
-            free(tables.tables[0])
+            self.add_sums(&rows, 0, &target[start], &leaf[start], sums.shape[0], &sums[0, 0])
 
 
-cdef class ClassLoss:
+cdef class ClassLoss(Loss):
     """The loss of K classes: y has their codes, and u K scores a row; see `MultinomialLoss`."""
+
+    cdef const void* targets(self, y, Py_ssize_t n, Py_ssize_t K) except NULL:
+        cdef const int64_t[::1] known = y
+        require(known.shape[0] == n and n > 0 and classes_are_below(&known[0], n, K))
+        return &known[0]
+
+    cdef double sum_losses(self, const LossRows* rows, double* target) except? -1 nogil:
+        cdef double total
+        cdef double* shares = <double*>malloc(rows.K * BLOCK * sizeof(double))
+        if shares == NULL:
+            raise MemoryError
+        total = sum_losses_of_classes(
+            <const int64_t*>rows.y, rows.u, rows.K, rows.each, rows.same, rows.n, target, shares)
+        free(shares)
+        return total
+
+    cdef const double* terms(
+        self, const LossRows* rows, Py_ssize_t score, const double* target, Py_ssize_t start,
+        Py_ssize_t m, double* second
+    ) noexcept nogil:
+        curvatures_of_class(
+            <const int64_t*>rows.y + start, rows.u + start * rows.K, rows.K, score,
+            target + start, m, second)
+        return target + start
+
+    cdef double share_of_free_scores(self, Py_ssize_t K) noexcept nogil:
+        return <double>(K - 1) / <double>K
 
     def value(
         self,
@@ -158,21 +244,17 @@ cdef class ClassLoss:
     ):
         """The weighted sum of the losses; fills in the target, the negative gradient. O(n K)."""
         cdef Py_ssize_t n = y.shape[0], K = u.shape[1]
+        cdef LossRows rows
         cdef double total
-        cdef double* shares
         require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
                 and target.shape[1] == K and (weight.shape[0] == n or weight.shape[0] == 1))
         if start == stop:
             return 0.0
         require(classes_are_below(&y[start], stop - start, K))
-        shares = <double*>malloc(K * BLOCK * sizeof(double))
-        if shares == NULL:
-            raise MemoryError
+        rows = LossRows(
+            &y[start], &u[start, 0], each_from(weight, start), weight[0], stop - start, K)
         with nogil:
-            total = sum_losses_of_classes(
-                &y[start], &u[start, 0], K, each_from(weight, start), weight[0], stop - start,
-                &target[start, 0], shares)
-            free(shares)
+            total = self.sum_losses(&rows, &target[start, 0])
         return total
 
     def add_leaf_sums(
@@ -192,25 +274,18 @@ cdef class ClassLoss:
         As `RowLoss.add_leaf_sums`, with the negative gradient in that score. O(n + n_leaves); O(K)
         more for a row whose probability has lost its digits.
         """
-        cdef Py_ssize_t n = y.shape[0], K = u.shape[1], i, m
-        cdef double[BLOCK] second
-        cdef LeafTables tables
+        cdef Py_ssize_t n = y.shape[0], K = u.shape[1]
+        cdef LossRows rows
         require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
                 and leaf.shape[0] == n and sums.shape[1] == 3 and 0 <= score < K
                 and (weight.shape[0] == n or weight.shape[0] == 1))
         if start == stop:
             return
         require(leaves_are_below(&leaf[start], stop - start, sums.shape[0]))
-        allocate(&tables, sums.shape[0], weight, start)
+        rows = LossRows(
+            &y[start], &u[start, 0], each_from(weight, start), weight[0], stop - start, K)
         with nogil:
-            i = start
-            while i < stop:
-                m = min(<Py_ssize_t>BLOCK, stop - i)
-                curvatures_of_class(&y[i], &u[i, 0], K, score, &target[i], m, second)
-                add_rows(&tables, &target[i], second, &leaf[i], i - start, m)
-                i += m
-            add_tables(&tables, &sums[0, 0])
-            free(tables.tables[0])
+            self.add_sums(&rows, score, &target[start], &leaf[start], sums.shape[0], &sums[0, 0])
 
 
 cdef inline const double* each_from(const double[::1] weight, Py_ssize_t start) noexcept nogil:
@@ -241,12 +316,12 @@ cdef struct LeafTables:
 
 
 cdef int allocate(
-    LeafTables* to, Py_ssize_t n_leaves, const double[::1] weight, Py_ssize_t start
-) except -1:
+    LeafTables* to, Py_ssize_t n_leaves, const LossRows* rows
+) except -1 nogil:
     cdef int k
     to.n_leaves = n_leaves
     to.n_tables = 4 if n_leaves <= MANY_LEAVES else 1
-    to.each, to.same = each_from(weight, start), weight[0]
+    to.each, to.same = rows.each, rows.same
     to.tables[0] = <LeafSums*>calloc(to.n_tables * n_leaves, sizeof(LeafSums))
     if to.tables[0] == NULL:
         raise MemoryError

@@ -21,6 +21,7 @@ the risk, the learner and the step rule.
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple, Protocol
@@ -74,7 +75,7 @@ class Round(NamedTuple):
         optimum [Bach, eq. (10.11)]; for AdaBoost it is e_t = 2 gamma_t, twice the edge. nan where
         the step does not need it (`Step.needs_outputs`).
     outputs : ndarray, or LeafOutputs where the step does not need them as an array
-        psi(w_t) on the training rows.
+        psi(w_t) on the training rows; None for a round that was made before it was asked for.
     details : object
         The step's `StepResult.details`.
     """
@@ -98,6 +99,9 @@ class BoostingRounds:
     stop_details : object
         The `StepResult.details` of the step that ended the loop; None while it goes on, and where
         the learner had nothing to offer.
+    unseen : int
+        So many rounds may be made before the next one is returned: nobody looks at the scores in
+        between, and all of them will be asked for.
     """
 
     def __init__(
@@ -107,6 +111,8 @@ class BoostingRounds:
         self.index = start
         self.state: RiskState | None = None
         self.stop_details: Any = None
+        self.unseen = 0
+        self._made: deque[Round] = deque()
         self._ended = False
 
     def __iter__(self) -> BoostingRounds:
@@ -115,6 +121,8 @@ class BoostingRounds:
     def __next__(self) -> Round:
         if self._ended:
             raise StopIteration
+        if self._made or self._make_several():
+            return self._made.popleft()
         # The risk after a step is the one before the next: one pass over the rows a round.
         risk, u = self.risk, self.u
         if self.state is None:
@@ -138,19 +146,43 @@ class BoostingRounds:
             self.step.move(u, psi, b)
             self.state = risk.at(u)
         if not (self.state.value < LARGE and abs(float(b)) < LARGE):
-            self._check_scores(psi)
+            self._check_scores(psi, self.index)
         self.index += 1
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)
 
-    def _check_scores(self, psi: Any) -> None:
+    def _make_several(self) -> bool:
+        """Make unseen rounds in one piece, where the learner can; whether there are any."""
+        several = getattr(self.learner, "several", None)
+        if self.unseen < 2 or several is None:
+            return False
+        b, u = self.step.constant(), self.u
+        if b is None or not abs(b) < LARGE:
+            return False
+        if self.state is None:
+            self.state = self.risk.at(u)
+        found = several(self.state.target, u, b, self.unseen, LARGE)
+        if found is None:
+            self.unseen = 0
+            return False
+        predictors, risks, psi = found
+        self.unseen -= len(risks)
+        self.state = self.state._replace(value=risks[-1])
+        for predictor, value in zip(predictors, risks):
+            self._made.append(Round(self.index, predictor, b, value, math.nan, None))
+            self.index += 1
+        if not risks[-1] < LARGE:
+            self._check_scores(psi, self.index - 1)
+        return True
+
+    def _check_scores(self, psi: Any, index: int) -> None:
         """ValueError for scores that overflow, or beyond what the risk's next targets need."""
         if np.isnan(np.asarray(psi)).any():  # of the learner's own: the ensemble says so
             return
         largest = getattr(self.risk, "largest_score", np.finfo(float).max)
         if not np.abs(self.u).max() <= largest:  # nan neither
-            rate = self.step.rate(self.index)
+            rate = self.step.rate(index)
             raise ValueError(
-                f"learning_rate={rate:g} makes scores that overflow in round {self.index + 1}; use "
+                f"learning_rate={rate:g} makes scores that overflow in round {index + 1}; use "
                 "a smaller one."
             )
 

@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from .._hot_loops.array_loops import inner
 from .._hot_loops.teams import ThreadTeam
 from .._rows import normalised_weights
+from ..trees._compiled_growth import RiskArrays
 from .losses import Loss, as_loss
 from .losses._base import group_totals, leaf_codes, newton_leaves
 from .losses._compiled import compiled_loss
@@ -129,6 +130,15 @@ class EmpiricalRisk:
         target = np.empty(u.shape)
         scores = np.ascontiguousarray(u)
         return loops.value((self._known, scores, self._loop_weight, target), self.team), target
+
+    def arrays(self, u: Array, target: Array) -> RiskArrays | None:
+        """The risk at the scores u, for rounds without Python; None where its loss needs that."""
+        loops = self._compiled
+        if loops is None or not loops.boosts or not loops.takes(u, len(self.y)):
+            return None
+        if not (u.flags.c_contiguous and target.flags.c_contiguous):
+            return None
+        return RiskArrays(loops.loops, self._known, self._loop_weight, u, target)
 
     def leaf_values(
         self,

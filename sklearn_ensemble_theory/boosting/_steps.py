@@ -94,6 +94,10 @@ class Step:
         except TypeError as error:
             raise TypeError(f"learning_rate({t}): {error}") from error
 
+    def constant(self) -> float | None:
+        """The coefficient of all rounds, where it depends on nothing."""
+        return None
+
     def length(
         self, risk: Any, u: np.ndarray, psi: np.ndarray, state: RiskState, gain: float
     ) -> float:
@@ -133,6 +137,9 @@ class FixedStep(Step):
     reoptimizes_leaves = True
     takes_newton_targets = True
     needs_outputs = False
+
+    def constant(self) -> float | None:
+        return None if callable(self.learning_rate) else self.learning_rate
 
     def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
         return 1.0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
+from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions
@@ -52,10 +52,14 @@ def grow(
 
 def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
     """The nodes with their thresholds."""
+    return TreeArrays(threshold=_thresholds(columns, fields), **fields)
+
+
+def _thresholds(columns: BinnedColumns, fields: dict[str, Any]) -> np.ndarray:
     inner = np.flatnonzero(fields["left"] != LEAF)
     threshold = np.full(len(fields["left"]), -2.0)
     threshold[inner] = columns.thresholds(fields["feature"][inner], fields["code"][inner])
-    return TreeArrays(threshold=threshold, **fields)
+    return threshold
 
 
 # --- the trees of boosting, by histograms ---------------------------------------------------------
@@ -65,6 +69,16 @@ def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
 _MOST_LEVELS, _MOST_LEAVES = 8, 512
 # Fewer values are counted by one thread: threads would wait for each other.
 LEAST_SHARED_VALUES = 2**21
+
+
+class RiskArrays(NamedTuple):
+    """A risk and the scores so far, as compiled rounds of boosting take them: C-contiguous."""
+
+    loss: Any
+    y: np.ndarray
+    weight: np.ndarray
+    scores: np.ndarray
+    target: np.ndarray
 
 
 class CompiledHistogramGrower:
@@ -79,12 +93,13 @@ class CompiledHistogramGrower:
     """
 
     def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
-        self.columns, self.options = columns, options
+        self.columns, self.options, self.n_threads = columns, options, n_threads
         self.trees: Any = None
         is_small = options.max_depth <= _MOST_LEVELS
+        self.most_leaves = min(2 ** min(options.max_depth, 30), columns.n_rows)
         if options.max_leaf_nodes:
-            n_leaves = min(2 ** min(options.max_depth, 30), columns.n_rows, options.max_leaf_nodes)
-            is_small = n_leaves <= _MOST_LEAVES
+            self.most_leaves = min(self.most_leaves, options.max_leaf_nodes)
+            is_small = self.most_leaves <= _MOST_LEAVES
         if is_small and not options.max_features:
             from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 
@@ -105,16 +120,65 @@ class CompiledHistogramGrower:
         """A tree and the leaf of every row; O(n p) for each level of the tree."""
         if self.trees is None:
             return self._grow_deep(gradient, weight, rows, seed)
-        units = self._units
-        if units is None or self._weight is not weight or rows is not None:
-            n = len(gradient if rows is None else rows)
-            chosen = weight if weight is None or rows is None else weight[rows]
-            units = self._units = weight_units(chosen, n, self.options)
-            self._weight = weight
+        units = self._units_of(len(gradient), weight, rows)
         fields, leaf = self.trees.grow(
             gradient, weight, rows, rank, self.options, units, LEAST_SHARED_VALUES
         )
         return _tree_arrays(self.columns, fields), leaf
+
+    def boosts(self) -> bool:
+        """Whether `boost` is for these columns and options."""
+        n, p = self.columns.n_rows, self.columns.n_features
+        one_thread = self.n_threads == 1 or n * p < LEAST_SHARED_VALUES
+        free = self.options.monotonic_cst is None
+        return self.trees is not None and one_thread and free and len(row_chunks(n)) == 1
+
+    def boost(
+        self, risk: RiskArrays, weight: np.ndarray | None, ranks: np.ndarray, **options: Any
+    ) -> tuple[list[TreeArrays], list[float], np.ndarray]:
+        """Rounds of boosting (see `BoostedTrees.boost`): the trees, the risks, the last leaves.
+
+        Parameters
+        ----------
+        risk : RiskArrays
+            The scores and the target are changed in place.
+        weight : float64 array of shape (n,) or None
+            As in `grow`.
+        ranks : int array of shape (n_rounds, K, p)
+            As in `grow`, for each tree.
+        **options
+            The others of `BoostedTrees.boost`.
+        """
+        fields, sizes, risks, leaf = self.trees.boost(
+            risk.loss,
+            risk.y,
+            risk.weight,
+            risk.scores.ravel(),
+            risk.target.ravel(),
+            weight,
+            ranks,
+            options=self.options,
+            units=self._units_of(len(risk.y), weight, None),
+            **options,
+        )
+        fields["threshold"] = _thresholds(self.columns, fields)
+        trees, start = [], 0
+        for n_nodes, depth in sizes:
+            part = slice(start, start + n_nodes)
+            trees.append(TreeArrays(**{k: field[part] for k, field in fields.items()}, depth=depth))
+            start += n_nodes
+        return trees, risks, leaf
+
+    def _units_of(
+        self, n: int, weight: np.ndarray | None, rows: np.ndarray | None
+    ) -> "WeightUnits":
+        units = self._units
+        if units is None or self._weight is not weight or rows is not None:
+            chosen = weight if weight is None or rows is None else weight[rows]
+            n = n if rows is None else len(rows)
+            units = self._units = weight_units(chosen, n, self.options)
+            self._weight = weight
+        return units
 
     def _grow_deep(self, gradient, weight, rows, seed):
         options = self.options if seed is None else replace(self.options, seed=seed)

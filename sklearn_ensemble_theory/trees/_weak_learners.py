@@ -18,6 +18,7 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._running import seeded
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
+from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
 from sklearn_ensemble_theory.trees._growth import histogram_grower
 from sklearn_ensemble_theory.trees._options import (
     MAX_SEED,
@@ -26,6 +27,9 @@ from sklearn_ensemble_theory.trees._options import (
     growth_options,
 )
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, LeafOutputs, TreeArrays
+
+# Rounds in one piece have at most so many nodes, of some 60 bytes, and ranks of features.
+NUMBERS_AT_ONCE = 2**17
 
 
 class BinnedTreeRounds:
@@ -90,7 +94,7 @@ class BinnedTreeRounds:
         members, values, leaves = [], [], []
         # A tree for each score; of several scores all trees lower the risk from the same scores.
         for k, (column, given) in enumerate(zip(columns, weights)):
-            seed = int(self.random_state.randint(np.iinfo(np.int32).max))
+            (seed,) = self._seeds(1)
             column = np.ascontiguousarray(column)
             if task.reweighted:
                 # The growers take the arrays of a round by their identity.
@@ -104,9 +108,7 @@ class BinnedTreeRounds:
                 splits = int(seeded(seed).randint(0, MAX_SEED))
                 tree, leaf = self.grower.grow(column, given, rows, splits)
             else:
-                # Always the first of equally good features would make the trees alike.
-                rank = seeded(seed).permutation(self.columns.n_features)
-                tree, leaf = self.grower.grow(column, given, rows, seed, rank)
+                tree, leaf = self.grower.grow(column, given, rows, seed, self._rank(seed))
             if self.reoptimises:
                 # The structure is that of the least squares, the values lower the risk itself.
                 which = k if target.ndim == 2 else None
@@ -119,6 +121,73 @@ class BinnedTreeRounds:
         if task.risk is None:
             outputs = np.asarray(outputs)
         return (members[0] if target.ndim == 1 else members), outputs
+
+    def several(
+        self, target: np.ndarray, scores: np.ndarray, length: float, n: int, stop_at: float
+    ) -> tuple[list, list[float], LeafOutputs] | None:
+        """At most n rounds in compiled code, which changes target and scores; None where it cannot.
+
+        Parameters
+        ----------
+        target, scores
+            As in `best`.
+        length : float
+            The coefficient of the steps.
+        n : int
+            At least 1.
+        stop_at : float
+            A round after which the risk is not below this is the last one.
+
+        Returns
+        -------
+        members : list
+            What `best` returns, for each round.
+        risks : list of float
+            After each round.
+        outputs : LeafOutputs
+            Of the last round.
+        """
+        task, grower = self.task, self.grower
+        if task.risk is None or task.reweighted or self.n_drawn < self.n:
+            return None
+        if not isinstance(grower, CompiledHistogramGrower) or not grower.boosts():
+            return None
+        risk = task.risk.arrays(scores, target)
+        if risk is None:
+            return None
+        width = 1 if target.ndim == 1 else target.shape[1]
+        numbers = width * (2 * grower.most_leaves + self.columns.n_features)
+        n = max(1, min(n, NUMBERS_AT_ONCE // numbers))
+        before = self.random_state.get_state(legacy=False)
+        seeds = self._seeds(n * width)
+        ranks = np.array([self._rank(seed) for seed in seeds])
+        trees, risks, leaf = grower.boost(
+            risk,
+            self.weight,
+            ranks.reshape(n, width, -1),
+            length=length,
+            stop_at=stop_at,
+            takes_newton_steps=self.reoptimises,
+        )
+        if len(risks) < n:  # only the seeds of the rounds that were made have been drawn
+            self.random_state.set_state(before)
+            self._seeds(len(trees))
+        members: list[Any] = [
+            tree_member(self.pattern, tree, self.shape, seed) for tree, seed in zip(trees, seeds)
+        ]
+        if target.ndim == 2:
+            members = [members[k : k + width] for k in range(0, len(trees), width)]
+        last = [tree.value[:, 0] for tree in trees[-width:]]
+        return members, risks, LeafOutputs(last, list(leaf), target.shape)
+
+    def _seeds(self, n: int) -> list[int]:
+        """The seeds of n trees."""
+        seeds: list[int] = self.random_state.randint(np.iinfo(np.int32).max, size=n).tolist()
+        return seeds
+
+    def _rank(self, seed: int) -> np.ndarray:
+        """The order of equally good features: always the same would make the trees alike."""
+        return seeded(seed).permutation(self.columns.n_features)
 
 
 def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> Any:

@@ -338,3 +338,45 @@ def test_whole_weights_are_repeated_rows_where_many_splits_are_equally_good(comp
                 name = "predict" if kind == "squared_error" else "decision_function"
                 a, b = getattr(weighted, name)(X), getattr(repeated, name)(X)
                 np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+
+
+# Rounds that nobody looks at are made in one piece
+
+
+@pytest.mark.parametrize("kind", ["squared_error", "huber", "absolute_error", "two", "three"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"estimator": BinnedTreeRegressor(max_leaf_nodes=9, l2_regularization=2.0)},
+        {"estimator": BinnedTreeRegressor(max_depth=2, monotonic_cst=[1, 0, 0, -1])},
+        {"min_impurity_decrease": 0.01, "min_weight_fraction_leaf": 0.05},
+        {"reoptimize_leaves": False},
+        {"subsample": 0.5},
+        {"learning_rate": lambda t: 1 / (2 + t)},
+        {"learning_rate": 1e6, "n_estimators": 14},  # beyond some round all risks are large
+    ],
+)
+def test_watched_rounds_are_the_same(kind, weighted, options):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((150, 4))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    y = targets(np.nan_to_num(X), kind, rng)
+    weight = rng.random(150) if weighted else None
+    models, drawn = [], []
+    for monitor in (None, lambda *_: False):
+        generator = np.random.RandomState(0)
+        model = model_for(kind, **{"n_estimators": 12, **options})
+        model.set_params(random_state=generator).fit(X, y, weight, monitor)
+        models.append(model)
+        drawn.append(generator.randint(10**9))
+    unwatched, watched = models
+    assert drawn[0] == drawn[1]
+    np.testing.assert_array_equal(unwatched.train_scores_, watched.train_scores_)
+    np.testing.assert_array_equal(unwatched.steps_, watched.steps_)
+    for a, b in zip(unwatched.estimators_.flat, watched.estimators_.flat, strict=True):
+        assert a.random_state == b.random_state
+        np.testing.assert_array_equal(a.tree_.threshold, b.tree_.threshold)
+        np.testing.assert_array_equal(a.tree_.value, b.tree_.value)
+        assert a.tree_.max_depth == b.tree_.max_depth

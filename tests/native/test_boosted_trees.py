@@ -102,6 +102,78 @@ def test_rows_that_do_not_fit(wrong):
         np.testing.assert_array_equal(field, again[name])
 
 
+def rounds(**others):
+    from sklearn_ensemble_theory._native.losses import RowLoss
+
+    y = np.arange(N) / N
+    return {
+        "loss": RowLoss("logistic"),
+        "y": np.where(y > 0.4, 1.0, -1.0),
+        "loss_weight": np.full(1, 1 / N),
+        "scores": np.zeros(N),
+        "target": np.where(y > 0.4, 0.5, -0.5),
+        "weight": None,
+        "rank": np.tile(np.arange(P), (4, 1, 1)),
+        "length": 0.5,
+        "stop_at": 1e100,
+        "takes_newton_steps": True,
+        "options": OPTIONS,
+        "units": weight_units(None, N, OPTIONS),
+        **others,
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"y": np.ones(N - 1)},
+        {"y": np.ones(N, int)},
+        {"loss_weight": np.ones(N + 1)},
+        {"loss_weight": np.ones(0)},
+        {"scores": np.zeros(N - 1)},
+        {"target": np.zeros(2 * N)},
+        {"weight": np.ones(N + 1)},
+        {"rank": np.zeros((0, 1, P), int)},
+        {"rank": np.zeros((4, 0, P), int)},
+        {"rank": np.zeros((4, 1, P + 1), int)},
+        {"rank": np.zeros((4, 2, P), int)},
+        {"rank": np.zeros((4, 2, P), int), "scores": np.zeros(2 * N), "target": np.zeros(2 * N)},
+        {"options": GrowthOptions(criterion="squared_error", max_depth=3)},
+        {"units": WeightUnits(False, 6, 1.0, N)},
+    ],
+)
+def test_rounds_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+
+    trees = BoostedTrees(**columns())
+    fields, sizes, risks, _ = trees.boost(**rounds())
+    assert len(risks) == len(sizes) == 4
+    assert (np.diff(risks) < 0).all()
+    with pytest.raises(ValueError):
+        trees.boost(**rounds(**wrong))
+    again, _, same, _ = trees.boost(**rounds())
+    assert risks == same
+    np.testing.assert_array_equal(fields["value"], again["value"])
+    first = trees.boost(**rounds(stop_at=0.0))
+    assert first[2] == risks[:1]
+    assert len(first[0]["left"]) == sizes[0][0]
+
+
+def test_rounds_of_classes_check_the_codes():
+    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
+    from sklearn_ensemble_theory._native.losses import ClassLoss
+
+    y = np.arange(N) % 3
+    given = {"scores": np.zeros(3 * N), "target": np.ones(3 * N), "loss": ClassLoss()}
+    given["rank"] = np.zeros((2, 3, P), int)
+    _, sizes, _, leaf = BoostedTrees(**columns()).boost(**rounds(**given, y=y))
+    assert len(sizes) == 6
+    assert leaf.shape == (3, N)
+    for wrong in (y + 1, y - 1):
+        with pytest.raises(ValueError):
+            BoostedTrees(**columns()).boost(**rounds(**given, y=wrong))
+
+
 def test_no_array_is_missing():
     from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees, count_in_bins
 
@@ -109,6 +181,9 @@ def test_no_array_is_missing():
         BoostedTrees(**columns(codes=None))
     with pytest.raises(TypeError):
         BoostedTrees(**columns()).grow(**rows(gradient=None))
+    for name in ("loss", "y", "loss_weight", "scores", "target", "rank"):
+        with pytest.raises((TypeError, ValueError)):
+            BoostedTrees(**columns()).boost(**rounds(**{name: None}))
     with pytest.raises(TypeError):
         count_in_bins(None, None, np.zeros(N, int), np.zeros((P, 256), int))
 

@@ -293,6 +293,8 @@ class BaseGradientBoosting(
         drawn = None
         if self.subsample < 1:
             drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
+        if reports.is_silent and ends is None and patience is None:
+            rounds.unseen = n_more
         # A round is stored with its risks before anybody is asked whether it shall be the last:
         # callbacks and monitors see the model with it.
         for record in islice(rounds, n_more):

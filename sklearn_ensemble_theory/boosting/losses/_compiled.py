@@ -34,6 +34,8 @@ class CompiledLoss:
 
     # Whether the targets are the codes of classes, and a row has a score for each class.
     takes_codes = False
+    # Whether its loops are enough for rounds of boosting, in which leaves take Newton steps.
+    boosts = False
 
     def __init__(self, kind: str, **options: Any) -> None:
         from ..._native.losses import RowLoss
@@ -78,6 +80,8 @@ class CompiledLoss:
 
 class NewtonLoops(CompiledLoss):
     """A loss whose leaves take a Newton step."""
+
+    boosts = True
 
     def leaf_values(
         self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
@@ -127,6 +131,8 @@ class LogLoops(NewtonLoops):
 
 
 class PoissonLoops(NewtonLoops):
+    boosts = False
+
     def steps(self, first: Array, second: Array, total: Array) -> Array:
         return poisson_steps(first, second)
 
