@@ -120,10 +120,10 @@ def edges_of_sorted(x, cumulated, max_bins):
         last_of_value = np.flatnonzero(changes)  # the largest value has no edge above it
     else:
         cut_above, alone = _values_to_cut(x, cumulated, max_bins)
-        last_of_value = np.union1d(
-            np.searchsorted(x, np.concatenate([cut_above, alone]), side="right"),
-            np.searchsorted(x, alone, side="left"),
-        )
+        last_of_value = np.searchsorted(x, cut_above, side="right")
+        if len(alone):
+            around = [np.searchsorted(x, alone, side=side) for side in ("left", "right")]
+            last_of_value = np.unique(np.concatenate([last_of_value, *around]))
         last_of_value = last_of_value[(last_of_value > 0) & (last_of_value < len(x))] - 1
     below = x[last_of_value].astype(np.float64)
     above = x[last_of_value + 1].astype(np.float64)
@@ -152,6 +152,8 @@ def _values_to_cut(x, cumulated, max_bins):
         is_new = np.empty(len(picked), dtype=bool)
         is_new[:1] = True
         np.not_equal(picked[1:], picked[:-1], out=is_new[1:])
+        if is_new.all():  # no value is heavy
+            return picked, alone
         first = np.flatnonzero(is_new)
         values = picked[first]
         heavy = values[np.diff(first, append=len(picked)) > 1]
