@@ -182,7 +182,7 @@ class BinnedTreeRounds:
 
     def _seeds(self, n: int) -> list[int]:
         """The seeds of n trees."""
-        seeds: list[int] = self.random_state.randint(np.iinfo(np.int32).max, size=n).tolist()
+        seeds: list[int] = self.random_state.randint(MAX_SEED, size=n).tolist()
         return seeds
 
     def _rank(self, seed: int) -> np.ndarray:
