@@ -4,15 +4,17 @@
 
 1. the fit runs on a twin of the estimator, which takes over its attributes when everything has
    succeeded (`twin`): a fit that fails or is interrupted leaves the estimator as it was;
-2. parameters that are scalars of NumPy become numbers of Python;
-3. parameters that scikit-learn's constraints let through are checked (`check_parameters`);
-4. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
+2. BLAS has one thread for small work, unless others are fitted (`blas_threads_of_fit`);
+3. parameters that are scalars of NumPy become numbers of Python;
+4. parameters that scikit-learn's constraints let through are checked (`check_parameters`);
+5. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
    `fit` itself, with a target that is checked before any work (`checked_target`) and scikit-learn's
    own check of the parameters.
 """
 
 import inspect
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from functools import wraps
 from numbers import Integral, Real
@@ -26,6 +28,7 @@ from sklearn.utils.validation import validate_data
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
 from sklearn_ensemble_theory._compat import sklearn_fit_context
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks, checked_target
+from sklearn_ensemble_theory._running import blas_threads_by_work
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,12 +60,13 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
             }
             for name, value in given.items():
                 fresh.__dict__[name] = value.item()
-            if any_collection(X, y, *args, *kwargs.values()):
-                result = fit_collections(fresh, fit, X, y, *args, **kwargs)
-            else:
-                check_parameters(estimator)
-                y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
-                result = fit(fresh, X, y, *args, **kwargs)
+            with blas_threads_of_fit(estimator):
+                if any_collection(X, y, *args, *kwargs.values()):
+                    result = fit_collections(fresh, fit, X, y, *args, **kwargs)
+                else:
+                    check_parameters(estimator)
+                    y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
+                    result = fit(fresh, X, y, *args, **kwargs)
             fresh.__dict__.update(given)
             estimator.__dict__ = fresh.__dict__
             return estimator if result is fresh else result
@@ -87,6 +91,24 @@ def twin(estimator: Any, *, continued: bool) -> Any:
             value = value.copy()
         fresh.__dict__[name] = value
     return fresh
+
+
+def blas_threads_of_fit(estimator: Any) -> AbstractContextManager:
+    """A context for the whole fit: one thread of BLAS for small work, unless others are fitted.
+
+    Products of our fits are many and small, or stand in `threads_for`. Members that are not ours
+    may have large ones anywhere, and keep all threads.
+    """
+    return nullcontext() if _fits_others(estimator) else blas_threads_by_work()
+
+
+def _fits_others(estimator: Any) -> bool:
+    given = vars(estimator)
+    return given.get("estimators") is not None or any(
+        type(each).__module__.partition(".")[0] != __package__ or _fits_others(each)
+        for each in (given.get("estimator"), given.get("init"))
+        if hasattr(each, "fit")
+    )
 
 
 def fit_collections(

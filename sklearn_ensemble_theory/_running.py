@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 from warnings import warn
@@ -31,9 +31,12 @@ def in_order(tasks: Iterable[Any], *, n_jobs: int | None, prefer: str | None = N
     return iter(parallel(tasks))
 
 
-# Up to this size several threads gain little in a decomposition, and lose much (20 times the time
-# was measured) when other processes keep the cores busy, as in a search with n_jobs=-1.
-_ONE_THREAD_SIZE = 1000
+# --- threads of BLAS ------------------------------------------------------------------------------
+
+# So many multiplications take one thread of BLAS about a second. Below, several take more time of
+# the processors and often more time: those that wait for the next product spin for some 40 ms, and
+# beside other busy processes they took up to 40 times one thread's time.
+SHARED_WORK = 2e10
 
 
 def one_blas_thread() -> AbstractContextManager:
@@ -41,15 +44,79 @@ def one_blas_thread() -> AbstractContextManager:
 
     joblib gives its worker processes fewer BLAS threads than the main process has, and the
     rounding errors of a decomposition depend on the number of threads. Tasks that run in this
-    context, in whatever process, return the same bits. It costs a few microseconds.
+    context, in whatever process, return the same bits. It costs 20 microseconds, a nested one two.
     """
-    return threadpool_controller().limit(limits=1, user_api="blas")
+    return _limit.of_thread("one")
 
 
-def threads_for_size(n: int) -> AbstractContextManager:
-    """A context for decompositions of an n x n matrix: one thread of BLAS where n is small."""
-    return one_blas_thread() if n <= _ONE_THREAD_SIZE else nullcontext()
+def blas_threads_by_work() -> Any:
+    """A context, or the decorator of a fit, in which BLAS has one thread except in `threads_for`.
 
+    Callbacks that the fit calls have one thread too.
+    """
+    return _limit.of_thread("by work")
+
+
+def threads_for(work: float) -> AbstractContextManager:
+    """A context for products and decompositions of about so many multiplications.
+
+    From `SHARED_WORK` on they have all threads, unless this is part of a task that runs in
+    `one_blas_thread`; below they have one. Other threads than the main one, of which several may
+    fit at once, have one for any work: their results must not depend on when another fit ends.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    is_shared = work >= SHARED_WORK and in_main and not _limit.is_in_task()
+    return _limit.of_thread("all" if is_shared else "by work")
+
+
+class _BlasLimit:
+    """One thread of BLAS as long as any thread of Python wants it.
+
+    Contexts of threadpoolctl restore what they found. Of two that overlap in time, the later one
+    finds one thread, and would leave it behind.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.wanted: dict[int, list[str]] = {}  # by each thread, in its contexts from the outer on
+        self.limit: Any = None
+
+    def is_in_task(self) -> bool:
+        return "one" in self.wanted.get(threading.get_ident(), ())
+
+    @contextmanager
+    def of_thread(self, wanted: str) -> Iterator[None]:
+        contexts = self.wanted.setdefault(threading.get_ident(), [])
+        depth = len(contexts)
+        try:
+            contexts.append(wanted)
+            self.apply()
+            yield
+        finally:
+            del contexts[depth:]
+            self.apply()
+
+    def apply(self) -> None:
+        """Set the limit or take it back; where an interrupt left that out, the next call does."""
+        with self.lock:
+            is_one = any(each and each[-1] != "all" for each in list(self.wanted.values()))
+            if is_one == (self.limit is not None):
+                return
+            blas = threadpool_controller().select(user_api="blas")
+            if is_one:
+                self.limit = blas.limit(limits=1)
+            else:
+                self.limit.restore_original_limits()
+                self.limit = None
+            # A thread that has set numbers is the only one that may, until a context of it ends.
+            with blas.limit():
+                pass
+
+
+_limit = _BlasLimit()
+
+
+# --- draws ----------------------------------------------------------------------------------------
 
 _of_thread = threading.local()
 
@@ -65,6 +132,9 @@ def seeded(seed: int) -> np.random.RandomState:
         rng = _of_thread.rng = np.random.RandomState()
     rng.seed(seed)
     return rng
+
+
+# --- what users are told --------------------------------------------------------------------------
 
 
 class Progress:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import svd
 
+from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, power_of_two
 from sklearn_ensemble_theory.bounds import coordinate_projection_bound, gaussian_projection_bound
 
@@ -218,8 +219,9 @@ def row_space(rows: CentredRows) -> RowSpace:
     n, d = rows.shape
     # The smaller of the two Gram matrices has all singular values that are not zero.
     by_rows = n < d
-    gram = rows.row_gram() if by_rows else rows.column_gram()
-    values, vectors = np.linalg.eigh(gram)
+    with threads_for(float(n) * d * min(n, d)):
+        gram = rows.row_gram() if by_rows else rows.column_gram()
+        values, vectors = np.linalg.eigh(gram)
     values, vectors = values[::-1], vectors[:, ::-1]
     largest = max(values[0], 0.0)
     # Squares lose half of the digits: for small directions the matrix itself is decomposed.
@@ -227,7 +229,8 @@ def row_space(rows: CentredRows) -> RowSpace:
     expected = int(by_rows and rows.is_centred)  # centred rows are linearly dependent
     dense = rows.dense()
     if n_small > expected and dense is not None and largest > 0:
-        U, singular, Vt = svd(dense, full_matrices=False, check_finite=False)
+        with threads_for(float(n) * d * min(n, d)):
+            U, singular, Vt = svd(dense, full_matrices=False, check_finite=False)
         kept = singular > max(n, d) * np.finfo(float).eps * singular[0]
         space = RowSpace(rows, singular[kept], U[:, kept], Vt[kept].T)
     else:

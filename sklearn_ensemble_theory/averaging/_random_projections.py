@@ -27,7 +27,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._running import in_order, one_blas_thread
+from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first, power_of_two
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
 
@@ -491,15 +491,13 @@ def average_of_members(
     """Fit a member for each seed, in threads, and average them to one model."""
     seeds = seeds[: projection.n_distinct(len(seeds))]
     targets = projection.targets(Z)
-    # Small problems are slower with threads of BLAS, and their bits would depend on the number.
-    with one_blas_thread():
-        # Without threads a generator: one member is in memory at a time.
-        if n_jobs is None or n_jobs == 1:
-            lifted = (_member(projection, targets, alpha, seed) for seed in seeds)
-        else:
-            tasks = (delayed(_member)(projection, targets, alpha, seed) for seed in seeds)
-            lifted = in_order(tasks, n_jobs=n_jobs, prefer="threads")
-        return projection.combine(lifted, len(seeds))
+    # Without threads a generator: one member is in memory at a time.
+    if n_jobs is None or n_jobs == 1:
+        lifted = (_member(projection, targets, alpha, seed) for seed in seeds)
+    else:
+        tasks = (delayed(_member)(projection, targets, alpha, seed) for seed in seeds)
+        lifted = in_order(tasks, n_jobs=n_jobs, prefer="threads")
+    return projection.combine(lifted, len(seeds))
 
 
 def _member(projection: Projection, targets: np.ndarray, alpha: float, seed: int) -> Any:

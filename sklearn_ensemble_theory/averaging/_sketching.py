@@ -24,6 +24,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
+from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._members import MAX_SEED
 from sklearn_ensemble_theory.bounds import gaussian_sketch_risk
@@ -376,7 +377,10 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
         x_mean, y_mean = sums.means(self.fit_intercept)
         keeps_gram = self.n_refinements > 0
         options = x_mean, y_mean, self.alpha, keeps_gram
-        results = in_groups(member_solutions, sums.sketches, self.n_jobs, *options)
+        # Several are shared out by `n_jobs`, on which their bits do not depend.
+        size, d = sums.sketches[0].phi.shape
+        with threads_for(float(size) * d**2 if len(sums.sketches) == 1 else 0.0):
+            results = in_groups(member_solutions, sums.sketches, self.n_jobs, *options)
         members = np.array([theta for theta, *_ in results])
         with np.errstate(over="ignore", invalid="ignore"):
             mean = members.mean(axis=0)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_ensemble_theory._running import SHARED_WORK, threads_for
 from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges
 
 # Columns worked on together: enough that the product runs from the processor's cache.
@@ -62,8 +63,11 @@ class ColumnDictionary:
         # A power of two, exact, by which sums of columns near the largest float do not overflow.
         self._unit = 2.0**-30 if np.max(self.scale, initial=0.0) > 1e290 else 1.0
 
-    def _chunks(self) -> Iterator[Any]:
+    def _chunks(self, work: float = 0.0) -> Iterator[Any]:
+        """Slices of the rows, for products of so many multiplications in all."""
         rows = max(1, CHUNK_BYTES // (8 * max(self.d, 1)))
+        if work >= SHARED_WORK:  # threads that share a product need a large one
+            rows = max(rows, self.n // 16)
         for first in range(0, self.n, rows):
             yield slice(first, first + rows)
 
@@ -129,12 +133,14 @@ class ColumnDictionary:
             return self.products(self.columns(chosen))
         sums = np.zeros((len(chosen), self.d))
         totals = np.zeros(len(chosen))
-        for rows in self._chunks():
-            X = self.X[rows]
-            block = self.columns(chosen, X)
-            block *= self.weight[rows]
-            sums += block @ X
-            totals += block.sum(axis=1)
+        work = float(self.n) * sums.size
+        with threads_for(work):
+            for rows in self._chunks(work):
+                X = self.X[rows]
+                block = self.columns(chosen, X)
+                block *= self.weight[rows]
+                sums += block @ X
+                totals += block.sum(axis=1)
         sums -= np.multiply.outer(totals, self.offset)
         return np.where(self.usable, sums / self.scale, 0.0)
 
@@ -146,11 +152,13 @@ class ColumnDictionary:
         factor = np.where(self.usable, 1 / self.scale, 0.0)
         root = np.sqrt(self.weight)
         gram = np.zeros((self.d, self.d))
-        for rows in self._chunks():
-            block = self.X[rows] - self.offset
-            block *= factor
-            block *= root[rows, None]
-            gram += block.T @ block
+        work = float(self.n) * gram.size
+        with threads_for(work):
+            for rows in self._chunks(work):
+                block = self.X[rows] - self.offset
+                block *= factor
+                block *= root[rows, None]
+                gram += block.T @ block
         return gram
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from sklearn_ensemble_theory._hot_loops.array_loops import inner
 from sklearn_ensemble_theory._learners import PreparedRounds, predict_validated
+from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._scaling import TargetScale
 
 from ._conditional_gradients import (
@@ -459,11 +460,14 @@ class CorrectiveStep(FrankWolfeStep):
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
         active = self.active
         active.outputs.append(psi)
-        # The inner gap need not be below a share of the outer one: the next atom moves the minimum.
-        ball = RowsBall(self.risk, _Outputs(np.array(active.outputs), self.risk.weight))
-        tol = INNER_SHARE * active.gap / max(ball.risk_at_zero, 1e-300)
-        options = SolverOptions("line_search", "pairwise", CORRECTIONS, tol)
-        path = conditional_gradients(ball, self.radius, np.append(active.weights, 0.0), options)
+        start = np.append(active.weights, 0.0)
+        with one_blas_thread():  # many short products
+            ball = RowsBall(self.risk, _Outputs(np.array(active.outputs), self.risk.weight))
+            # The inner gap need not be below a share of the outer one: the next atom moves the
+            # minimum.
+            tol = INNER_SHARE * active.gap / max(ball.risk_at_zero, 1e-300)
+            options = SolverOptions("line_search", "pairwise", CORRECTIONS, tol)
+            path = conditional_gradients(ball, self.radius, start, options)
         active.weights = path.beta
         u[:] = ball.u
 

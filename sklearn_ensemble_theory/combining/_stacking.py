@@ -7,6 +7,7 @@ prediction combines those of the members that were fitted to all rows.
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -45,6 +46,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._rows import Rows, finite_predictions, normalised_weights
+from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     CVLike,
@@ -216,9 +218,13 @@ class BaseStacking(TransformerMixin, NamedMembers):
         for name in ("final_estimator_", "estimator_weights_", "cv_risks_", "kkt_violation_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         if self.weights is None:
-            self.final_estimator_ = self._fit_final(final, columns, rows, params, held)
+            # The default learns from few columns.
+            few = self.final_estimator is None and not self.passthrough
+            with one_blas_thread() if few else nullcontext():
+                self.final_estimator_ = self._fit_final(final, columns, rows, params, held)
         else:
-            self._learn_weights(predictions, rows, held, folds)
+            with one_blas_thread():  # many short products
+                self._learn_weights(predictions, rows, held, folds)
         return self
 
     def _encode(self, y: np.ndarray) -> np.ndarray:

@@ -7,7 +7,6 @@ its outputs g_j on the unit vectors [Dombry and Esstafa, eq. (4)].
 """
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from itertools import combinations
 from math import comb
 from numbers import Integral, Real
@@ -21,7 +20,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._rows import positive_weights
-from sklearn_ensemble_theory._running import one_blas_thread
+from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._typing import RandomStateLike
 
 from ._smoothers import check_linear, weight_keyword
@@ -59,7 +58,8 @@ class FittedTargets:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Shape (len(X), number of targets)."""
-        return np.column_stack([np.asarray(e.predict(X)) for e in self.estimators])
+        with threads_for(len(X) ** 3):
+            return np.column_stack([np.asarray(e.predict(X)) for e in self.estimators])
 
 
 def _fit(
@@ -69,7 +69,7 @@ def _fit(
     fit_params: dict[str, np.ndarray],
     one_thread: bool = False,
 ) -> Any:
-    with one_blas_thread() if one_thread else nullcontext():
+    with one_blas_thread() if one_thread else threads_for(len(X) ** 3):
         # A column of Y is strided, and products round by the order in memory.
         return clone(estimator).fit(X, np.ascontiguousarray(y), **fit_params)
 

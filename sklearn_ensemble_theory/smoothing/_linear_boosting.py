@@ -30,7 +30,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._running import one_blas_thread, warn_user
+from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, warn_user
 from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 
@@ -484,6 +484,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         )
 
     @fit_context(prefer_skip_nested_validation=False)
+    @blas_threads_by_work()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> "LinearL2BoostingRegressor":

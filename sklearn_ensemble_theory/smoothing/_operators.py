@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
+from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory.bounds._spectral_filters import (
     n_rounds,
     residual_filter,
@@ -52,14 +53,16 @@ def operator(
         # With m_i S_ij = m_j S_ji, M^(1/2) S M^(-1/2) is symmetric; the eigenvectors are turned
         # back afterwards.
         A = S * root[:, None] / root
-        mu, U = scipy.linalg.eigh((A + A.T) / 2, check_finite=False)
+        with threads_for(len(S) ** 3):
+            mu, U = scipy.linalg.eigh((A + A.T) / 2, check_finite=False)
         mu, U = mu[::-1], U[:, ::-1]
         right, left = U / root[:, None], (U * root[:, None]).T
         orthogonal = metric.min() == metric.max()
         return EigenbasisOperator(
             mu, right, left, learning_rate, symmetric=True, orthogonal=orthogonal
         )
-    mu, right = scipy.linalg.eig(S, check_finite=False)
+    with threads_for(len(S) ** 3):
+        mu, right = scipy.linalg.eig(S, check_finite=False)
     order = np.argsort(-mu.real, kind="stable")
     mu, right = mu[order], right[:, order]
     # Rounding errors in this basis are multiplied by its condition number.

@@ -29,6 +29,7 @@ from sklearn.base import clone
 from sklearn.utils import Bunch
 
 from sklearn_ensemble_theory._rows import Rows
+from sklearn_ensemble_theory._running import threads_for
 from sklearn_ensemble_theory.bounds._spectral_filters import residual_filter, weight_filter
 
 from ._averaged_learners import AveragedLearner, AveragePredictor, RoundsPredictor
@@ -481,7 +482,8 @@ class InitialFit(NamedTuple):
 
     def residuals(self, rows: Rows) -> tuple[Any, Rows]:
         """Return a fitted clone, and the rows with its residuals as targets."""
-        fitted = clone(self.estimator).fit(rows.X, rows.y, **self.params(rows))
+        with threads_for(len(rows) ** 3):  # what a smoother costs at most
+            fitted = clone(self.estimator).fit(rows.X, rows.y, **self.params(rows))
         return fitted, replace(rows, y=rows.y - outputs_of(fitted, rows.X))
 
     def matrix(self, rows: Rows, X: np.ndarray | None = None) -> np.ndarray:

@@ -37,7 +37,7 @@ from sklearn_ensemble_theory._rows import (
     finite_predictions,
     validate_data,
 )
-from sklearn_ensemble_theory._running import one_blas_thread, threads_for_size
+from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, within_range
 
 from ._smoothers import DENSE_ROWS, SpectralForm, distinct_rows
@@ -424,7 +424,7 @@ def joint_form(
     roughness = np.concatenate([form.roughness[k] for form, k in zip(singles, keep)])
     if not T.shape[1]:
         return CentredForm(design, T, roughness, roughness)
-    with threads_for_size(len(T)):
+    with threads_for(len(T) ** 3):
         G = T.T @ sums.gram(design) @ T
         turn, gamma = simultaneous_diagonal(G, roughness)
     return CentredForm(design, T @ turn, gamma, 1.0 - gamma)
@@ -468,7 +468,7 @@ def spectral_form(
     gram = sums.gram(design)
     parts = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
     columns = design.slices
-    with threads_for_size(len(gram)):
+    with threads_for(len(gram) ** 3):
         C = np.block(
             [[a.T @ gram[i, j] @ b for b, j in zip(parts, columns)] for a, i in zip(parts, columns)]
         )

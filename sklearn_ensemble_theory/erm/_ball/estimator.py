@@ -24,7 +24,7 @@ from sklearn_ensemble_theory._rows import (
     kept_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._running import one_blas_thread, warn_user
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
 
@@ -274,15 +274,14 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                     f"{problem.largest_score:.3g}. Scale X, reduce radius, or use solver='auto'."
                 )
             state = None  # what `partial_fit` goes on from
-            with one_blas_thread():  # thousands of short products: waiting for threads costs more
-                if self.solver == "auto":
-                    point = solve_in_ball(problem, self.tol, self.max_iter or 10_000)
-                    bound = point.gap
-                elif self.solver == "gd":
-                    point, bound = averaged_gradient_descent(problem, self.max_iter or 1_000)
-                else:
-                    n_steps = self.max_iter or problem.n
-                    point, bound, state = averaged_stochastic_descent(problem, n_steps, rng)
+            if self.solver == "auto":
+                point = solve_in_ball(problem, self.tol, self.max_iter or 10_000)
+                bound = point.gap
+            elif self.solver == "gd":
+                point, bound = averaged_gradient_descent(problem, self.max_iter or 1_000)
+            else:
+                n_steps = self.max_iter or problem.n
+                point, bound, state = averaged_stochastic_descent(problem, n_steps, rng)
             problems.append(problem)
             points.append(point)
             bounds.append(bound)
