@@ -19,6 +19,9 @@ SHARED = "sklearn_ensemble_theory._native._memoryviews"
 # floating-point errors are read, which lets the compiler take several rows at a time.
 FLAGS = "-O3 -g0 -ffp-contract=off -fno-math-errno -fno-trapping-math"
 FLAGS = ("/O2 /fp:precise" if os.name == "nt" else FLAGS).split()
+# Every night the tests run with checks of every address and operation.
+SANITIZED = os.environ.get("SKLEARN_ENSEMBLE_THEORY_SANITIZE", "0") == "1"
+CHECKS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"] if SANITIZED else []
 LOST = """
 sklearn_ensemble_theory is installed WITHOUT its compiled code: {error}
 All estimators work, through NumPy and scikit-learn; large fits and predictions take several times
@@ -45,7 +48,7 @@ def extensions():
         shared_utility_qualified_name=SHARED,
         compiler_directives={
             "language_level": 3,
-            "boundscheck": False,
+            "boundscheck": SANITIZED,
             "wraparound": False,
             "cdivision": True,
             "initializedcheck": False,
@@ -53,7 +56,7 @@ def extensions():
         },
     )
     for module in modules:  # only now: cythonize keeps neither of these
-        module.extra_compile_args = FLAGS
+        module.extra_compile_args, module.extra_link_args = FLAGS + CHECKS, CHECKS
         module.optional = not REQUIRED
     return modules
 

@@ -24,9 +24,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-# Compare the checkout that this file belongs to, whatever is installed.
-sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
-
 from comparing import UsageError, data, folds, peers, show
 from comparing.chart import draw_chart
 from sklearn.metrics import get_scorer_names

@@ -13,14 +13,11 @@ and of processors. Bins of all rows are only found by "chunked", which reads the
 import argparse
 import contextlib
 import os
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Compare the checkout that this file belongs to, whatever is installed.
-sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 import pandas as pd

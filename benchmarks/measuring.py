@@ -9,13 +9,10 @@ import time
 import traceback
 from pathlib import Path
 
-# Measure the checkout that this file belongs to, whatever is installed.
-sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
-
 import cases
 
 EXTRAS = {
-    **dict.fromkeys(("lightgbm", "xgboost", "interpret", "sklearnex", "numba"), "benchmark"),
+    **dict.fromkeys(("lightgbm", "xgboost", "interpret", "sklearnex"), "benchmark"),
     "dask": "dask",
     "matplotlib": "plot",
 }

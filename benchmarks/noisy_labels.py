@@ -19,11 +19,8 @@ excess over the least possible error.
 import argparse
 import os
 import sys
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Compare the checkout that this file belongs to, whatever is installed.
-sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from joblib import Parallel, delayed

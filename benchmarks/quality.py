@@ -29,8 +29,6 @@ from pathlib import Path
 
 # Two OpenMP thread pools in one process slow each other down, so each has one thread.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# Compare the checkout that this file belongs to, whatever is installed.
-sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 import sklearn.ensemble

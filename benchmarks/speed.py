@@ -109,7 +109,7 @@ from measuring import measure
 
 LIBRARIES = (
     *("numpy", "scipy", "scikit-learn", "joblib"),
-    *("numba", "lightgbm", "xgboost", "interpret-core"),
+    *("lightgbm", "xgboost", "interpret-core"),
 )
 
 

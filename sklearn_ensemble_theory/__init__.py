@@ -11,6 +11,7 @@ from sklearn_ensemble_theory import (
     smoothing,
     trees,
 )
+from sklearn_ensemble_theory._native import native_code
 from sklearn_ensemble_theory._version import DOCUMENTATION, __version__, show_versions
 from sklearn_ensemble_theory.averaging import (
     BaggedNearestNeighborsClassifier,
@@ -108,6 +109,7 @@ __all__ = [
     "VotingRegressor",
     "__version__",
     "bagged_nearest_neighbors_weights",
+    "native_code",
     "show_versions",
 ]
 

@@ -9,11 +9,11 @@ __all__ = ["show_versions"]
 
 
 def show_versions() -> None:
-    """Print the versions of the package and of its dependencies, and how its loops are run.
+    """Print the versions of the package and of its dependencies, and which route its loops take.
 
-    The output belongs in a bug report. Its last line says whether the loops over all rows are
-    compiled by numba, an optional dependency, or run in NumPy and scikit-learn, and why. Both give
-    the same results up to rounding and ties; compiled loops are faster.
+    The output belongs in a bug report. Its last line says whether the loops over all rows run in
+    code that was compiled when the package was installed, or in NumPy and scikit-learn, and why.
+    Both give the same results up to rounding and ties; compiled code is faster.
 
     Returns
     -------
@@ -22,8 +22,8 @@ def show_versions() -> None:
 
     Notes
     -----
-    Imports numba where it is installed, in about 0.3 s. numba is not imported where the environment
-    variable ``SKLEARN_ENSEMBLE_THEORY_NUMBA`` is 0, which switches compilation off.
+    The environment variable ``SKLEARN_ENSEMBLE_THEORY_NATIVE=0``, set before Python starts,
+    switches compiled code off. ``sklearn_ensemble_theory.native_code`` is its name, or None.
 
     Examples
     --------
@@ -35,24 +35,21 @@ def show_versions() -> None:
                       scipy: ...
                scikit-learn: ...
                      joblib: ...
-                      numba: ...
                       loops: ...
     """
     import importlib.metadata
     import platform
 
-    from sklearn_ensemble_theory._hot_loops.compilation import why_not_compiled
+    from sklearn_ensemble_theory._native import native_code, why_not_native
 
     lines = {
         "sklearn_ensemble_theory": __version__,
         "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
     }
-    for name in ("numpy", "scipy", "scikit-learn", "joblib", "numba"):
-        try:
-            lines[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            lines[name] = "not installed"
-    reason = why_not_compiled()
-    lines["loops"] = f"NumPy and scikit-learn ({reason})" if reason else "compiled by numba"
+    for name in ("numpy", "scipy", "scikit-learn", "joblib"):
+        lines[name] = importlib.metadata.version(name)
+    reason = why_not_native()
+    compiled = f"compiled ({native_code})"
+    lines["loops"] = f"NumPy and scikit-learn: {reason}" if reason else compiled
     width = max(map(len, lines))
     print("\n".join(f"{name.rjust(width)}: {text}" for name, text in lines.items()))

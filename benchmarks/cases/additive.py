@@ -40,8 +40,8 @@ def logit_boost(data, n_rounds, learning_rate):
     return LogitBoostClassifier(round(1.15 * n_rounds), learning_rate=learning_rate)
 
 
-def compiled_before(setup):
-    """The same setup after a fit to few rows, whose imports and compiled loops need memory too."""
+def imported_before(setup):
+    """The same setup after a fit to few rows, whose imports need memory too."""
 
     def after_a_fit(data, **params):
         call(setup, data, **params).fit(data.X[:500, :20], data.y[:500])
@@ -224,7 +224,7 @@ PAIRS.register(
     "n = 1,000,000, p = 20, max_memory=256",
     params={"n": 1_000_000, "p": 20, "n_test": TEST_ROWS, "threads": 1},
     quick=QUICK,
-    sides={"ours": compiled_before(ours(PAIRS.ours, max_memory=256))},
+    sides={"ours": imported_before(ours(PAIRS.ours, max_memory=256))},
     seconds_limit=20,
     memory_limit=twice_x(1_000_000, 20),
     runs=3,
@@ -235,7 +235,7 @@ REGRESSION.register(
     "n = 10,000,000, p = 50, X of 2 GB in single precision",
     params={"n": 10_000_000, "p": 50, "n_test": TEST_ROWS, "dtype": "float32"},
     quick=QUICK,
-    sides={"ours": Side(compiled_before(ours(REGRESSION.ours)), warm_up=False)},
+    sides={"ours": Side(imported_before(ours(REGRESSION.ours)), warm_up=False)},
     seconds_limit=240,
     memory_limit=twice_x(10_000_000, 50, 4),
     runs=1,
@@ -248,7 +248,7 @@ for name, task in (("additive-wide", REGRESSION), ("additive-wide-classes", CLAS
         "n = 500, p = 10,000, X of 40 MB, learning rate 0.1",
         params={"n": 500, "p": 10_000, "n_test": 2_000, "threads": 1},
         quick={"n": 100, "p": 200, "n_test": 100},
-        sides={"ours": compiled_before(ours(task.ours, learning_rate=0.1))},
+        sides={"ours": imported_before(ours(task.ours, learning_rate=0.1))},
         seconds_limit=60,
         memory_limit=1e9 / 2**20,
         runs=1,

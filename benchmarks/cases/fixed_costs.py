@@ -1,10 +1,7 @@
-"""What a fit costs however small the data are: small data, checks, the compilation of the loops."""
+"""What a fit costs however small the data are: small data, checks, the first fit of a process."""
 
-import os
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import numpy as np
 
@@ -107,92 +104,88 @@ register(
     )
 )
 
-# --- compilation ------------------------------------------------------------------------------
+# --- the first fit of a process -----------------------------------------------------------------
 
-# The package is imported before the clock starts; then all loops are compiled or loaded.
+# The package is imported and the data are there before the clock starts. Each line is one fit.
 PROGRAM = """
 import sys
 import numpy as np
 import sklearn_ensemble_theory as package
-from sklearn.tree import DecisionTreeRegressor
 rng = np.random.default_rng(0)
-X = rng.random((200, 3))
-y = X[:, 0] + rng.random(200)
-classes = (y > np.median(y)).astype(int)
-print("imported", flush=True)
-sys.stdin.readline()
-package.GradientBoostingRegressor(n_estimators=2).fit(X, y).predict(X)
-if {everything}:
-    package.GradientBoostingClassifier(n_estimators=2).fit(X, classes).predict(X)
-    package.RandomForestRegressor(2, max_bins=255).fit(X, y).predict(X)
-    package.RandomForestClassifier(2, max_bins=255).fit(X, classes).predict(X)
-    package.BaggingRegressor(n_estimators=2, max_bins=255).fit(X, y).predict(X)
-    leaves = package.BinnedTreeRegressor(max_leaf_nodes=5)
-    package.GradientBoostingRegressor(leaves, n_estimators=2).fit(X, y).predict(X)
-    package.AdaBoostClassifier(n_estimators=2).fit(X, classes).predict(X)
-    package.AdaBoostClassifier(n_estimators=2).fit(X, np.arange(200) % 3).predict(X)
-    package.BaggedNearestNeighborsRegressor(max_samples=20).fit(X, y).predict(X)
-    package.MatchingPursuitRegressor(2).fit(X, y).predict(X)
-    package.ReLUUnitRegressor().fit(X, y).predict(X)
+X = rng.random(({n}, 10))
+y = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(len(X))
+y = y > np.median(y) if "Classifier" in "{model}" else y
+model = package.{model}
+print("ready", flush=True)
+for line in sys.stdin:
+    model.fit(X, y).predict(X[:100])
+    print("done", flush=True)
 """
+FIRST_FITS = {
+    "boosting": "GradientBoostingRegressor()",
+    "boosting-classes": "GradientBoostingClassifier()",
+    "forest": "RandomForestRegressor(50, max_bins=255, random_state=0)",
+    "bagging": "BaggingRegressor(n_estimators=50, max_bins=255, random_state=0)",
+    "adaboost": "AdaBoostClassifier(n_estimators=100)",
+    "l2-boosting": "L2BoostingRegressor(1000)",
+    "logit-boost": "LogitBoostClassifier(1000)",
+    "neighbors": "BaggedNearestNeighborsRegressor(max_samples=0.1)",
+    "relu": "ReLUUnitRegressor()",
+    "pursuit": "MatchingPursuitRegressor(5)",
+}
 
 
-class Program:
-    """A new process that has imported the package and waits; used once."""
+class Process:
+    """A new process that has imported the package, and made `n_fits` fits; for one more."""
 
-    def __init__(self, everything, folder):
-        variables = {"NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    def __init__(self, n, model, n_fits):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM.format(everything=everything)],
+            [sys.executable, "-c", PROGRAM.format(n=n, model=FIRST_FITS[model])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            env={**os.environ, **variables},
         )
         self.process.stdout.readline()
+        for _ in range(n_fits):
+            self.fit()
 
-    def run(self):
-        self.process.communicate("fit\n")
-        if self.process.returncode:
-            raise RuntimeError(f"its process ended (exit status {self.process.returncode})")
+    def fit(self):
+        print("fit", file=self.process.stdin, flush=True)
+        if self.process.stdout.readline().strip() != "done":
+            raise RuntimeError(f"its process ended (exit status {self.process.wait()})")
 
-
-def first_process(data, everything):
-    """A process whose loops are all compiled."""
-    data.folder = tempfile.TemporaryDirectory()
-    return Program(everything, Path(data.folder.name))
-
-
-def later_process(data, everything):
-    """A process that finds the loops compiled."""
-    if not hasattr(data, "folder"):
-        first_process(data, everything).run()
-    return Program(everything, Path(data.folder.name))
+    def __del__(self):
+        self.process.kill()
+        self.process.communicate()
 
 
-def run(program, data):
-    program.run()
+def first(data, n, model):
+    return Process(n, model, 0)
+
+
+def second(data, n, model):
+    return Process(n, model, 1)
+
+
+def one_fit(process, data):
+    process.fit()
 
 
 def nothing(seed):
     return split(np.zeros((0, 1)), np.zeros(0), 0)
 
 
-for name, title, setup, everything, limit in (
-    ("installation", "first fit after installing: gradient boosting", first_process, False, None),
-    ("installation-all", "first fits after installing: all loops", first_process, True, 15.0),
-    ("process", "first fit of a later process: gradient boosting", later_process, False, 1.0),
-    ("process-all", "first fits of a later process: all loops", later_process, True, None),
-):
+for n in (500, 20_000):
     register(
         Case(
-            name=f"first-fit-{name}",
-            title=title,
+            name=f"first-fit-{n}",
+            title=f"the first fit of a process beside its second, n = {n}, p = 10",
             data=nothing,
-            params={"everything": everything, "threads": 1},
-            sides={"ours": setup},
-            run=run,
-            seconds_limit=limit,
-            runs=3,
+            params={"n": n, "model": "boosting", "threads": 1},
+            quick={"n": 200, "model": ("boosting", "relu")},
+            vary={"model": tuple(FIRST_FITS)},
+            sides={"first": first, "second": second},
+            run=one_fit,
+            limit=1.2,
         )
     )

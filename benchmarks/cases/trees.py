@@ -93,18 +93,18 @@ def forest(name):
     }
 
 
-def without_numba(setup):
+def without_compiled_code(setup):
     """The same setup in a process whose loops are not compiled."""
 
     def switched_off(data, **params):
-        os.environ["SKLEARN_ENSEMBLE_THEORY_NUMBA"] = "0"  # read at the first fit
+        os.environ["SKLEARN_ENSEMBLE_THEORY_NATIVE"] = "0"  # read when the package is imported
         return call(setup, data, **params)
 
     return switched_off
 
 
-def compiled_before(setup):
-    """The same setup after a fit to few rows: importing and compiling need memory of their own."""
+def imported_before(setup):
+    """The same setup after a fit to few rows: importing needs memory of its own."""
 
     def after_a_fit(data, **params):
         call(setup, data, **{**params, "n_estimators": 2}).fit(data.X[:1_000], data.y[:1_000])
@@ -269,14 +269,14 @@ for loss, fields in LOSSES.items():
 
 register(
     Case(
-        name="gradient-boosting-without-numba",
-        title="gradient boosting of trees of depth 3 without numba, n = 100,000, p = 20",
+        name="gradient-boosting-without-compiled-code",
+        title="gradient boosting of trees of depth 3 without compiled code, n = 100,000, p = 20",
         data=friedman1,
         **MSE,
         params={**ROUNDS, **DEPTH, "threads": 1},
         quick=QUICK,
         sides={
-            "ours": without_numba(boosted("GradientBoostingRegressor")),
+            "ours": without_compiled_code(boosted("GradientBoostingRegressor")),
             "hist-gradient-boosting": scikit_learn("HistGradientBoostingRegressor"),
         },
         run=fit,
@@ -294,7 +294,7 @@ register(
         **MSE,
         params={**ROUNDS, **DEPTH, "n": SIZES[1], "n_estimators": 10, "threads": 1},
         quick=QUICK,
-        sides={side: compiled_before(setup) for side, setup in squared_loss.items()},
+        sides={side: imported_before(setup) for side, setup in squared_loss.items()},
         run=fit,
         memory_limit=SIZES[1] * (20 + 64) / 2**20,
         runs=1,

@@ -26,8 +26,12 @@ def _reason() -> str:
         return f"switched off by {NATIVE_VARIABLE}={value}"
     # Either all of them are installed or none.
     if find_spec(f"{__name__}.prediction") is None:
-        return "not compiled when the package was installed: install a C compiler, then the package"
+        return "nothing was compiled when the package was installed"
     return ""
+
+
+# Of the compiled code; None where NumPy and scikit-learn do its work.
+native_code: str | None = None if _reason() else "cython"
 
 
 def uses_native() -> bool:

@@ -88,7 +88,7 @@ plt.show()
 # and the forest of exact trees remains slightly better than that of binned trees.
 #
 # The times are those of this build. The difference increases with the number of rows, and it is
-# larger with numba.
+# larger where the loops are compiled.
 X, mean = smooth()
 y = mean + np.random.default_rng(1).standard_normal(len(mean))
 for max_bins in (255, None):
