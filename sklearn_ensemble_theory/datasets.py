@@ -13,6 +13,7 @@ from scipy.stats import ncx2, norm
 from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 
+from ._addresses import publish
 from ._typing import RandomStateLike
 
 __all__ = [
@@ -1003,3 +1004,6 @@ def _other_classes(y: np.ndarray, labels: np.ndarray, rng: np.random.RandomState
         raise ValueError("y must have at least two classes.")
     steps = rng.randint(1, K, size=len(labels))
     return classes[(np.searchsorted(classes, labels) + steps) % K]
+
+
+publish(__name__, globals(), __all__)

@@ -1,5 +1,6 @@
 """Averages of learners that are fitted independently [Bach, §10.1; Shah, §4.5]."""
 
+from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory.averaging._bagging import BaggingClassifier, BaggingRegressor
 from sklearn_ensemble_theory.averaging._divide_and_conquer import (
     DivideAndConquerClassifier,
@@ -40,3 +41,5 @@ __all__ = [
     "SketchedLinearRegression",
     "bagged_nearest_neighbors_weights",
 ]
+
+publish(__name__, globals(), __all__)

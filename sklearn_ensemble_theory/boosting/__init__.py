@@ -3,6 +3,7 @@
 Every algorithm consists of a loss, a weak learner and a step rule [Bach, §10.3].
 """
 
+from sklearn_ensemble_theory._addresses import publish
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._additive.l2_boosting import L2BoostingRegressor
 from sklearn_ensemble_theory.boosting._additive.logit_boost import LogitBoostClassifier
@@ -38,3 +39,5 @@ __all__ = [
     "SmoothBoostClassifier",
     "losses",
 ]
+
+publish(__name__, globals(), __all__)

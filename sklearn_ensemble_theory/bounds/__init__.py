@@ -19,6 +19,8 @@ rate asymptotic".
 R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
 """
 
+from sklearn_ensemble_theory._addresses import publish
+
 # Each name is written once, in `__all__`; tests/bounds/test_every_bound.py compares it with what
 # these files define.
 # ruff: noqa: F403, F405
@@ -168,6 +170,8 @@ __all__ = [
     "voting_vc_dimension_bound",
     "weighted_voting_generalization_bound",
 ]
+
+publish(__name__, globals(), __all__)
 
 
 def __dir__() -> list[str]:

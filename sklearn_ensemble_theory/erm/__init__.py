@@ -1,5 +1,7 @@
 """Empirical risk minimisers over simple classes: stumps, histograms, linear functions, units."""
 
+from sklearn_ensemble_theory._addresses import publish
+
 from ._ball.balls import project_l1_ball, project_l2_ball, project_simplex
 from ._ball.estimator import BallConstrainedClassifier
 from ._columns import BestColumnRegressor
@@ -25,3 +27,5 @@ __all__ = [
     "project_simplex",
     "stump_dictionary",
 ]
+
+publish(__name__, globals(), __all__)

@@ -1,5 +1,7 @@
 """Displays of fitted ensembles, and of the parts of their errors."""
 
+from sklearn_ensemble_theory._addresses import publish
+
 from ._bias_variance import BiasVarianceDisplay, bias_variance_decomposition
 from ._excess_risk import ExcessRiskDisplay
 from ._importances import ImportanceDisplay, LocalExplanationDisplay, TermImportanceDisplay
@@ -22,3 +24,5 @@ __all__ = [
     "VarianceDecompositionDisplay",
     "bias_variance_decomposition",
 ]
+
+publish(__name__, globals(), __all__)

@@ -1,5 +1,7 @@
 """Linear smoothers, and L2-boosting of them in closed form [Dombry and Esstafa]."""
 
+from sklearn_ensemble_theory._addresses import publish
+
 from ._averaged_learners import bagged_smoother, stochastic_variance_bound
 from ._kernel import NadarayaWatsonRegressor
 from ._linear_boosting import LinearL2BoostingRegressor
@@ -12,3 +14,5 @@ __all__ = [
     "bagged_smoother",
     "stochastic_variance_bound",
 ]
+
+publish(__name__, globals(), __all__)

@@ -19,6 +19,8 @@ References
 F. Bach (2024). *Learning Theory from First Principles*, chapter 10. MIT Press.
 """
 
+from sklearn_ensemble_theory._addresses import publish
+
 from ._base import Loss as Loss
 from ._base import as_loss as as_loss
 from ._losses import REGISTRY
@@ -33,6 +35,8 @@ from ._losses import QuantileLoss as QuantileLoss
 from ._losses import SquaredLoss as SquaredLoss
 
 __all__ = ["Loss", *sorted({loss.__name__ for _, _, loss in REGISTRY})]
+
+publish(__name__, globals(), __all__)
 
 if __doc__ is not None:  # it is with python -OO
     __doc__ = __doc__.format(

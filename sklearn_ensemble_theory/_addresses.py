@@ -1,0 +1,64 @@
+"""Where public names are: the room that each comes from, and the address that it has for users."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn_ensemble_theory._version import DOCUMENTATION
+
+PACKAGE = "sklearn_ensemble_theory"
+# The rooms, which the package imports when they are first asked for, and the names that it exports
+# of each.
+ROOMS = {
+    "averaging": """
+        BaggedNearestNeighborsClassifier BaggedNearestNeighborsRegressor BaggingClassifier
+        BaggingRegressor DivideAndConquerClassifier DivideAndConquerRegressor ExtraTreesClassifier
+        ExtraTreesRegressor RandomForestClassifier RandomForestRegressor RandomProjectionRegressor
+        SketchedLinearRegression bagged_nearest_neighbors_weights
+    """,
+    "boosting": """
+        AdaBoostClassifier AdaBoostRegressor AgnosticBoostClassifier FrankWolfeClassifier
+        FrankWolfeRegressor GradientBoostingClassifier GradientBoostingRegressor
+        L2BoostingRegressor LogitBoostClassifier LPBoostClassifier MassartBoostClassifier
+        MatchingPursuitRegressor SmoothBoostClassifier
+    """,
+    "bounds": "",
+    "combining": """
+        StackingClassifier StackingRegressor VotingClassifier VotingRegressor
+    """,
+    "datasets": "",
+    "erm": """
+        BallConstrainedClassifier BestColumnRegressor DecisionStumpClassifier
+        DecisionStumpRegressor HistogramClassifier HistogramRegressor ReLUUnitRegressor
+    """,
+    "inspection": "",
+    "smoothing": """
+        LinearL2BoostingRegressor NadarayaWatsonRegressor SmoothingSplineRegressor
+    """,
+    "trees": """
+        BinnedTreeClassifier BinnedTreeRegressor
+    """,
+}
+
+
+def room_of(name: str) -> str:
+    """The room of a name that the package exports."""
+    return next(room for room, names in ROOMS.items() if name in names.split())
+
+
+def publish(room: str, members: dict[str, Any], names: Iterable[str]) -> None:
+    """Give what a room exports the address that users import it from, not that of its file.
+
+    Pickles name it so, and the HTML view of an estimator links to its page of the reference. What
+    the package exports as well has the address of the package.
+    """
+    of_package = ROOMS.get(room.split(".", 1)[1], "").split()
+    for name in names:
+        member = members[name]
+        if not hasattr(member, "__module__"):
+            continue  # a room in a room
+        member.__module__ = PACKAGE if name in of_package else room
+        if hasattr(member, "_doc_link_module"):
+            member._doc_link_module = PACKAGE
+            member._doc_link_template = (
+                f"{DOCUMENTATION}/generated/{{estimator_module}}.{{estimator_name}}.html"
+            )
