@@ -52,6 +52,8 @@ def extensions():
             "wraparound": False,
             "cdivision": True,
             "initializedcheck": False,
+            # A missing array is an error, unless its argument says `or None`.
+            "allow_none_for_extension_args": False,
             "freethreading_compatible": True,
         },
     )

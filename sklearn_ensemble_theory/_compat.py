@@ -28,7 +28,7 @@ from sklearn.utils.validation import _check_feature_names_in as check_feature_na
 from sklearn.utils.validation import _check_method_params as check_method_params
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
-try:  # the histograms of HistGradientBoosting; without them _hot_loops.array_loops uses NumPy
+try:  # the histograms of HistGradientBoosting; without them _arrays uses NumPy
     from sklearn.ensemble._hist_gradient_boosting.histogram import HistogramBuilder
 except ImportError:
     HistogramBuilder = None

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks, shares
+from sklearn_ensemble_theory._threads import ThreadTeam, row_chunks, shares
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

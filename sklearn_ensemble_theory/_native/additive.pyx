@@ -55,7 +55,7 @@ def add_tables(
     const Code[:, :] codes,
     const Py_ssize_t[::1] others,
     const Py_ssize_t[::1] n_bins,
-    const double[::1] weight,
+    const double[::1] weight or None,
     Cell[::1] tables,
 ):
     """Add the rows, or their weights, in every pair of bins of one column and some others.
@@ -108,8 +108,8 @@ def add_stump_sums(
     const Code[:, :] codes,
     const Py_ssize_t[::1] n_bins,
     const double[::1] y,
-    const double[::1] weight,
-    const uint32_t[::1] fold,
+    const double[::1] weight or None,
+    const uint32_t[::1] fold or None,
     double[:, ::1] moments,
     double[::1] targets,
     Cell[::1] tables,
@@ -251,12 +251,12 @@ cdef void add_block(
 
 def scale_cut_products(
     const double[:, ::1] total,
-    const double[:, ::1] held,
+    const double[:, ::1] held or None,
     double weight,
     double held_weight,
     const double[::1] left,
     const double[::1] scale,
-    const double[::1] held_left,
+    const double[::1] held_left or None,
     Py_ssize_t first,
     double[:, ::1] out,
 ):
@@ -299,7 +299,7 @@ def scale_cut_products(
 
 def sum_over_cuts(
     const Code[:, :] codes,
-    const uint8_t[::1] is_held,
+    const uint8_t[::1] is_held or None,
     const double[::1] values,
     const Py_ssize_t[::1] offsets,
     const uint8_t[::1] categorical,
@@ -508,7 +508,7 @@ cdef void add_three(
 
 def sum_cells(
     const double[::1] values,
-    const double[::1] weight,
+    const double[::1] weight or None,
     const uint8_t[::1] is_held,
     const Code[::1] a,
     const OtherCode[::1] b,

@@ -25,7 +25,7 @@ from .losses cimport Loss, LossRows
 
 import numpy as np
 
-from .._hot_loops.teams import row_chunks
+from .._threads import row_chunks
 
 cdef enum:
     CELLS = 256
@@ -1073,8 +1073,8 @@ cdef class BoostedTrees:
         self.g.integers = self.g.values = self.g.tables = NULL
 
     def grow(
-        self, const double[::1] gradient not None, const double[::1] weight,
-        const Py_ssize_t[::1] rows, const Py_ssize_t[::1] rank, options, units,
+        self, const double[::1] gradient not None, const double[::1] weight or None,
+        const Py_ssize_t[::1] rows or None, const Py_ssize_t[::1] rank or None, options, units,
         Py_ssize_t least_shared
     ):
         """Grow a tree. O(n p) for each level of the tree.
@@ -1529,7 +1529,7 @@ cdef class BoostedTrees:
 
 
 def count_in_bins(
-    const uint8_t[:, ::1] codes not None, const int32_t[::1] rows,
+    const uint8_t[:, ::1] codes not None, const int32_t[::1] rows or None,
     const int64_t[::1] values not None, int64_t[:, ::1] table not None
 ):
     """Write the sums of integers over some rows in each bin of each column. O(m p).

@@ -1384,10 +1384,10 @@ def grow_tree(
     const uint16_t[:, ::1] by_row not None,
     int missing,
     int n_bins,
-    const int32_t[::1] rows,
-    const double[::1] target,
-    const int64_t[::1] classes,
-    const double[::1] weight,
+    const int32_t[::1] rows or None,
+    const double[::1] target or None,
+    const int64_t[::1] classes or None,
+    const double[::1] weight or None,
     options,
 ):
     """Grow a tree, without the interpreter lock.

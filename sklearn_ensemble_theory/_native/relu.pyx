@@ -102,7 +102,7 @@ def best_hinge(
     const Py_ssize_t[:, ::1] starts,
     const double[:, ::1] edges,
     const uint8_t[:, ::1] inside,
-    const double[::1] span,
+    const double[::1] span or None,
     const double[:, ::1] above,
     const double[:, ::1] lever,
     const double[:, ::1] square,

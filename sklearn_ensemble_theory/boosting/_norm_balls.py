@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.array_loops import inner
+from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._learners import PreparedRounds, predict_validated
 from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._scaling import TargetScale

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from .._hot_loops.array_loops import inner
-from .._hot_loops.teams import ThreadTeam
+from .._arrays import inner
+from .._threads import ThreadTeam
 from .._rows import normalised_weights
 from ..trees._compiled_growth import RiskArrays
 from .losses import Loss, as_loss

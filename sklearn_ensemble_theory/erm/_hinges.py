@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.array_loops import bin_masses, pack_columns
+from sklearn_ensemble_theory._arrays import bin_masses, pack_columns
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._scaling import finite_ranges
 

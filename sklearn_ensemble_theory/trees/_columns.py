@@ -9,7 +9,7 @@ from sklearn_ensemble_theory._bins import (
     columns_in_one_piece,
     edges_of_sorted,
 )
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, shares
+from sklearn_ensemble_theory._threads import ThreadTeam, shares
 from sklearn_ensemble_theory._rows import positive_rows
 
 # The code of a missing value where codes have one byte; those of the bins are lower.

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam, row_chunks
 from sklearn_ensemble_theory._rows import positive_rows
+from sklearn_ensemble_theory._threads import ThreadTeam, row_chunks
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, TreeArrays

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_ensemble_theory import DecisionStumpClassifier, DecisionStumpRegressor
-from sklearn_ensemble_theory._hot_loops.array_loops import (
+from sklearn_ensemble_theory._arrays import (
     bin_masses,
     has_signed_sums,
     pack_columns,
@@ -143,7 +143,7 @@ def test_binned_stumps_are_the_same_without_scikit_learn_s_histograms(monkeypatc
     weight /= weight.sum()
     tasks, stump = (SignTask(), LeastSquaresTask()), DecisionStumpRegressor(max_bins=64)
     found = [prepare_rounds(stump, X, None, task).best(target, weight) for task in tasks]
-    monkeypatch.setattr("sklearn_ensemble_theory._hot_loops.array_loops.HistogramBuilder", None)
+    monkeypatch.setattr("sklearn_ensemble_theory._arrays.HistogramBuilder", None)
     again = [prepare_rounds(stump, X, None, task).best(target, weight) for task in tasks]
     for (a, psi_a), (b, psi_b) in zip(found, again):
         assert (a.feature_, a.threshold_) == (b.feature_, b.threshold_)

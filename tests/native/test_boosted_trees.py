@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
+from sklearn_ensemble_theory._threads import ThreadTeam
 from sklearn_ensemble_theory.trees._compiled_growth import WeightUnits, weight_units
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 

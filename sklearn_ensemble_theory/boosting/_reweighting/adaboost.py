@@ -31,7 +31,7 @@ from sklearn_ensemble_theory._conversion import (
     to_sklearn,
 )
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._hot_loops.array_loops import inner
+from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     HammingTask,

@@ -37,7 +37,7 @@ from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import split_off
-from sklearn_ensemble_theory._hot_loops.array_loops import inner
+from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     PreparedRounds,

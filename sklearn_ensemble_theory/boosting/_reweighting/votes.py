@@ -27,7 +27,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
+from sklearn_ensemble_theory._arrays import inner, two_valued
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._hot_loops.teams import ThreadTeam, row_chunks
+from ..._threads import ThreadTeam, row_chunks
 from ..._native import uses_native
 from ._base import Array, newton_steps, poisson_steps
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..._blocks import by_chunks
-from ..._hot_loops.teams import ThreadTeam
+from ..._threads import ThreadTeam
 from ..._roots import group_sums, root_of_increasing, root_of_jumps
 from ..._scaling import mean_from_first
 from ..._typing import available_if

@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory._hot_loops.array_loops import ranges
+from sklearn_ensemble_theory._arrays import ranges
 from sklearn_ensemble_theory._learners import HammingTask, half_log_odds
 
 from .split_search import (

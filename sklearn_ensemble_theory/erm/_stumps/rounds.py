@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from sklearn_ensemble_theory._hot_loops.array_loops import inner, two_valued
+from sklearn_ensemble_theory._arrays import inner, two_valued
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     HammingTask,

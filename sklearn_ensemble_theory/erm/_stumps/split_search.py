@@ -32,7 +32,7 @@ from sklearn_ensemble_theory._bins import (
     bin_edges_from_quantiles,
     columns_in_one_piece,
 )
-from sklearn_ensemble_theory._hot_loops.array_loops import (
+from sklearn_ensemble_theory._arrays import (
     bin_masses,
     has_signed_sums,
     pack_columns,

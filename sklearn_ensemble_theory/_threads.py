@@ -101,7 +101,7 @@ class ThreadTeam:
 
     Examples
     --------
-    >>> from sklearn_ensemble_theory._hot_loops.teams import ThreadTeam
+    >>> from sklearn_ensemble_theory._threads import ThreadTeam
     >>> ThreadTeam(2).run(divmod, [(7, 2), (9, 4)])
     [(3, 1), (2, 1)]
     """
