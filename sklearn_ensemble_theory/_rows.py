@@ -296,7 +296,7 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
             weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
-            # Writable, because numba compiles its loops once more for arrays that are not.
+            # Contiguous and writable, as compiled code takes it.
             return np.require(weight, requirements=["C", "W"])
     except (TypeError, ValueError, OverflowError) as error:
         if "weight" in str(error):

@@ -22,7 +22,7 @@ FOLDER = Path(package.__file__).parent
 TEXT = PAGE.read_text(encoding="utf-8").split("## Life of a fit\n")[1].split("\n## ")[0]
 HEAD, *PARTS = re.split(r"^### .*`(\w+)`.*$", TEXT, flags=re.MULTILINE)
 FITS = dict(zip(PARTS[::2], PARTS[1::2]))
-FILE = r"`((?:\w+/)*\w+\.py|_hot_loops/|_native/)`"
+FILE = r"`((?:\w+/)*\w+\.py|_native/)`"
 ON_THE_WAY = set(re.findall(FILE, HEAD))
 
 

@@ -1415,7 +1415,7 @@ cdef class BoostedTrees:
 
     def boost(
         self, Loss loss not None, y, const double[::1] loss_weight not None,
-        double[::1] scores not None, double[::1] target not None, const double[::1] weight,
+        double[::1] scores not None, double[::1] target not None, const double[::1] weight or None,
         const Py_ssize_t[:, :, ::1] rank not None, double length, double stop_at,
         bint takes_newton_steps, options, units
     ):

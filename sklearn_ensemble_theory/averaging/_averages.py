@@ -188,7 +188,7 @@ class AveragedRegressor(RegressorMixin):
         with it.
 
         Cost: that of predictions. For `"jackknife+"` in addition, for each row and in blocks of
-        bounded memory, up to n B / 8 additions of integers of 16 bits with numba, and n B
+        bounded memory, up to n B / 8 additions of integers of 16 bits in compiled code, and n B
         multiplications in single precision without; those that decide are repeated in double
         precision. With G groups G B multiplications and a sort of n numbers for each row. The
         first call after a fit without `oob_score=True` predicts all training

@@ -17,9 +17,9 @@ from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.parallel import delayed
 
-from sklearn_ensemble_theory._threads import ThreadTeam, shares
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import in_order
+from sklearn_ensemble_theory._threads import ThreadTeam, shares
 
 from ._neighbor_weights import FilledShare
 

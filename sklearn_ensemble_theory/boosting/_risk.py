@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from .._arrays import inner
-from .._threads import ThreadTeam
 from .._rows import normalised_weights
+from .._threads import ThreadTeam
 from ..trees._compiled_growth import RiskArrays
 from .losses import Loss, as_loss
 from .losses._base import group_totals, leaf_codes, newton_leaves

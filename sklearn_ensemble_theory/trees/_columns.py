@@ -9,8 +9,8 @@ from sklearn_ensemble_theory._bins import (
     columns_in_one_piece,
     edges_of_sorted,
 )
-from sklearn_ensemble_theory._threads import ThreadTeam, shares
 from sklearn_ensemble_theory._rows import positive_rows
+from sklearn_ensemble_theory._threads import ThreadTeam, shares
 
 # The code of a missing value where codes have one byte; those of the bins are lower.
 MISSING = 255

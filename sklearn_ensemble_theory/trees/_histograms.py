@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_ensemble_theory._compat import HistogramBuilder
 from sklearn_ensemble_theory._arrays import _BUILDER_BINS, _BUILDER_CELL, inner
+from sklearn_ensemble_theory._compat import HistogramBuilder
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory.trees._columns import MISSING
 

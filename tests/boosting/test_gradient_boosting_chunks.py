@@ -33,7 +33,7 @@ from ..local_blocks import LocalBlocks
 
 @pytest.fixture(autouse=True)
 def grown_by_histograms(monkeypatch):
-    """In memory too, where sorted codes of few rows may be faster without numba."""
+    """In memory too, where sorted codes of few rows may be faster without compiled code."""
     monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 

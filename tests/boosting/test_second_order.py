@@ -28,7 +28,7 @@ pytestmark = pytest.mark.routes
 
 LEAST = 1e-3
 both_routes = pytest.mark.parametrize(
-    "route", [nullcontext, native_disabled], ids=["this", "without numba"]
+    "route", [nullcontext, native_disabled], ids=["this", "numpy"]
 )
 
 

@@ -40,11 +40,8 @@ def client():
     # A cluster gives up a worker that is away at this time after it was lost: away again, where
     # tests kill it again and again.
     patience = {"distributed.deploy.lost-worker-timeout": "1 hour"}
-    # Workers, of which many are started, are ready a second earlier without numba. Set in the
-    # workers: variables of before the spawn are those of this process while a worker starts.
-    quick = {"distributed.nanny.environ.SKLEARN_ENSEMBLE_THEORY_NUMBA": "0"}
     with (
-        dask.config.set(patience | quick),
+        dask.config.set(patience),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,

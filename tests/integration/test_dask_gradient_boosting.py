@@ -23,7 +23,7 @@ def one_thread():
 
 @pytest.fixture(autouse=True)
 def grown_by_histograms(monkeypatch):
-    """In memory too, where sorted codes of few rows may be faster without numba."""
+    """In memory too, where sorted codes of few rows may be faster without compiled code."""
     monkeypatch.setattr(code_trees, "is_faster", lambda columns, options: False)
 
 

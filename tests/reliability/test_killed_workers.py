@@ -27,7 +27,7 @@ class Program:
         self.process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "tests.reliability.killed_workers"],
             cwd=REPOSITORY,
-            # Threads of numba's or of BLAS would not be there after a fork.
+            # Threads of BLAS would not be there after a fork.
             env={
                 **os.environ,
                 "SKLEARN_ENSEMBLE_THEORY_NUMBA": "0",

@@ -41,7 +41,7 @@ def classes_of(y: np.ndarray) -> np.ndarray:
 def encoded(y, classes: np.ndarray | None) -> np.ndarray:
     """The targets as the loss takes them; `classes` is None for numbers."""
     if classes is None:
-        # Writable, because numba compiles its loops once more for arrays that are not.
+        # Contiguous and writable, as compiled code takes it.
         y = np.require(y, np.float64, ["C", "W"])
         if np.max(np.abs(y), initial=0.0) > LARGEST_TARGET:
             raise ValueError(f"y has values above {LARGEST_TARGET:g}, which cannot be squared.")

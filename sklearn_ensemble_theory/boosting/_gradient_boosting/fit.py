@@ -41,10 +41,10 @@ from ..._compat import (
 from ..._conversion import copy_attributes, shared_parameters, sklearn_member, to_sklearn
 from ..._fitting import fit_context
 from ..._folds import split_off
-from ..._threads import ThreadTeam
 from ..._learners import is_tree, reads_numbers, reads_single_precision
 from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validate_data
 from ..._running import warn_user
+from ..._threads import ThreadTeam
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS

@@ -21,6 +21,7 @@ from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
 
+from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import (
@@ -31,7 +32,6 @@ from sklearn_ensemble_theory._conversion import (
     to_sklearn,
 )
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     HammingTask,

@@ -33,11 +33,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import split_off
-from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._learners import (
     ClassTask,
     PreparedRounds,

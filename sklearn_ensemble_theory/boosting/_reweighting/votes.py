@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._arrays import inner, two_valued
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import (
     CallbackSupportMixin,
@@ -27,7 +28,6 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._arrays import inner, two_valued
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._threads import ThreadTeam, row_chunks
 from ..._native import uses_native
+from ..._threads import ThreadTeam, row_chunks
 from ._base import Array, newton_steps, poisson_steps
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from ..._blocks import by_chunks
-from ..._threads import ThreadTeam
 from ..._roots import group_sums, root_of_increasing, root_of_jumps
 from ..._scaling import mean_from_first
+from ..._threads import ThreadTeam
 from ..._typing import available_if
 from ._base import (
     SMALLEST_PROBABILITY,

@@ -13,11 +13,11 @@ from sklearn.utils import Bunch, Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from sklearn_ensemble_theory._arrays import two_valued
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, make_tree
 from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._arrays import two_valued
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import kept_rows, validate_data
 from sklearn_ensemble_theory.bounds import stump_generalization_bound

@@ -27,17 +27,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sklearn_ensemble_theory._bins import (
-    bin_codes,
-    bin_edges_from_quantiles,
-    columns_in_one_piece,
-)
 from sklearn_ensemble_theory._arrays import (
     bin_masses,
     has_signed_sums,
     pack_columns,
     ranges,
     signed_sums,
+)
+from sklearn_ensemble_theory._bins import (
+    bin_codes,
+    bin_edges_from_quantiles,
+    columns_in_one_piece,
 )
 from sklearn_ensemble_theory._native import uses_native
 
