@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn_ensemble_theory._addresses import ROOMS, room_of
 from sklearn_ensemble_theory._native import native_code as native_code
-from sklearn_ensemble_theory._version import __version__, show_versions
+from sklearn_ensemble_theory._version import __version__ as __version__
+from sklearn_ensemble_theory._version import show_versions
 
 if TYPE_CHECKING:
     # ruff: noqa: F403
@@ -19,11 +20,7 @@ if TYPE_CHECKING:
     from sklearn_ensemble_theory.smoothing import *
     from sklearn_ensemble_theory.trees import *
 
-__all__ = [
-    "__version__",
-    "show_versions",
-    *(name for names in ROOMS.values() for name in names.split()),
-]
+__all__ = sorted(["__version__", "show_versions", *" ".join(ROOMS.values()).split()])
 
 show_versions.__module__ = __name__
 

@@ -37,6 +37,8 @@ from .equivariances import data_for, outputs
 PREDICT_ONLY = ("BaggedNearestNeighborsClassifier", "BaggedNearestNeighborsRegressor")
 # Their `n_jobs` are threads.
 IN_THREADS = {
+    "BaggedNearestNeighborsClassifier",
+    "BaggedNearestNeighborsRegressor",
     "GradientBoostingClassifier",
     "GradientBoostingRegressor",
     "LinearL2BoostingRegressor",
