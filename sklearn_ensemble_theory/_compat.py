@@ -12,6 +12,7 @@ import sklearn
 from sklearn.base import _fit_context as sklearn_fit_context
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
@@ -58,6 +59,7 @@ __all__ = [
     "check_sample_weight",
     "fitted_loss",
     "make_tree",
+    "openmp_threads",
     "own_requests",
     "parse_version",
     "print_elapsed_time",

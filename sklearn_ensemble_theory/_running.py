@@ -31,6 +31,12 @@ def in_order(tasks: Iterable[Any], *, n_jobs: int | None, prefer: str | None = N
     return iter(parallel(tasks))
 
 
+def shares(n: int, n_parts: int) -> list[tuple[int, int]]:
+    """n things in at most n_parts contiguous parts of about equal size: (start, stop) of each."""
+    n_parts = min(n, n_parts)
+    return [(k * n // n_parts, (k + 1) * n // n_parts) for k in range(n_parts)]
+
+
 # --- threads of BLAS ------------------------------------------------------------------------------
 
 # So many multiplications take one thread of BLAS about a second. Below, several take more time of

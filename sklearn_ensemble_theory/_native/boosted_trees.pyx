@@ -8,7 +8,7 @@ a bit. A leaf of few rows has no histogram: its rows are counted again for each 
 the bins that hold rows are visited.
 
 One driver decides which leaf is cut next and when the tree ends; what it wants done with rows is a
-list of tasks, which one thread does, or the threads of a team.
+list of tasks, which are shared out among threads where there is enough work.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -21,11 +21,10 @@ from .arrays cimport require
 from .growth cimport (
     PACKED, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing, Rules, Sums, comparable, cut_score,
     integer_scale, lowest_bit, node_score, unpack)
-from .losses cimport Loss, LossRows
+from .losses cimport MULTINOMIAL, Loss, LossRows, add_leaf_sums, sum_losses
+from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
 
 import numpy as np
-
-from .._threads import row_chunks
 
 cdef enum:
     CELLS = 256
@@ -96,6 +95,12 @@ cdef struct Node:
     bint may_be_cut
 
 
+# Sums over rows of a leaf, of the numbers themselves, and how many they are.
+cdef struct LeafTotals:
+    double weight, moment, square
+    Py_ssize_t n_rows
+
+
 # What is done with some rows, or for some features.
 cdef enum Step:
     ADD_SIZES, ROUND, COUNT_ROOT, FIND_ROOT, COUNT_LEFT, PART, GATHER, SEARCH, FILL, SEND_DOWN
@@ -108,6 +113,7 @@ cdef struct Task:
     Py_ssize_t n_left
     double size
     Found found[2]  # by the smaller child, by the larger one
+    LeafTotals totals[2]  # of the left child, or of the leaf itself; of the right child
 
 
 cdef struct Growth:
@@ -138,6 +144,7 @@ cdef struct Growth:
     int n_nodes, n_leaves, n_tables
     int* number  # the number of each node in the result
     void* tables  # histograms: for each feature CELLS cells
+    Task* tasks  # that are being done
 
 
 # --- integers of rows ----------------------------------------------------------------------------
@@ -603,31 +610,30 @@ cdef bint all_equal(const Growth* g, const Node* node) noexcept nogil:
     return True
 
 
-cdef void fill_leaf(const Growth* g, Node* node, Leaf* leaf) noexcept nogil:
-    """Write the number of a leaf for its rows; add up what they are, in their order."""
+cdef void fill_leaf(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
+    """Write the number of a leaf for some of its rows; add up what they are, in their order."""
+    cdef const Node* node = g.nodes + task.node
     cdef const int32_t* rows = rows_of(g, node)
-    cdef Leaf number = <Leaf>g.number[node - g.nodes]
+    cdef Leaf number = <Leaf>g.number[task.node]
     cdef double total = 0.0, moment = 0.0, square = 0.0, x, w
     cdef Py_ssize_t i, k
-    for k in range(node.start, node.stop):
+    for k in range(task.start, task.stop):
         i = rows[k] if rows != NULL else k
         leaf[i] = number
         x, w = g.gradient[i], weight_of(g, i)
         total += w
         moment += w * x
         square += w * x * x
-    node.weight, node.moment, node.square = total, moment, square
-    node.n_rows = node.stop - node.start
+    task.totals[0] = LeafTotals(total, moment, square, task.stop - task.start)
 
 
-cdef void fill_leaves(const Growth* g, const Node* node, Leaf* leaf) noexcept nogil:
+cdef void fill_leaves(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
     """The same for two leaves whose rows have not been parted.
 
     Without a branch, which could not be predicted. Not by differences from the sums of both, in
     which the digits of a leaf of little weight are lost.
     """
-    cdef Node* left_node = g.nodes + node.left
-    cdef Node* right_node = g.nodes + node.right
+    cdef const Node* node = g.nodes + task.node
     cdef const uint8_t* column = g.codes + node.feature * g.n
     cdef const int32_t* rows = rows_of(g, node)
     cdef Leaf right_number = <Leaf>g.number[node.right]
@@ -635,7 +641,7 @@ cdef void fill_leaves(const Growth* g, const Node* node, Leaf* leaf) noexcept no
     cdef double left_weight = 0.0, left_moment = 0.0, left_square = 0.0
     cdef double right_weight = 0.0, right_moment = 0.0, right_square = 0.0, x, w, v
     cdef Py_ssize_t i, k, left, n_left = 0, missing_left = node.missing_left == 1
-    for k in range(node.start, node.stop):
+    for k in range(task.start, task.stop):
         i = rows[k] if rows != NULL else k
         left = goes_left(column[i], node.code, missing_left)
         leaf[i] = <Leaf>(right_number + left * difference)
@@ -649,18 +655,24 @@ cdef void fill_leaves(const Growth* g, const Node* node, Leaf* leaf) noexcept no
         left_weight += w
         left_moment += w * x
         left_square += w * x * x
-    left_node.weight, left_node.moment, left_node.square = left_weight, left_moment, left_square
-    right_node.weight, right_node.moment, right_node.square = (
-        right_weight, right_moment, right_square)
-    left_node.n_rows, right_node.n_rows = n_left, node.stop - node.start - n_left
+    task.totals[0] = LeafTotals(left_weight, left_moment, left_square, n_left)
+    task.totals[1] = LeafTotals(
+        right_weight, right_moment, right_square, task.stop - task.start - n_left)
 
 
-cdef void fill(const Growth* g, int node, Leaf* leaf) noexcept nogil:
+cdef void fill(const Growth* g, Task* task, Leaf* leaf) noexcept nogil:
     """Fill a leaf, or two that are siblings, where the node has the rows."""
-    if g.nodes[node].left == NO_NODE:
-        fill_leaf(g, g.nodes + node, leaf)
+    if g.nodes[task.node].left == NO_NODE:
+        fill_leaf(g, task, leaf)
     else:
-        fill_leaves(g, g.nodes + node, leaf)
+        fill_leaves(g, task, leaf)
+
+
+cdef void add_totals(Node* leaf, const LeafTotals* part) noexcept nogil:
+    leaf.weight += part.weight
+    leaf.moment += part.moment
+    leaf.square += part.square
+    leaf.n_rows += part.n_rows
 
 
 cdef void list_others(Growth* g) noexcept nogil:
@@ -694,7 +706,9 @@ cdef void send_down(
 # --- the tree ------------------------------------------------------------------------------------
 
 
-cdef void do_task(Growth* g, Task* task) noexcept nogil:
+cdef void do_task(void* growth, Py_ssize_t index, int thread) noexcept nogil:
+    cdef Growth* g = <Growth*>growth
+    cdef Task* task = g.tasks + index
     cdef Node* node = g.nodes + task.node
     cdef int k
     cdef bint is_packed = g.packing.form == PACKED
@@ -710,11 +724,11 @@ cdef void do_task(Growth* g, Task* task) noexcept nogil:
     elif task.step == FILL or task.step == SEND_DOWN:
         if g.leaf_size == 1:
             if task.step == FILL:
-                fill(g, task.node, <uint8_t*>g.leaf)
+                fill(g, task, <uint8_t*>g.leaf)
             else:
                 send_down(g, 0, FIRST, task.start, task.stop, <uint8_t*>g.leaf)
         elif task.step == FILL:
-            fill(g, task.node, <uint16_t*>g.leaf)
+            fill(g, task, <uint16_t*>g.leaf)
         else:
             send_down(g, 0, FIRST, task.start, task.stop, <uint16_t*>g.leaf)
     elif is_packed:
@@ -1001,7 +1015,7 @@ cdef class BoostedTrees:
     options : GrowthOptions
         With the squared error, without draws of features. Those of later trees may differ, but
         neither in the constraints nor allow more leaves.
-    team : ThreadTeam
+    n_threads : int
 
     Notes
     -----
@@ -1010,23 +1024,21 @@ cdef class BoostedTrees:
     """
 
     cdef Growth g
-    cdef object team
-    # What threads may still read or write after an interruption.
     cdef const uint8_t[:, ::1] codes
-    cdef const Py_ssize_t[::1] n_bins, rank, rows
+    cdef const Py_ssize_t[::1] n_bins
     cdef const int8_t[::1] constraints
-    cdef const double[::1] gradient, weight
-    cdef object leaf
-    cdef Task* tasks
     cdef int* waiting
     cdef int* ready
-    cdef Py_ssize_t n_tasks, most_leaves, most_tables, n_values, n_threads, least_shared
-    cdef int n_waiting, n_ready
+    cdef Py_ssize_t n_tasks, most_leaves, most_tables, n_values, n_unchecked
+    cdef int n_waiting, n_ready, n_threads
+    # Fewer values of the columns are read by one thread; after so many values the driver looks
+    # whether the user wants to stop.
+    cdef public Py_ssize_t least_shared, checked
     cdef bint shared, is_growing
 
     def __init__(
         self, const uint8_t[:, ::1] codes not None, const Py_ssize_t[::1] n_bins not None,
-        options, team
+        options, int n_threads
     ):
         cdef Growth* g = &self.g
         cdef Py_ssize_t n = codes.shape[1], p = codes.shape[0], j, most_bins = 0, width
@@ -1038,17 +1050,19 @@ cdef class BoostedTrees:
         self.most_leaves = most_leaves_of(options, n)
         # The number of a leaf has two bytes.
         require(self.constraints.shape[0] == p and 0 < self.most_leaves < 2**15)
-        self.team, self.codes, self.n_bins = team, codes, n_bins
-        self.n_threads = team.n_threads
+        self.codes, self.n_bins, self.n_threads = codes, n_bins, max(n_threads, 1)
+        self.least_shared, self.checked = 2**16, 2**26
         g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
         g.constraints = &self.constraints[0]
         g.packing.form = -1
         g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
         # Leaves of many rows are disjoint.
         self.most_tables = min(self.most_leaves, max(n // (g.few_rows + 1), 1))
-        width = max(self.most_leaves, self.n_threads) * max(self.n_threads, 1)
-        width = max(width, len(row_chunks(n)))
-        self.tasks = <Task*>allocated(width, sizeof(Task))
+        # Blocks of features or parts of rows for each thread, or chunks of rows: a leaf that has
+        # several has at most two more than rows by their number.
+        width = max(self.most_leaves, self.n_threads) * self.n_threads
+        width = max(width, self.most_leaves + n // (CHUNK_ROWS // 2) + 1)
+        g.tasks = <Task*>allocated(width, sizeof(Task))
         self.waiting = <int*>allocated(2 * self.most_leaves, sizeof(int))
         self.ready = <int*>allocated(2 * self.most_leaves, sizeof(int))
         g.nodes = <Node*>allocated(2 * self.most_leaves, sizeof(Node))
@@ -1057,7 +1071,7 @@ cdef class BoostedTrees:
         g.rows[SECOND] = <int32_t*>allocated(n, sizeof(int32_t))
 
     def __dealloc__(self):
-        PyMem_RawFree(self.tasks)
+        PyMem_RawFree(self.g.tasks)
         PyMem_RawFree(self.waiting)
         PyMem_RawFree(self.ready)
         PyMem_RawFree(self.g.nodes)
@@ -1074,8 +1088,7 @@ cdef class BoostedTrees:
 
     def grow(
         self, const double[::1] gradient not None, const double[::1] weight or None,
-        const Py_ssize_t[::1] rows or None, const Py_ssize_t[::1] rank or None, options, units,
-        Py_ssize_t least_shared
+        const Py_ssize_t[::1] rows or None, const Py_ssize_t[::1] rank or None, options, units
     ):
         """Grow a tree. O(n p) for each level of the tree.
 
@@ -1089,8 +1102,6 @@ cdef class BoostedTrees:
             order.
         options : GrowthOptions
         units : WeightUnits
-        least_shared : int
-            Fewer values of the columns are read by one thread: threads would wait for each other.
 
         Returns
         -------
@@ -1117,12 +1128,10 @@ cdef class BoostedTrees:
             for k in range(1, g.n_rows):
                 fits &= rows[k - 1] < rows[k]
             require(fits)
-        self.gradient, self.weight, self.rows, self.rank = gradient, weight, rows, rank
         g.gradient = &gradient[0]
         g.weight = &weight[0] if weight is not None else NULL
         g.drawn = &rows[0] if rows is not None else NULL
         g.rank = &rank[0] if rank is not None else NULL
-        self.least_shared = least_shared
         self.shared = self.is_worth_sharing(g.n_rows)
         self.is_growing = True
         try:
@@ -1131,8 +1140,7 @@ cdef class BoostedTrees:
             with nogil:
                 self.grow_nodes()
                 number_nodes(g, self.waiting)
-            # Held for threads that may still be at work after an interruption.
-            self.leaf = leaf = np.empty(g.n, np.uint8 if g.n_nodes <= 256 else np.uint16)
+            leaf = np.empty(g.n, np.uint8 if g.n_nodes <= 256 else np.uint16)
             memory = leaf.view(np.uint8)
             fields = empty_fields(g.n_nodes)
             to = pointers(fields)
@@ -1142,9 +1150,6 @@ cdef class BoostedTrees:
             return {**fields, "depth": depth}, leaf
         finally:
             self.is_growing = False
-            self.gradient = self.weight = None
-            self.rows = self.rank = None
-            self.leaf = None
 
     cdef int set_units(self, units) except -1:
         """The form of the integers and the arrays for them; the units of weights and gradients."""
@@ -1163,16 +1168,14 @@ cdef class BoostedTrees:
             self.n_values = n_values
         g.packing = Packing(form, bits)
         g.weight_scale = units.scale
-        # Sums are taken in chunks and over the chunks in their order, for any number of threads.
         self.n_tasks = 0
-        for start, stop in row_chunks(g.n_rows):
-            self.add_task(ADD_SIZES, 0, start, stop)
+        self.add_parts(ADD_SIZES, 0, 0, g.n_rows, n_row_chunks(g.n_rows))
         self.run(self.shared)
         for k in range(self.n_tasks):
-            size += self.tasks[k].size
+            size += self.g.tasks[k].size
         g.scale = integer_scale(size, SUM_BITS - bits if form == PACKED else SUM_BITS)
         for k in range(self.n_tasks):
-            self.tasks[k].step = ROUND
+            self.g.tasks[k].step = ROUND
         self.run(self.shared)
         return 0
 
@@ -1196,12 +1199,13 @@ cdef class BoostedTrees:
     # --- tasks --------------------------------------------------------------------------------
 
     cdef bint is_worth_sharing(self, Py_ssize_t n_rows) noexcept nogil:
+        """Whether threads take less time than they lose by waiting for each other."""
         return self.n_threads > 1 and n_rows * self.g.p >= self.least_shared
 
     cdef void add_task(
         self, Step step, int node, Py_ssize_t start, Py_ssize_t stop
     ) noexcept nogil:
-        cdef Task* task = self.tasks + self.n_tasks
+        cdef Task* task = self.g.tasks + self.n_tasks
         self.n_tasks += 1
         task.step, task.node, task.start, task.stop = step, node, start, stop
 
@@ -1212,7 +1216,8 @@ cdef class BoostedTrees:
         cdef Py_ssize_t k, n = stop - start
         n_parts = max(1, min(n, n_parts))
         for k in range(n_parts):
-            self.add_task(step, node, start + k * n // n_parts, start + (k + 1) * n // n_parts)
+            self.add_task(step, node, start + start_of_part(k, n, n_parts),
+                          start + start_of_part(k + 1, n, n_parts))
 
     cdef Py_ssize_t add_blocks(self, Step step, int node, bint shared) noexcept nogil:
         """All features, for threads in blocks of pairs, which are counted together."""
@@ -1223,22 +1228,9 @@ cdef class BoostedTrees:
                           min(2 * ((k + 1) * pairs // n_blocks), p))
         return n_blocks
 
-    cdef int run(self, bint shared) except -1 nogil:
-        """Do the tasks, by the threads of the team where it is worth it."""
-        cdef Py_ssize_t k
-        if shared and self.n_tasks > 1:
-            with gil:
-                self.team.run(self.do, [(k,) for k in range(self.n_tasks)])
-        else:
-            for k in range(self.n_tasks):
-                do_task(&self.g, self.tasks + k)
-        return 0
-
-    def do(self, Py_ssize_t k):
-        """Do one of the tasks of `grow`; for the threads of the team."""
-        require(self.is_growing and 0 <= k < self.n_tasks)
-        with nogil:
-            do_task(&self.g, self.tasks + k)
+    cdef void run(self, bint shared) noexcept nogil:
+        """Do the tasks, by several threads where it is worth it."""
+        do_in_threads(do_task, &self.g, self.n_tasks, self.n_threads if shared else 1)
 
     # --- the driver ---------------------------------------------------------------------------
 
@@ -1262,7 +1254,7 @@ cdef class BoostedTrees:
             self.n_tasks = 0
             self.add_blocks(FIND_ROOT, 0, self.shared)
             self.run(self.shared)
-            self.consider(0, best_found(g, self.tasks, self.n_tasks, 0))
+            self.consider(0, best_found(g, self.g.tasks, self.n_tasks, 0))
         while self.n_waiting > 0 and (g.max_leaf_nodes == 0 or g.n_leaves < g.max_leaf_nodes):
             self.choose_ready()
             self.cut_ready()
@@ -1311,13 +1303,18 @@ cdef class BoostedTrees:
                 n_parents += 1
                 n_rows += node.stop - node.start
         self.n_ready = n_parents
+        self.n_unchecked += n_rows * g.p
+        if self.n_unchecked >= self.checked:
+            self.n_unchecked = 0
+            with gil:
+                PyErr_CheckSignals()
         if n_parents > 0 and (g.max_leaf_nodes == 0 or g.n_leaves < g.max_leaf_nodes):
             shared = self.is_worth_sharing(n_rows)
             self.part_rows(shared)
             self.search(shared)
         return 0
 
-    cdef int part_rows(self, bint shared) except -1 nogil:
+    cdef void part_rows(self, bint shared) noexcept nogil:
         """Part the rows of the nodes, in parts where there are fewer nodes than threads."""
         cdef Growth* g = &self.g
         cdef Node* node
@@ -1335,8 +1332,8 @@ cdef class BoostedTrees:
         for q in range(self.n_ready):
             node = g.nodes + self.ready[q]
             a, z = node.start, node.stop - 1
-            while k < self.n_tasks and self.tasks[k].node == self.ready[q]:
-                task = self.tasks + k
+            while k < self.n_tasks and self.g.tasks[k].node == self.ready[q]:
+                task = self.g.tasks + k
                 task.step, task.to, task.downwards_to = PART, a, z
                 if in_parts:
                     a += task.n_left
@@ -1346,13 +1343,12 @@ cdef class BoostedTrees:
         k = 0
         for q in range(self.n_ready):
             n_left = 0
-            while k < self.n_tasks and self.tasks[k].node == self.ready[q]:
-                n_left += self.tasks[k].n_left
+            while k < self.n_tasks and self.g.tasks[k].node == self.ready[q]:
+                n_left += self.g.tasks[k].n_left
                 k += 1
             place_children(g, g.nodes + self.ready[q], n_left)
-        return 0
 
-    cdef int search(self, bint shared) except -1 nogil:
+    cdef void search(self, bint shared) noexcept nogil:
         """Find the best cuts of the children of the nodes."""
         cdef Growth* g = &self.g
         cdef Node* node
@@ -1381,18 +1377,19 @@ cdef class BoostedTrees:
             left_place = node.smaller != node.left
             if g.nodes[node.left].may_be_cut:
                 self.consider(node.left, best_found(
-                    g, self.tasks + q * n_blocks, n_blocks, left_place))
+                    g, self.g.tasks + q * n_blocks, n_blocks, left_place))
             if g.nodes[node.right].may_be_cut:
                 self.consider(node.right, best_found(
-                    g, self.tasks + q * n_blocks, n_blocks, 1 - left_place))
-        return 0
+                    g, self.g.tasks + q * n_blocks, n_blocks, 1 - left_place))
 
     # --- the result ---------------------------------------------------------------------------
 
-    cdef int find_leaves(self, void* leaf, int leaf_size) except -1 nogil:
+    cdef void find_leaves(self, void* leaf, int leaf_size) noexcept nogil:
         """The leaf of every row. What is known of the rows of each node is added up on the way."""
         cdef Growth* g = &self.g
         cdef const Node* node
+        cdef const Task* task
+        cdef Py_ssize_t k
         cdef int i
         g.leaf, g.leaf_size = leaf, leaf_size
         self.n_tasks = 0
@@ -1401,15 +1398,23 @@ cdef class BoostedTrees:
             # A leaf with its rows, or the parent of two leaves which has their rows.
             if node.rows_in != UNPARTED and (
                     node.left == NO_NODE or g.nodes[node.left].rows_in == UNPARTED):
-                self.add_task(FILL, i, node.start, node.stop)
+                self.add_parts(
+                    FILL, i, node.start, node.stop, n_row_chunks(node.stop - node.start))
         self.run(self.shared)
+        for k in range(self.n_tasks):
+            task = g.tasks + k
+            node = g.nodes + task.node
+            if node.left == NO_NODE:
+                add_totals(g.nodes + task.node, &task.totals[0])
+            else:
+                add_totals(g.nodes + node.left, &task.totals[0])
+                add_totals(g.nodes + node.right, &task.totals[1])
         sum_up(g)
         if g.n_rows < g.n:
             list_others(g)
             self.n_tasks = 0
             self.add_parts(SEND_DOWN, 0, 0, g.n - g.n_rows, self.n_threads)
             self.run(self.shared)
-        return 0
 
     # --- rounds -------------------------------------------------------------------------------
 
@@ -1427,7 +1432,7 @@ cdef class BoostedTrees:
         ----------
         loss : Loss
         y, loss_weight
-            Targets and weights as the loss takes them, in one chunk.
+            Targets and weights as the loss takes them.
         scores : float64 array of shape (n K,)
             Of row after row; changed in place.
         target : float64 array of shape (n K,)
@@ -1458,35 +1463,34 @@ cdef class BoostedTrees:
 
         Notes
         -----
-        O(n p) for each level of a tree, by one thread.
+        O(n p) for each level of a tree.
         """
         cdef Growth* g = &self.g
-        cdef Py_ssize_t n = g.n, K = rank.shape[1], n_rounds = rank.shape[0], t, i, first = 0
+        cdef Py_ssize_t n = g.n, K = rank.shape[1], n_rounds = rank.shape[0], t, first = 0
         cdef Py_ssize_t most_nodes = 2 * self.most_leaves - 1
         cdef int k, depth
         cdef double risk, l2 = options.l2_regularization
         cdef LossRows rows
         cdef uint16_t[:, ::1] leaf
         cdef Py_ssize_t[::1] start
-        cdef int32_t[::1] codes
         cdef double[::1] gradient, sums
         cdef Fields to
+        cdef Scores passes
         require(not self.is_growing and n_rounds > 0 and K > 0 and rank.shape[2] == g.p)
-        require(scores.shape[0] == n * K and target.shape[0] == n * K)
-        require(loss_weight.shape[0] == 1 or loss_weight.shape[0] == n)
-        require((weight is None or weight.shape[0] == n) and len(row_chunks(n)) == 1)
-        rows = LossRows(loss.targets(y, n, K), &scores[0], NULL, loss_weight[0], n, K)
-        if loss_weight.shape[0] > 1:
-            rows.each = &loss_weight[0]
+        require(target.shape[0] == n * K and (weight is None or weight.shape[0] == n))
+        self.shared = self.is_worth_sharing(n)
+        rows = loss.rows(y, scores, loss_weight, self.n_threads if self.shared else 1)
+        require(rows.n == n and rows.K == K)
         fields = empty_fields(n_rounds * K * most_nodes)
         to = pointers(fields)
         leaf, start = np.empty((K, n), np.uint16), np.empty(K, np.intp)
-        codes, gradient, sums = np.empty(n, np.int32), np.empty(n), np.empty(3 * most_nodes)
+        gradient, sums = np.empty(n if K > 1 else 1), np.empty(3 * most_nodes)
         sizes, risks = [], []
         g.n_rows, g.drawn = n, NULL
         g.weight = &weight[0] if weight is not None else NULL
         g.gradient = &target[0] if K == 1 else &gradient[0]
-        self.shared, self.least_shared = False, n * g.p + 1
+        passes = Scores(n, K, n_row_chunks(n), 0, &target[0], &gradient[0], &scores[0], to.value,
+                        &leaf[0, 0], &start[0], length)
         self.is_growing = True
         try:
             for t in range(n_rounds):
@@ -1495,8 +1499,8 @@ cdef class BoostedTrees:
                     start[k] = first
                     g.rank = &rank[t, k, 0]
                     if K > 1:
-                        for i in range(n):
-                            gradient[i] = target[i * K + k]
+                        passes.k = k
+                        do_in_threads(take_gradient, &passes, passes.n_chunks, rows.n_threads)
                     self.set_units(units)
                     self.set_options(options, units)
                     with nogil:
@@ -1505,19 +1509,18 @@ cdef class BoostedTrees:
                         self.find_leaves(&leaf[k, 0], 2)
                         depth = write_fields(g, &to, first, l2)
                         if takes_newton_steps:
-                            for i in range(n):
-                                codes[i] = leaf[k, i]
                             sums[:3 * g.n_nodes] = 0.0
-                            loss.add_sums(&rows, k, g.gradient, &codes[0], g.n_nodes, &sums[0])
+                            add_leaf_sums(&rows, k, g.gradient, &leaf[k, 0], 2, g.n_nodes, &sums[0])
+                            # Scores of classes that move together change nothing.
                             set_newton_steps(
-                                &to, first, g.n_nodes, &sums[0], loss.share_of_free_scores(K), l2)
+                                &to, first, g.n_nodes, &sums[0],
+                                <double>(K - 1) / <double>K
+                                if rows.options.kind == MULTINOMIAL else 1.0, l2)
                     sizes.append((g.n_nodes, depth))
                     first += g.n_nodes
                 with nogil:
-                    for k in range(K):
-                        for i in range(n):
-                            scores[i * K + k] += length * to.value[start[k] + leaf[k, i]]
-                    risk = loss.sum_losses(&rows, &target[0])
+                    do_in_threads(add_outputs, &passes, passes.n_chunks, rows.n_threads)
+                    risk = sum_losses(&rows, &target[0])
                 risks.append(risk)
                 PyErr_CheckSignals()
                 if not risk < stop_at:
@@ -1526,6 +1529,41 @@ cdef class BoostedTrees:
             self.is_growing = False
         return {name: field[:first].copy() for name, field in fields.items()}, sizes, risks, (
             np.asarray(leaf))
+
+
+cdef struct Scores:
+    # What the chunks of passes over the rows of a round share.
+    Py_ssize_t n, K, n_chunks
+    int k
+    const double* target
+    double* gradient
+    double* scores
+    const double* value
+    const uint16_t* leaf
+    const Py_ssize_t* start  # of the trees of the round
+    double length
+
+
+cdef void take_gradient(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    """The targets of one class, side by side."""
+    cdef const Scores* to = <const Scores*>context
+    cdef Py_ssize_t i
+    for i in range(start_of_part(chunk, to.n, to.n_chunks),
+                   start_of_part(chunk + 1, to.n, to.n_chunks)):
+        to.gradient[i] = to.target[i * to.K + to.k]
+
+
+cdef void add_outputs(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    """Add the outputs of the trees to the scores."""
+    cdef const Scores* to = <const Scores*>context
+    cdef const double* value
+    cdef const uint16_t* leaf
+    cdef Py_ssize_t i, k
+    for k in range(to.K):
+        value, leaf = to.value + to.start[k], to.leaf + k * to.n
+        for i in range(start_of_part(chunk, to.n, to.n_chunks),
+                       start_of_part(chunk + 1, to.n, to.n_chunks)):
+            to.scores[i * to.K + k] += to.length * value[leaf[i]]
 
 
 def count_in_bins(

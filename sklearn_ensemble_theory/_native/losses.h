@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "loss_options.h"
 #include "several_rows.h"
 
 /* Rows of a block, which stays in the first cache, and rows whose series are computed together: one
@@ -18,17 +19,6 @@ enum { BLOCK = 256, TOGETHER = 16 };
 
 /* As in boosting/losses/_base.py. */
 #define MAX_EXPONENT 700.0
-
-typedef enum { SQUARED, HUBER, KINK, POISSON, LOGISTIC, EXPONENTIAL } LossKind;
-
-/* Slopes on both sides of a kink. */
-typedef struct { double left, right; } Kink;
-
-typedef struct {
-    LossKind kind;
-    double delta;      /* HUBER: the residual at which the square turns into a line */
-    Kink above, below; /* KINK: for y > 0, and for other y */
-} RowOptions;
 
 /* The first number where it is NaN. */
 static inline double smaller(double x, double bound) { return bound < x ? bound : x; }
@@ -99,7 +89,7 @@ SEVERAL_ROWS static void log1p_of_rows(
 /* The losses of n <= BLOCK rows with one score each, and their negative gradients. `value` has room
    for BLOCK rows. */
 SEVERAL_ROWS static void losses_of_rows(
-    const RowOptions *options, const double *restrict y, const double *restrict u, ptrdiff_t n,
+    const LossOptions *options, const double *restrict y, const double *restrict u, ptrdiff_t n,
     double *restrict target, double *restrict value)
 {
     const double delta = options->delta;
@@ -158,13 +148,15 @@ SEVERAL_ROWS static void losses_of_rows(
         for (ptrdiff_t i = 0; i < n; i++)
             target[i] = y[i] * value[i];
         break;
+    case MULTINOMIAL: /* see losses_of_classes */
+        break;
     }
 }
 
 /* Second derivatives of n <= BLOCK rows. For POISSON the expected events, which are the same; not
    for HUBER and KINK, whose leaf values need none. */
 SEVERAL_ROWS static void curvatures_of_rows(
-    const RowOptions *options, const double *restrict u, const double *restrict target, ptrdiff_t n,
+    const LossOptions *options, const double *restrict u, const double *restrict target, ptrdiff_t n,
     double *restrict second)
 {
     switch (options->kind) {
@@ -313,7 +305,7 @@ static double result(const WeightedSum *total)
 
 /* The weighted sum of the losses of n rows; fills in the target. */
 static double sum_losses_of_rows(
-    const RowOptions *options, const double *y, const double *u, const double *each, double same,
+    const LossOptions *options, const double *y, const double *u, const double *each, double same,
     ptrdiff_t n, double *target)
 {
     WeightedSum total = { { 0, 0, 0, 0 }, each, same };

@@ -1,37 +1,30 @@
 """Losses in one pass over the rows: value, negative gradient, and what leaf values need.
 
-Every function takes the rows from `start` to `stop`, so that threads can share chunks of them out.
-Sums are taken in the order of the rows, several in turn where one would wait for the other, and the
-number of threads changes no bit. Where all rows weigh the same, `weight` has one entry.
+Rows are shared out among threads in chunks. Sums are taken in the order of the rows of a chunk,
+several in turn where one would wait for the other, and then in the order of the chunks: the number
+of threads changes no bit. Where all rows weigh the same, `weight` has one entry.
 """
 
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
 from .arrays cimport require
+from .threads cimport do_in_threads, n_row_chunks, start_of_part
 
 cdef extern from "losses.h" nogil:
     enum:
         BLOCK
-    ctypedef enum LossKind:
-        SQUARED, HUBER, KINK, POISSON, LOGISTIC, EXPONENTIAL
-    ctypedef struct Kink:
-        double left, right
-    ctypedef struct RowOptions:
-        LossKind kind
-        double delta
-        Kink above, below
     double smaller(double, double)
     double larger(double, double)
     double sum_losses_of_rows(
-        const RowOptions*, const double*, const double*, const double*, double, Py_ssize_t,
+        const LossOptions*, const double*, const double*, const double*, double, Py_ssize_t,
         double*)
     double sum_losses_of_classes(
         const int64_t*, const double*, Py_ssize_t, const double*, double, Py_ssize_t, double*,
         double*)
     void curvatures_of_rows(
-        const RowOptions*, const double*, const double*, Py_ssize_t, double*)
+        const LossOptions*, const double*, const double*, Py_ssize_t, double*)
     void huber_terms(
         const double*, const double*, const int32_t*, const double*, Py_ssize_t, double, double*)
     bint leaves_are_below(const int32_t*, Py_ssize_t, Py_ssize_t)
@@ -41,8 +34,13 @@ cdef extern from "losses.h" nogil:
 
 KINDS = {
     "squared": SQUARED, "huber": HUBER, "kink": KINK, "poisson": POISSON, "logistic": LOGISTIC,
-    "exponential": EXPONENTIAL,
+    "exponential": EXPONENTIAL, "multinomial": MULTINOMIAL,
 }
+
+# Numbers of leaves: those of rounds in native code, and of others.
+ctypedef fused Leaf:
+    uint16_t
+    int32_t
 
 cdef enum:
     # With more leaves than this, neighbouring rows are mostly in different ones.
@@ -51,76 +49,25 @@ cdef enum:
     N_INTERVALS = 512
     # At most so many intervals in all leaves together: their tables must stay in the cache.
     MAX_INTERVALS = 131072
+    # With more leaves their sums are taken over all rows at once: a table a chunk would be too large.
+    MAX_CHUNKED_LEAVES = 1024
 
 # One kink more or less by rounding would move the minimum by a whole gap. As in `root_of_jumps`.
 cdef double JUMP_TOLERANCE = 1e-12, ROUNDING = 2.3e-16
 
 
 cdef class Loss:
-    """What losses have in common: the sums in leaves, by the terms of their rows."""
-
-    cdef const void* targets(self, y, Py_ssize_t n, Py_ssize_t K) except NULL:
-        """The known targets of n rows with K scores; the array must be held meanwhile."""
-        raise NotImplementedError
-
-    cdef double sum_losses(self, const LossRows* rows, double* target) except? -1 nogil:
-        """The weighted sum of the losses; fills in the target. O(n K)."""
-        return 0.0
-
-    cdef const double* terms(
-        self, const LossRows* rows, Py_ssize_t score, const double* target, Py_ssize_t start,
-        Py_ssize_t m, double* second
-    ) noexcept nogil:
-        """The two terms of `Loss.leaf_terms` of m rows from `start` on: returned, and filled in."""
-        return target + start
-
-    cdef double share_of_free_scores(self, Py_ssize_t K) noexcept nogil:
-        """Newton steps are multiplied by it: scores of classes that move together change nothing."""
-        return 1.0
-
-    cdef int add_sums(
-        self, const LossRows* rows, Py_ssize_t score, const double* target, const int32_t* leaf,
-        Py_ssize_t n_leaves, double* sums
-    ) except -1 nogil:
-        """Add the sums of both terms and of the weights in each leaf. O(n + n_leaves).
-
-        Parameters
-        ----------
-        target : n doubles
-            The negative gradient in this score.
-        leaf : n leaves
-            Below `n_leaves`; that is not looked at.
-        sums : 3 n_leaves doubles
-        """
-        cdef double[BLOCK] second
-        cdef LeafTables tables
-        cdef const double* first
-        cdef Py_ssize_t i = 0, m
-        allocate(&tables, n_leaves, rows)
-        while i < rows.n:
-            m = min(<Py_ssize_t>BLOCK, rows.n - i)
-            first = self.terms(rows, score, target, i, m, second)
-            add_rows(&tables, first, second, leaf + i, i, m)
-            i += m
-        add_tables(&tables, sums)
-        free(tables.tables[0])
-        return 0
-
-
-cdef class RowLoss(Loss):
-    """A loss with one score a row.
+    """A loss, by its name.
 
     Parameters
     ----------
     kind : str
-        One of `KINDS`.
+        One of `KINDS`; "multinomial" has a score for each class, the others have one.
     delta : float, default=0.0
         Of "huber": the residual at which the square turns into a line.
     above, below : tuple of two floats
         Of "kink": the slopes on its left and right, for y > 0 and for other y.
     """
-
-    cdef RowOptions options
 
     def __init__(self, kind, *, double delta=0.0, above=(0.0, 0.0), below=(0.0, 0.0)):
         require(kind in KINDS)
@@ -129,173 +76,140 @@ cdef class RowLoss(Loss):
         self.options.above.left, self.options.above.right = above
         self.options.below.left, self.options.below.right = below
 
-    cdef const void* targets(self, y, Py_ssize_t n, Py_ssize_t K) except NULL:
-        cdef const double[::1] known = y
-        require(known.shape[0] == n and n > 0 and K == 1)
-        return &known[0]
-
-    cdef double sum_losses(self, const LossRows* rows, double* target) except? -1 nogil:
-        return sum_losses_of_rows(
-            &self.options, <const double*>rows.y, rows.u, rows.each, rows.same, rows.n, target)
-
-    cdef const double* terms(
-        self, const LossRows* rows, Py_ssize_t score, const double* target, Py_ssize_t start,
-        Py_ssize_t m, double* second
-    ) noexcept nogil:
-        curvatures_of_rows(&self.options, rows.u + start, target + start, m, second)
-        return (<const double*>rows.y if self.options.kind == POISSON else target) + start
+    cdef LossRows rows(
+        self, y, const double[::1] u, const double[::1] weight, int n_threads
+    ) except *:
+        """The rows, whose arrays must be held meanwhile."""
+        cdef const double[::1] targets
+        cdef const int64_t[::1] codes
+        cdef LossRows rows
+        rows.options, rows.u, rows.n_threads = &self.options, NULL, n_threads
+        if self.options.kind == MULTINOMIAL:
+            codes = y
+            rows.n = codes.shape[0]
+            require(rows.n > 0 and u.shape[0] > 0 and u.shape[0] % rows.n == 0)
+            rows.K = u.shape[0] // rows.n
+            require(classes_are_below(&codes[0], rows.n, rows.K))
+            rows.y = &codes[0]
+        else:
+            targets = y
+            rows.n, rows.K = targets.shape[0], 1
+            require(rows.n > 0 and u.shape[0] == rows.n)
+            rows.y = &targets[0]
+        require(weight.shape[0] == rows.n or weight.shape[0] == 1)
+        rows.u, rows.same, rows.each = &u[0], weight[0], each_of(weight)
+        return rows
 
     def value(
-        self,
-        const double[::1] y,
-        const double[::1] u,
-        const double[::1] weight,
-        double[::1] target,
-        Py_ssize_t start,
-        Py_ssize_t stop,
+        self, y, const double[::1] u, const double[::1] weight, double[::1] target, int n_threads
     ):
-        """The weighted sum of the losses; fills in the target, the negative gradient. O(n)."""
-        cdef Py_ssize_t n = y.shape[0]
-        cdef LossRows rows
-        cdef double total
-        require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
-                and (weight.shape[0] == n or weight.shape[0] == 1))
-        if start == stop:
-            return 0.0
-        rows = LossRows(
-            &y[start], &u[start], each_from(weight, start), weight[0], stop - start, 1)
-        with nogil:
-            total = self.sum_losses(&rows, &target[start])
-        return total
-
-    def add_leaf_sums(
-        self,
-        const double[::1] y,
-        const double[::1] u,
-        const double[::1] weight,
-        const double[::1] target,
-        const int32_t[::1] leaf,
-        Py_ssize_t start,
-        Py_ssize_t stop,
-        double[:, ::1] sums,
-    ):
-        """Add the sums of the two terms of `Loss.leaf_terms`, and of the weights. O(n + n_leaves).
+        """The weighted sum of the losses; fills in the target, the negative gradient. O(n K).
 
         Parameters
         ----------
-        target : float64 array of shape (n,)
-            The negative gradient at u.
-        leaf : int32 array of shape (n,)
-        sums : float64 array of shape (n_leaves, 3)
-            Changed in place.
+        y : float64 array of shape (n,); int64 codes of classes for "multinomial"
+        u, target : float64 arrays of shape (n K,)
+            The K scores of row after row.
+        weight : float64 array of shape (n,), or (1,) where all rows weigh the same
+        n_threads : int
         """
-        cdef Py_ssize_t n = y.shape[0]
-        cdef LossRows rows
-        require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
-                and leaf.shape[0] == n and sums.shape[1] == 3
-                and (weight.shape[0] == n or weight.shape[0] == 1))
-        if start == stop:
-            return
-        require(leaves_are_below(&leaf[start], stop - start, sums.shape[0]))
-        rows = LossRows(
-            &y[start], &u[start], each_from(weight, start), weight[0], stop - start, 1)
-        with nogil:
-            self.add_sums(&rows, 0, &target[start], &leaf[start], sums.shape[0], &sums[0, 0])
-
-
-cdef class ClassLoss(Loss):
-    """The loss of K classes: y has their codes, and u K scores a row; see `MultinomialLoss`."""
-
-    cdef const void* targets(self, y, Py_ssize_t n, Py_ssize_t K) except NULL:
-        cdef const int64_t[::1] known = y
-        require(known.shape[0] == n and n > 0 and classes_are_below(&known[0], n, K))
-        return &known[0]
-
-    cdef double sum_losses(self, const LossRows* rows, double* target) except? -1 nogil:
-        cdef double total
-        cdef double* shares = <double*>malloc(rows.K * BLOCK * sizeof(double))
-        if shares == NULL:
-            raise MemoryError
-        total = sum_losses_of_classes(
-            <const int64_t*>rows.y, rows.u, rows.K, rows.each, rows.same, rows.n, target, shares)
-        free(shares)
-        return total
-
-    cdef const double* terms(
-        self, const LossRows* rows, Py_ssize_t score, const double* target, Py_ssize_t start,
-        Py_ssize_t m, double* second
-    ) noexcept nogil:
-        curvatures_of_class(
-            <const int64_t*>rows.y + start, rows.u + start * rows.K, rows.K, score,
-            target + start, m, second)
-        return target + start
-
-    cdef double share_of_free_scores(self, Py_ssize_t K) noexcept nogil:
-        return <double>(K - 1) / <double>K
-
-    def value(
-        self,
-        const int64_t[::1] y,
-        const double[:, ::1] u,
-        const double[::1] weight,
-        double[:, ::1] target,
-        Py_ssize_t start,
-        Py_ssize_t stop,
-    ):
-        """The weighted sum of the losses; fills in the target, the negative gradient. O(n K)."""
-        cdef Py_ssize_t n = y.shape[0], K = u.shape[1]
         cdef LossRows rows
         cdef double total
-        require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
-                and target.shape[1] == K and (weight.shape[0] == n or weight.shape[0] == 1))
-        if start == stop:
+        if len(y) == 0:
+            require(u.shape[0] == 0 and target.shape[0] == 0)
             return 0.0
-        require(classes_are_below(&y[start], stop - start, K))
-        rows = LossRows(
-            &y[start], &u[start, 0], each_from(weight, start), weight[0], stop - start, K)
+        rows = self.rows(y, u, weight, n_threads)
+        require(target.shape[0] == u.shape[0])
         with nogil:
-            total = self.sum_losses(&rows, &target[start, 0])
+            total = sum_losses(&rows, &target[0])
         return total
 
     def add_leaf_sums(
-        self,
-        const int64_t[::1] y,
-        const double[:, ::1] u,
-        const double[::1] weight,
-        const double[::1] target,
-        const int32_t[::1] leaf,
-        Py_ssize_t score,
-        Py_ssize_t start,
-        Py_ssize_t stop,
-        double[:, ::1] sums,
+        self, y, const double[::1] u, const double[::1] weight, const double[::1] target,
+        const int32_t[::1] leaf, Py_ssize_t score, double[:, ::1] sums, int n_threads
     ):
-        """Add the sums of negative gradients and second derivatives in a score, and of the weights.
+        """Add the sums of the two terms of `Loss.leaf_terms`, and of the weights. O(n + n_leaves).
 
-        As `RowLoss.add_leaf_sums`, with the negative gradient in that score. O(n + n_leaves); O(K)
-        more for a row whose probability has lost its digits.
+        For classes O(K) more for a row whose probability has lost its digits.
+
+        Parameters
+        ----------
+        y, u, weight, n_threads
+            As for `value`.
+        target : float64 array of shape (n,)
+            The negative gradient in this score.
+        leaf : int32 array of shape (n,)
+        score : int
+            0 where there is one.
+        sums : float64 array of shape (n_leaves, 3)
+            Changed in place.
         """
-        cdef Py_ssize_t n = y.shape[0], K = u.shape[1]
         cdef LossRows rows
-        require(0 <= start <= stop <= n and u.shape[0] == n and target.shape[0] == n
-                and leaf.shape[0] == n and sums.shape[1] == 3 and 0 <= score < K
-                and (weight.shape[0] == n or weight.shape[0] == 1))
-        if start == stop:
+        if len(y) == 0:
             return
-        require(leaves_are_below(&leaf[start], stop - start, sums.shape[0]))
-        rows = LossRows(
-            &y[start], &u[start, 0], each_from(weight, start), weight[0], stop - start, K)
+        rows = self.rows(y, u, weight, n_threads)
+        require(target.shape[0] == rows.n and leaf.shape[0] == rows.n and sums.shape[1] == 3
+                and 0 <= score < rows.K and leaves_are_below(&leaf[0], rows.n, sums.shape[0]))
         with nogil:
-            self.add_sums(&rows, score, &target[start], &leaf[start], sums.shape[0], &sums[0, 0])
+            add_leaf_sums(
+                &rows, score, &target[0], &leaf[0], sizeof(int32_t), sums.shape[0], &sums[0, 0])
 
 
-cdef inline const double* each_from(const double[::1] weight, Py_ssize_t start) noexcept nogil:
-    """The weights from a row on; NULL where all rows have the first one."""
+cdef inline const double* each_of(const double[::1] weight) noexcept nogil:
+    """The weights of the rows; NULL where all have the first one."""
     if weight.shape[0] == 1:
         return NULL
-    return &weight[start]
+    return &weight[0]
+
+
+# --- sums of losses -------------------------------------------------------------------------------
+
+
+cdef struct Values:
+    # What the chunks of a sum of losses share.
+    const LossRows* rows
+    double* target
+    double* sums  # of each chunk
+    double* shares  # of classes: room for each thread
+    Py_ssize_t n_chunks
+
+
+cdef double sum_losses(const LossRows* rows, double* target) except? -1 nogil:
+    """The weighted sum of the losses; fills in the target. O(n K)."""
+    cdef Py_ssize_t n_chunks = n_row_chunks(rows.n), k
+    cdef double total = 0.0
+    cdef Values values = Values(rows, target, NULL, NULL, n_chunks)
+    cdef int n_threads = max(rows.n_threads, 1)
+    values.sums = <double*>malloc((n_chunks + n_threads * rows.K * BLOCK) * sizeof(double))
+    if values.sums == NULL:
+        raise MemoryError
+    values.shares = values.sums + n_chunks
+    do_in_threads(sum_losses_of_chunk, &values, n_chunks, n_threads)
+    for k in range(n_chunks):
+        total += values.sums[k]
+    free(values.sums)
+    return total
+
+
+cdef void sum_losses_of_chunk(void* context, Py_ssize_t k, int thread) noexcept nogil:
+    cdef const Values* v = <const Values*>context
+    cdef const LossRows* rows = v.rows
+    cdef Py_ssize_t start = start_of_part(k, rows.n, v.n_chunks), K = rows.K
+    cdef Py_ssize_t n = start_of_part(k + 1, rows.n, v.n_chunks) - start
+    cdef const double* each = rows.each + start if rows.each != NULL else NULL
+    if rows.options.kind == MULTINOMIAL:
+        v.sums[k] = sum_losses_of_classes(
+            <const int64_t*>rows.y + start, rows.u + start * K, K, each, rows.same, n,
+            v.target + start * K, v.shares + thread * K * BLOCK)
+    else:
+        v.sums[k] = sum_losses_of_rows(
+            rows.options, <const double*>rows.y + start, rows.u + start, each, rows.same, n,
+            v.target + start)
 
 
 # --- sums in the leaves ---------------------------------------------------------------------------
+
+
 
 
 # Sums over the rows of a leaf: of weight times two numbers of a row, and of the weight.
@@ -305,66 +219,122 @@ cdef struct LeafSums:
     double weight
 
 
-# The sums of all leaves, in four tables in turn: one sum must not wait for the other where
-# neighbouring rows are in the same leaf. With many leaves the four are one.
+# What the chunks of sums in leaves share.
 cdef struct LeafTables:
-    LeafSums* tables[4]
-    int n_tables
-    Py_ssize_t n_leaves
-    const double* each  # weights; NULL where all rows have the one below
-    double same
+    const LossRows* rows
+    Py_ssize_t score
+    const double* target
+    const void* leaf
+    int leaf_size  # bytes of a leaf's number: 2 or 4
+    LeafSums* tables  # of chunk after chunk
+    Py_ssize_t n_leaves, n_chunks
+    int n_tables  # of a chunk
 
 
-cdef int allocate(
-    LeafTables* to, Py_ssize_t n_leaves, const LossRows* rows
+cdef int add_leaf_sums(
+    const LossRows* rows, Py_ssize_t score, const double* target, const void* leaf, int leaf_size,
+    Py_ssize_t n_leaves, double* sums
 ) except -1 nogil:
-    cdef int k
-    to.n_leaves = n_leaves
+    """Add the sums of both terms and of the weights in each leaf. O(n + n_leaves).
+
+    Parameters
+    ----------
+    target : n doubles
+        The negative gradient in this score.
+    leaf : n numbers of `leaf_size` bytes
+        Below `n_leaves`; that is not looked at.
+    sums : 3 n_leaves doubles
+    """
+    cdef LeafTables to = LeafTables(
+        rows, score, target, leaf, leaf_size, NULL, n_leaves, 1, 1)
+    cdef const LeafSums* own
+    cdef Py_ssize_t c, k
+    to.n_chunks = n_row_chunks(rows.n) if n_leaves <= MAX_CHUNKED_LEAVES else 1
     to.n_tables = 4 if n_leaves <= MANY_LEAVES else 1
-    to.each, to.same = rows.each, rows.same
-    to.tables[0] = <LeafSums*>calloc(to.n_tables * n_leaves, sizeof(LeafSums))
-    if to.tables[0] == NULL:
+    to.tables = <LeafSums*>calloc(to.n_chunks * to.n_tables * n_leaves, sizeof(LeafSums))
+    if to.tables == NULL:
         raise MemoryError
-    for k in range(1, 4):
-        to.tables[k] = to.tables[0] + k % to.n_tables * n_leaves
+    do_in_threads(add_chunk, &to, to.n_chunks, rows.n_threads)
+    for c in range(to.n_chunks):
+        own = to.tables + c * to.n_tables * n_leaves
+        for k in range(n_leaves):
+            sums[3 * k] += own[k].first
+            sums[3 * k + 1] += own[k].second
+            sums[3 * k + 2] += own[k].weight
+    free(to.tables)
     return 0
 
 
+cdef void add_chunk(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    cdef const LeafTables* to = <const LeafTables*>context
+    if to.leaf_size == 2:
+        fill_tables(to, chunk, <const uint16_t*>to.leaf)
+    else:
+        fill_tables(to, chunk, <const int32_t*>to.leaf)
+
+
+cdef void fill_tables(const LeafTables* to, Py_ssize_t chunk, const Leaf* leaf) noexcept nogil:
+    """The sums over a chunk of rows, in its first table.
+
+    Up to then they are in four tables in turn: one sum must not wait for the other where
+    neighbouring rows are in the same leaf. With many leaves the four are one.
+    """
+    cdef const LossRows* rows = to.rows
+    cdef LeafSums* tables[4]
+    cdef LeafSums* total = to.tables + chunk * to.n_tables * to.n_leaves
+    cdef Py_ssize_t i = start_of_part(chunk, rows.n, to.n_chunks)
+    cdef Py_ssize_t stop = start_of_part(chunk + 1, rows.n, to.n_chunks), m, k
+    cdef int table
+    cdef double[BLOCK] second
+    cdef const double* first
+    cdef LeafSums sums
+    cdef double scale = rows.same if rows.each == NULL else 1.0
+    for table in range(4):
+        tables[table] = total + table % to.n_tables * to.n_leaves
+    while i < stop:
+        m = min(<Py_ssize_t>BLOCK, stop - i)
+        first = to.target + i
+        if rows.options.kind == MULTINOMIAL:
+            curvatures_of_class(
+                <const int64_t*>rows.y + i, rows.u + i * rows.K, rows.K, to.score, first, m, second)
+        else:
+            curvatures_of_rows(rows.options, rows.u + i, first, m, second)
+            if rows.options.kind == POISSON:
+                first = <const double*>rows.y + i
+        add_rows(tables, first, second, leaf + i, rows.each + i if rows.each != NULL else NULL, m)
+        i += m
+    for k in range(to.n_leaves):
+        sums = LeafSums(0.0, 0.0, 0.0)
+        for table in range(to.n_tables):
+            sums.first += scale * tables[table][k].first
+            sums.second += scale * tables[table][k].second
+            sums.weight += scale * tables[table][k].weight
+        total[k] = sums
+
+
 cdef inline void add_rows(
-    LeafTables* to, const double* first, const double* second, const int32_t* leaf,
-    Py_ssize_t start, Py_ssize_t m
+    LeafSums** tables, const double* first, const double* second, const Leaf* leaf,
+    const double* each, Py_ssize_t m
 ) noexcept nogil:
-    """Add a block of m rows, of which the first is row `start` of the chunk, a multiple of 4."""
+    """Add a block of m rows, of which the first is a multiple of 4 in its chunk."""
     cdef Py_ssize_t i
-    if to.each == NULL:
+    if each == NULL:
         for i in range(0, m - 3, 4):
-            add_row(&to.tables[0][leaf[i]], first[i], second[i], 1.0)
-            add_row(&to.tables[1][leaf[i + 1]], first[i + 1], second[i + 1], 1.0)
-            add_row(&to.tables[2][leaf[i + 2]], first[i + 2], second[i + 2], 1.0)
-            add_row(&to.tables[3][leaf[i + 3]], first[i + 3], second[i + 3], 1.0)
+            add_row(&tables[0][leaf[i]], first[i], second[i], 1.0)
+            add_row(&tables[1][leaf[i + 1]], first[i + 1], second[i + 1], 1.0)
+            add_row(&tables[2][leaf[i + 2]], first[i + 2], second[i + 2], 1.0)
+            add_row(&tables[3][leaf[i + 3]], first[i + 3], second[i + 3], 1.0)
         for i in range(m - m % 4, m):
-            add_row(&to.tables[i & 3][leaf[i]], first[i], second[i], 1.0)
+            add_row(&tables[i & 3][leaf[i]], first[i], second[i], 1.0)
     else:
         for i in range(m):
-            add_row(&to.tables[i & 3][leaf[i]], first[i], second[i], to.each[start + i])
+            add_row(&tables[i & 3][leaf[i]], first[i], second[i], each[i])
 
 
 cdef inline void add_row(LeafSums* to, double first, double second, double w) noexcept nogil:
     to.first += w * first
     to.second += w * second
     to.weight += w
-
-
-cdef inline void add_tables(const LeafTables* found, double* sums) noexcept nogil:
-    """sums[k] += what leaf k has in the tables, one after the other."""
-    cdef Py_ssize_t k
-    cdef int table
-    cdef double scale = found.same if found.each == NULL else 1.0
-    for table in range(found.n_tables):
-        for k in range(found.n_leaves):
-            sums[3 * k] += scale * found.tables[table][k].first
-            sums[3 * k + 1] += scale * found.tables[table][k].second
-            sums[3 * k + 2] += scale * found.tables[table][k].weight
 
 
 def add_group_sums(
@@ -431,15 +401,8 @@ def residual_ranges(
 
 
 def huber_slopes(
-    const double[::1] y,
-    const double[::1] u,
-    const double[::1] weight,
-    const int32_t[::1] leaf,
-    double delta,
-    const double[::1] steps,
-    Py_ssize_t start,
-    Py_ssize_t stop,
-    double[:, ::1] sums,
+    const double[::1] y, const double[::1] u, const double[::1] weight, const int32_t[::1] leaf,
+    double delta, const double[::1] steps, double[:, ::1] sums, int n_threads
 ):
     """Derivatives of Huber's risk along each leaf's step. O(n), in the order of the rows.
 
@@ -450,32 +413,57 @@ def huber_slopes(
         To these are added: the first derivative at the leaf's step, and the weight of the rows
         that are within delta there.
     """
-    cdef Py_ssize_t i, j, m, n = y.shape[0]
-    cdef double w
-    cdef double[2 * BLOCK] terms
-    cdef const double* each
-    cdef const int32_t* code
-    cdef double* own
-    cdef double* to
-    require(0 <= start <= stop <= n and u.shape[0] == n and leaf.shape[0] == n
-            and sums.shape[0] == steps.shape[0] and sums.shape[1] == 2
-            and (weight.shape[0] == n or weight.shape[0] == 1))
-    if start == stop:
+    cdef Py_ssize_t n = y.shape[0], n_leaves = steps.shape[0], c, k
+    cdef Slopes to
+    require(u.shape[0] == n and leaf.shape[0] == n and sums.shape[0] == n_leaves
+            and sums.shape[1] == 2 and (weight.shape[0] == n or weight.shape[0] == 1))
+    if n == 0:
         return
-    require(leaves_are_below(&leaf[start], stop - start, steps.shape[0]))
-    code, to, each, w = &leaf[0], &sums[0, 0], each_from(weight, 0), weight[0]
+    require(leaves_are_below(&leaf[0], n, n_leaves))
+    to = Slopes(&y[0], &u[0], each_of(weight), weight[0], &leaf[0], delta, &steps[0], NULL, n, n_leaves, 1)
+    to.n_leaves, to.n_chunks = n_leaves, n_row_chunks(n) if n_leaves <= MAX_CHUNKED_LEAVES else 1
+    to.tables = <double*>calloc(2 * to.n_chunks * n_leaves, sizeof(double))
+    if to.tables == NULL:
+        raise MemoryError
     with nogil:
-        i = start
-        while i < stop:
-            m = min(<Py_ssize_t>BLOCK, stop - i)
-            huber_terms(&y[i], &u[i], &leaf[i], &steps[0], m, delta, terms)
-            for j in range(m):
-                if each != NULL:
-                    w = each[i + j]
-                own = to + 2 * code[i + j]
-                own[0] += w * terms[2 * j]
-                own[1] += w * terms[2 * j + 1]
-            i += m
+        do_in_threads(add_slopes, &to, to.n_chunks, n_threads)
+        for c in range(to.n_chunks):
+            for k in range(2 * n_leaves):
+                (&sums[0, 0])[k] += to.tables[2 * c * n_leaves + k]
+        free(to.tables)
+
+
+cdef struct Slopes:
+    # What the chunks of Huber's derivatives share.
+    const double* y
+    const double* u
+    const double* each  # weights; NULL where all rows have the one below
+    double same
+    const int32_t* leaf
+    double delta
+    const double* steps
+    double* tables
+    Py_ssize_t n, n_leaves, n_chunks
+
+
+cdef void add_slopes(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    cdef const Slopes* to = <const Slopes*>context
+    cdef Py_ssize_t i = start_of_part(chunk, to.n, to.n_chunks)
+    cdef Py_ssize_t stop = start_of_part(chunk + 1, to.n, to.n_chunks), j, m
+    cdef double* table = to.tables + 2 * chunk * to.n_leaves
+    cdef double* own
+    cdef double[2 * BLOCK] terms
+    cdef double w = to.same
+    while i < stop:
+        m = min(<Py_ssize_t>BLOCK, stop - i)
+        huber_terms(to.y + i, to.u + i, to.leaf + i, to.steps, m, to.delta, terms)
+        for j in range(m):
+            if to.each != NULL:
+                w = to.each[i + j]
+            own = table + 2 * to.leaf[i + j]
+            own[0] += w * terms[2 * j]
+            own[1] += w * terms[2 * j + 1]
+        i += m
 
 
 # A leaf of a loss with a kink.
@@ -497,7 +485,7 @@ cdef struct Jump:
 
 
 def kink_leaves(
-    RowLoss loss not None,
+    Loss loss,
     const double[::1] y,
     const double[::1] u,
     const double[::1] weight,
@@ -511,7 +499,7 @@ def kink_leaves(
 
     Parameters
     ----------
-    loss : RowLoss("kink", ...)
+    loss : Loss("kink", ...)
     y, u : float64 arrays of shape (n,)
     weight : float64 array of shape (n,) or (1,)
     leaf : int32 array of shape (n,)
@@ -540,7 +528,7 @@ def kink_leaves(
     if n == 0:
         return
     require(leaves_are_below(&leaf[0], n, n_leaves))
-    each = each_from(weight, 0)
+    each = each_of(weight)
     try:
         leaves = <KinkLeaf*>malloc((n_leaves + 1) * sizeof(KinkLeaf))
         counts = <int32_t*>calloc(n_leaves * n_intervals, sizeof(int32_t))
@@ -572,7 +560,7 @@ def kink_leaves(
 
 
 cdef void describe_leaves(
-    const RowOptions* options, const double* jump, const double* y, const double* u,
+    const LossOptions* options, const double* jump, const double* y, const double* u,
     const double* each, const int32_t* leaf, Py_ssize_t n, KinkLeaf* leaves, Py_ssize_t n_leaves,
     Py_ssize_t n_intervals
 ) noexcept nogil:

@@ -18,15 +18,14 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory._running import in_order
-from sklearn_ensemble_theory._threads import ThreadTeam, shares
+from sklearn_ensemble_theory._running import in_order, shares
 
 from ._neighbor_weights import FilledShare
 
 BLOCK_ENTRIES = 2**19  # neighbours held at a time: about 25 bytes each
 # Fewer neighbours are found before threads of SciPy's tree, or of the compiled one, have started.
-_ENTRIES_OF_THREADS = 2**14
-_ENTRIES_PER_COMPILED_THREAD = 2**16
+_ENTRIES_OF_A_THREAD = 2**14
+_ENTRIES_OF_A_COMPILED_THREAD = 2**16
 
 # Two neighbours whose distances differ by less than this share of the larger one are tied: rounding
 # of a few units in the last place, and of decimal grids, is far below it; the gap of two rows
@@ -109,19 +108,11 @@ class EuclideanTree:
         points = np.ascontiguousarray(points, dtype=np.float64)
         self.tree = PointTree(points, min(leaf_size, len(points)))
 
-    def query(
-        self, X: np.ndarray, n_neighbors: int, workers: int = 1
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Distances and numbers of the nearest points, of shape (n_queries, n_neighbors) each."""
+    def query(self, X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and numbers of the k nearest points, of shape (n_queries, k) each."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        distances = np.empty((len(X), n_neighbors))
-        found = np.empty((len(X), n_neighbors), dtype=np.int64)
-
-        def query_rows(start, stop):
-            self.tree.nearest(X[start:stop], distances[start:stop], found[start:stop])
-
-        n_parts = min(workers, 1 + distances.size // _ENTRIES_PER_COMPILED_THREAD)
-        ThreadTeam(n_parts).run(query_rows, shares(len(X), n_parts))
+        distances, found = np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int64)
+        self.tree.nearest(X, distances, found)
         return distances, found
 
 
@@ -155,18 +146,19 @@ class MinkowskiTree:
 
     def kneighbors(self, X: Any, n_neighbors: int) -> tuple[np.ndarray, ...]:
         """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
-        workers = effective_n_jobs(self.n_jobs)
         X = X.toarray() if sp.issparse(X) else X
         if isinstance(self.tree, EuclideanTree):
-            return self.tree.query(X, n_neighbors, workers)
-        # Threads of joblib: SciPy's own may end Python by a segmentation fault when interrupted.
-        query = partial(self.tree.query, k=n_neighbors, p=self.power, workers=1)
-        parts = shares(len(X), workers)
-        if len(parts) == 1 or len(X) * n_neighbors < _ENTRIES_OF_THREADS:
-            found = query(X)
+            query, n_entries = self.tree.query, _ENTRIES_OF_A_COMPILED_THREAD
         else:
-            tasks = (delayed(query)(X[start:stop]) for start, stop in parts)
-            results = zip(*in_order(tasks, n_jobs=workers, prefer="threads"))
+            # Threads of joblib: SciPy's own may end Python by a segmentation fault if interrupted.
+            query = partial(self.tree.query, p=self.power, workers=1)
+            n_entries = _ENTRIES_OF_A_THREAD
+        n_parts = min(effective_n_jobs(self.n_jobs), 1 + len(X) * n_neighbors // n_entries)
+        if n_parts == 1:
+            found = query(X, n_neighbors)
+        else:
+            tasks = (delayed(query)(X[a:b], n_neighbors) for a, b in shares(len(X), n_parts))
+            results = zip(*in_order(tasks, n_jobs=n_parts, prefer="threads"))
             found = tuple(np.concatenate(arrays) for arrays in results)
         return tuple(array.reshape(-1, n_neighbors) for array in found)
 

@@ -16,7 +16,6 @@ from scipy.special import logsumexp
 
 from .._arrays import inner
 from .._rows import normalised_weights
-from .._threads import ThreadTeam
 from ..trees._compiled_growth import RiskArrays
 from .losses import Loss, as_loss
 from .losses._base import group_totals, leaf_codes, newton_leaves
@@ -84,7 +83,7 @@ class EmpiricalRisk:
             "leaf_values" in vars(self.loss) or type(self.loss).leaf_values is not Loss.leaf_values
         )
         self._takes_newton_steps = not own
-        self.team = ThreadTeam(n_threads)
+        self.n_threads = n_threads
         self.same_weights = sample_weight is None
         self._compiled = compiled_loss(self.loss)
         if self._compiled is not None:
@@ -129,7 +128,7 @@ class EmpiricalRisk:
             return None
         target = np.empty(u.shape)
         scores = np.ascontiguousarray(u)
-        return loops.value((self._known, scores, self._loop_weight, target), self.team), target
+        return loops.value((self._known, scores, self._loop_weight, target), self.n_threads), target
 
     def arrays(self, u: Array, target: Array) -> RiskArrays | None:
         """The risk at the scores u, for rounds without Python; None where its loss needs that."""
@@ -188,7 +187,7 @@ class EmpiricalRisk:
         if rows is not None:
             arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
             leaf = leaf.take(rows)
-        return loops.leaf_values(arrays, leaf_codes(leaf), n_leaves, score, self.team)
+        return loops.leaf_values(arrays, leaf_codes(leaf), n_leaves, score or 0, self.n_threads)
 
     def leaf_sums(
         self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None = None
@@ -208,7 +207,7 @@ class EmpiricalRisk:
             return np.column_stack([totals(np.asarray(t)) for t in (*terms, np.ones(len(leaf)))])
         weight = self._loop_weight
         arrays: Any = (self._known, np.ascontiguousarray(u), weight, np.ascontiguousarray(target))
-        return loops.leaf_sums(arrays, leaf_codes(leaf), n_leaves, score, self.team)
+        return loops.leaf_sums(arrays, leaf_codes(leaf), n_leaves, score or 0, self.n_threads)
 
     def line_search(self, u: Array, psi: Array, state: RiskState) -> float:
         """The b that minimises F(u + b psi)."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_ensemble_theory._rows import positive_rows
-from sklearn_ensemble_theory._threads import ThreadTeam, row_chunks
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 from sklearn_ensemble_theory.trees._tree_arrays import LEAF, TreeArrays
@@ -67,8 +66,6 @@ def _thresholds(columns: BinnedColumns, fields: dict[str, Any]) -> np.ndarray:
 # Deeper trees, and those with more leaves, are grown like those of a forest: they would need a
 # histogram for each leaf.
 _MOST_LEVELS, _MOST_LEAVES = 8, 512
-# Fewer values are counted by one thread: threads would wait for each other.
-LEAST_SHARED_VALUES = 2**21
 
 
 class RiskArrays(NamedTuple):
@@ -93,7 +90,7 @@ class CompiledHistogramGrower:
     """
 
     def __init__(self, columns: BinnedColumns, options: GrowthOptions, n_threads: int = 1) -> None:
-        self.columns, self.options, self.n_threads = columns, options, n_threads
+        self.columns, self.options = columns, options
         self.trees: Any = None
         is_small = options.max_depth <= _MOST_LEVELS
         self.most_leaves = min(2 ** min(options.max_depth, 30), columns.n_rows)
@@ -103,8 +100,7 @@ class CompiledHistogramGrower:
         if is_small and not options.max_features:
             from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 
-            team = ThreadTeam(n_threads)
-            self.trees = BoostedTrees(columns.codes.T, columns.n_bins, options, team)
+            self.trees = BoostedTrees(columns.codes.T, columns.n_bins, options, n_threads)
         # The weights of the last round, and how they are counted: mostly they stay the same.
         self._weight: np.ndarray | None = None
         self._units: WeightUnits | None = None
@@ -121,17 +117,12 @@ class CompiledHistogramGrower:
         if self.trees is None:
             return self._grow_deep(gradient, weight, rows, seed)
         units = self._units_of(len(gradient), weight, rows)
-        fields, leaf = self.trees.grow(
-            gradient, weight, rows, rank, self.options, units, LEAST_SHARED_VALUES
-        )
+        fields, leaf = self.trees.grow(gradient, weight, rows, rank, self.options, units)
         return _tree_arrays(self.columns, fields), leaf
 
     def boosts(self) -> bool:
         """Whether `boost` is for these columns and options."""
-        n, p = self.columns.n_rows, self.columns.n_features
-        one_thread = self.n_threads == 1 or n * p < LEAST_SHARED_VALUES
-        free = self.options.monotonic_cst is None
-        return self.trees is not None and one_thread and free and len(row_chunks(n)) == 1
+        return self.trees is not None and self.options.monotonic_cst is None
 
     def boost(
         self, risk: RiskArrays, weight: np.ndarray | None, ranks: np.ndarray, **options: Any

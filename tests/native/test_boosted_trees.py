@@ -1,9 +1,10 @@
 """Compiled growth of boosted trees refuses arrays that do not fit (tests/trees compares trees)."""
 
+import signal
+
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory._threads import ThreadTeam
 from sklearn_ensemble_theory.trees._compiled_growth import WeightUnits, weight_units
 from sklearn_ensemble_theory.trees._options import GrowthOptions
 
@@ -21,7 +22,7 @@ def columns(**others):
         "codes": codes,
         "n_bins": np.full(P, 9),
         "options": OPTIONS,
-        "team": ThreadTeam(2),
+        "n_threads": 2,
         **others,
     }
 
@@ -34,7 +35,6 @@ def rows(**others):
         "rank": None,
         "options": OPTIONS,
         "units": weight_units(None, N, OPTIONS),
-        "least_shared": 0,
         **others,
     }
 
@@ -64,9 +64,7 @@ def test_more_leaves_than_a_leaf_number_holds():
 
     codes = np.zeros((1, 2**16), np.uint8)
     with pytest.raises(ValueError):
-        BoostedTrees(
-            codes, np.ones(1, int), GrowthOptions(criterion="squared_error"), ThreadTeam(1)
-        )
+        BoostedTrees(codes, np.ones(1, int), GrowthOptions(criterion="squared_error"), 1)
 
 
 @pytest.mark.parametrize(
@@ -103,11 +101,11 @@ def test_rows_that_do_not_fit(wrong):
 
 
 def rounds(**others):
-    from sklearn_ensemble_theory._native.losses import RowLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
     y = np.arange(N) / N
     return {
-        "loss": RowLoss("logistic"),
+        "loss": Loss("logistic"),
         "y": np.where(y > 0.4, 1.0, -1.0),
         "loss_weight": np.full(1, 1 / N),
         "scores": np.zeros(N),
@@ -161,10 +159,10 @@ def test_rounds_that_do_not_fit(wrong):
 
 def test_rounds_of_classes_check_the_codes():
     from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-    from sklearn_ensemble_theory._native.losses import ClassLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
     y = np.arange(N) % 3
-    given = {"scores": np.zeros(3 * N), "target": np.ones(3 * N), "loss": ClassLoss()}
+    given = {"scores": np.zeros(3 * N), "target": np.ones(3 * N), "loss": Loss("multinomial")}
     given["rank"] = np.zeros((2, 3, P), int)
     _, sizes, _, leaf = BoostedTrees(**columns()).boost(**rounds(**given, y=y))
     assert len(sizes) == 6
@@ -188,41 +186,25 @@ def test_no_array_is_missing():
         count_in_bins(None, None, np.zeros(N, int), np.zeros((P, 256), int))
 
 
-@pytest.mark.parametrize("step", [-1, 0, 10**6])
-def test_tasks_are_done_while_a_tree_grows_only(step):
-    from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
-
-    trees = BoostedTrees(**columns())
-    with pytest.raises(ValueError):
-        trees.do(step)
-
-
-class FailingTeam(ThreadTeam):
-    """Threads that are interrupted in one of their steps."""
-
-    left = 0
-
-    def run(self, function, argument_tuples):
-        self.left -= 1
-        if not self.left:
-            raise KeyboardInterrupt
-        return super().run(function, argument_tuples)
-
-
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer")
 def test_an_interrupted_tree_leaves_nothing_behind():
     from sklearn_ensemble_theory._native.boosted_trees import BoostedTrees
 
-    team = FailingTeam(2)
-    trees = BoostedTrees(**columns(team=team))
+    trees = BoostedTrees(**columns())
+    trees.least_shared = trees.checked = 0  # looked at before every cut
     fields, leaf = trees.grow(**rows())
-    n_steps = -team.left
-    assert n_steps > 5
-    for team.left in range(1, n_steps + 1):
-        with pytest.raises(KeyboardInterrupt):
-            trees.grow(**rows())
-        again, same = trees.grow(**rows())
-        np.testing.assert_array_equal(leaf, same)
-        np.testing.assert_array_equal(fields["value"], again["value"])
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(20):
+            with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+                signal.setitimer(signal.ITIMER_REAL, 1e-3)
+                while True:
+                    trees.grow(**rows())
+            again, same = trees.grow(**rows())
+            np.testing.assert_array_equal(leaf, same)
+            np.testing.assert_array_equal(fields["value"], again["value"])
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("chosen", [None, np.array([3, 4, 9, 40], np.int32), np.zeros(0, np.int32)])

@@ -18,8 +18,7 @@ def arrays(**wrong):
         "weight": np.full(N, 2.0),
         "target": np.ones(N),
         "leaf": np.array([0, 1, 1, 0, 1], np.int32),
-        "start": 0,
-        "stop": N,
+        "n_threads": 2,
         "delta": 1.0,
         "steps": np.zeros(N_LEAVES),
     }
@@ -31,40 +30,40 @@ def names(*chosen):
 
 
 def value(**wrong):
-    from sklearn_ensemble_theory._native.losses import RowLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
-    of_rows = names("y", "u", "weight", "target", "start", "stop")(**wrong)
-    return RowLoss("squared").value(**of_rows)
+    of_rows = names("y", "u", "weight", "target", "n_threads")(**wrong)
+    return Loss("squared").value(**of_rows)
 
 
 def leaf_sums(**wrong):
-    from sklearn_ensemble_theory._native.losses import RowLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
     sums = wrong.pop("sums", np.zeros((N_LEAVES, 3)))
-    of_rows = names("y", "u", "weight", "target", "leaf", "start", "stop")(**wrong)
-    RowLoss("squared").add_leaf_sums(**of_rows, sums=sums)
+    of_rows = names("y", "u", "weight", "target", "leaf", "n_threads")(**wrong)
+    Loss("squared").add_leaf_sums(**of_rows, score=0, sums=sums)
     return sums
 
 
 def of_classes(wrong):
-    codes = {"y": np.array([0, 1, 2, 0, 1]), "u": np.zeros((N, K))}
+    codes = {"y": np.array([0, 1, 2, 0, 1]), "u": np.zeros(N * K)}
     return {**codes, **wrong}
 
 
 def class_value(**wrong):
-    from sklearn_ensemble_theory._native.losses import ClassLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
-    wrong = {"target": np.zeros((N, K)), **of_classes(wrong)}
-    of_rows = names("y", "u", "weight", "target", "start", "stop")(**wrong)
-    return ClassLoss().value(**of_rows)
+    wrong = {"target": np.zeros(N * K), **of_classes(wrong)}
+    of_rows = names("y", "u", "weight", "target", "n_threads")(**wrong)
+    return Loss("multinomial").value(**of_rows)
 
 
 def class_sums(**wrong):
-    from sklearn_ensemble_theory._native.losses import ClassLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
     sums, score = wrong.pop("sums", np.zeros((N_LEAVES, 3))), wrong.pop("score", 0)
-    of_rows = names("y", "u", "weight", "target", "leaf", "start", "stop")(**of_classes(wrong))
-    ClassLoss().add_leaf_sums(**of_rows, score=score, sums=sums)
+    of_rows = names("y", "u", "weight", "target", "leaf", "n_threads")(**of_classes(wrong))
+    Loss("multinomial").add_leaf_sums(**of_rows, score=score, sums=sums)
     return sums
 
 
@@ -72,7 +71,7 @@ def slopes(**wrong):
     from sklearn_ensemble_theory._native.losses import huber_slopes
 
     sums = wrong.pop("sums", np.zeros((N_LEAVES, 2)))
-    of_rows = names("y", "u", "weight", "leaf", "delta", "steps", "start", "stop")(**wrong)
+    of_rows = names("y", "u", "weight", "leaf", "delta", "steps", "n_threads")(**wrong)
     huber_slopes(**of_rows, sums=sums)
     return sums
 
@@ -87,9 +86,9 @@ def ranges(**wrong):
 
 
 def quantiles(**wrong):
-    from sklearn_ensemble_theory._native.losses import RowLoss, kink_leaves
+    from sklearn_ensemble_theory._native.losses import Loss, kink_leaves
 
-    loss = wrong.pop("loss", RowLoss("kink", above=(-1.0, 1.0), below=(-1.0, 1.0)))
+    loss = wrong.pop("loss", Loss("kink", above=(-1.0, 1.0), below=(-1.0, 1.0)))
     of_rows = names("y", "u", "weight", "leaf", "steps")(**wrong)
     kink_leaves(loss, **of_rows)
     return of_rows["steps"]
@@ -107,8 +106,8 @@ def group_sums(**wrong):
 def test_what_the_functions_compute():
     assert value() == 0.5 * 2 * N
     assert value(weight=np.full(1, 2.0)) == 0.5 * 2 * N
-    assert value(start=1, stop=3) == 0.5 * 2 * 2
-    assert value(start=2, stop=2) == 0.0
+    nothing = np.ones(0)
+    assert value(y=nothing, u=nothing, target=nothing) == 0.0
     np.testing.assert_array_equal(leaf_sums(), [[4, 4, 4], [6, 6, 6]])
     assert class_value() == pytest.approx(2 * N * np.log(K))
     np.testing.assert_array_equal(class_sums(target=np.zeros(N)), [[0, 0, 4], [0, 0, 6]])
@@ -121,40 +120,33 @@ def test_what_the_functions_compute():
     np.testing.assert_array_equal(group_sums(), [4.0, 6.0])
 
 
-@pytest.mark.parametrize("size", [255, 256, 300, 1000])
-def test_a_chunk_writes_its_own_part_and_takes_arrays_that_cannot_be_written(size):
-    from sklearn_ensemble_theory._native.losses import RowLoss
+@pytest.mark.parametrize("size", [255, 256, 300, 1000, 40_000])
+def test_arrays_that_cannot_be_written(size):
+    from sklearn_ensemble_theory._native.losses import Loss
 
     rng = np.random.default_rng(size)
     y, u, weight, target = rng.random((4, size))
     for array in (y, u, weight):
         array.flags.writeable = False
-    before = target.copy()
-    total = RowLoss("squared").value(y, u, weight, target, 7, size - 3)
-    rows = slice(7, size - 3)
-    assert total == pytest.approx(np.sum((0.5 * weight * (y - u) ** 2)[rows]))
-    before[rows] = (y - u)[rows]
-    np.testing.assert_array_equal(target, before)
+    total = Loss("squared").value(y, u, weight, target, 1)
+    assert total == pytest.approx(np.sum(0.5 * weight * (y - u) ** 2))
+    np.testing.assert_array_equal(target, y - u)
+    assert Loss("squared").value(y, u, weight, target, 3) == total
 
 
 @pytest.mark.parametrize(
-    "kind", ["squared", "huber", "kink", "poisson", "logistic", "exponential", "classes"]
+    "kind", ["squared", "huber", "kink", "poisson", "logistic", "exponential", "multinomial"]
 )
 def test_nan_stays_nan(kind):
-    from sklearn_ensemble_theory._native.losses import ClassLoss, RowLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
-    if kind == "classes":
-        u, target = np.zeros((N, K)), np.zeros((N, K))
-        u[1, 2] = np.nan
-        arguments = np.arange(N) % K, u, np.ones(1), target, 0, N
-        total = ClassLoss().value(*arguments)
-        wrong = np.isnan(target).any(axis=1)
-    else:
-        u, target = np.zeros(N), np.zeros(N)
-        u[1] = np.nan
-        total = RowLoss(kind).value(np.ones(N), u, np.ones(1), target, 0, N)
-        wrong = np.isnan(target)
-        wrong[1] |= kind == "kink"  # a subgradient
+    n_scores = K if kind == "multinomial" else 1
+    u, target = np.zeros((2, N, n_scores))
+    u[1, -1] = np.nan
+    y = np.arange(N) % K if kind == "multinomial" else np.ones(N)
+    total = Loss(kind).value(y, u.ravel(), np.ones(1), target.ravel(), 1)
+    wrong = np.isnan(target).any(axis=1)
+    wrong[1] |= kind == "kink"  # a subgradient
     assert np.isnan(total)
     np.testing.assert_array_equal(wrong, np.arange(N) == 1)
 
@@ -170,11 +162,12 @@ OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
         (ALL, {"y": np.ones(N - 1)}),
         (ALL, {"y": np.zeros(2 * N, np.float32)[::2]}),
         ((value, slopes, ranges, quantiles), {"u": np.zeros(N - 1)}),
-        ((class_value, class_sums), {"u": np.zeros((N, K)).T}),
+        ((class_value, class_sums), {"u": np.zeros((N, K))}),
         ((class_value, class_sums), {"u": np.zeros(N)}),
-        ((class_value,), {"u": np.zeros((N, K - 1)), "target": np.zeros((N, K - 1))}),
+        ((class_value, class_sums), {"u": np.zeros(N * K + 1)}),
+        ((class_value,), {"u": np.zeros(N * (K - 1)), "target": np.zeros(N * (K - 1))}),
         ((class_value,), {"y": np.array([0, 1, -1, 0, 0])}),
-        ((class_value,), {"target": np.zeros((N, K + 1))}),
+        ((class_value,), {"target": np.zeros(N * (K + 1))}),
         ((class_sums,), {"score": K}),
         ((class_sums,), {"score": -1}),
         ((*OF_CHUNKS, quantiles, group_sums), {"weight": np.ones(2)}),
@@ -183,9 +176,6 @@ OF_CHUNKS = (value, leaf_sums, class_value, class_sums, slopes)
         (IN_LEAVES, {"leaf": np.zeros(N, np.int64)}),
         (IN_LEAVES, {"leaf": np.array([0, 1, 2, 0, 0], np.int32)}),
         (IN_LEAVES, {"leaf": np.array([0, 1, -1, 0, 0], np.int32)}),
-        (OF_CHUNKS, {"start": -1}),
-        (OF_CHUNKS, {"start": 3, "stop": 2}),
-        (OF_CHUNKS, {"stop": N + 1}),
         ((leaf_sums, class_sums), {"sums": np.zeros((N_LEAVES, 2))}),
         ((slopes,), {"sums": np.zeros((N_LEAVES, 3))}),
         ((slopes,), {"steps": np.zeros(N_LEAVES + 1)}),
@@ -200,11 +190,11 @@ def test_arrays_that_do_not_fit(functions, wrong):
 
 
 def test_losses_that_do_not_fit():
-    from sklearn_ensemble_theory._native.losses import RowLoss
+    from sklearn_ensemble_theory._native.losses import Loss
 
     with pytest.raises(ValueError):
-        RowLoss("cubic")
+        Loss("cubic")
     with pytest.raises(ValueError):
-        quantiles(loss=RowLoss("squared"))
+        quantiles(loss=Loss("squared"))
     with pytest.raises(TypeError):
         quantiles(loss=None)

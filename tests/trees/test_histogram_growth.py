@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from sklearn_ensemble_theory.trees import _compiled_growth as threaded_histograms
 from sklearn_ensemble_theory.trees import _histograms as bin_sums
 from sklearn_ensemble_theory.trees._columns import MISSING, BinnedColumns
 from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
@@ -188,8 +187,7 @@ def test_every_split_is_the_one_of_all_cuts(block, grower):
 @needs_native
 @pytest.mark.parametrize("leaves", [0, 12])
 @pytest.mark.parametrize("weights", ["none", "whole", "real"])
-def test_threads_do_not_change_a_bit(weights, leaves, monkeypatch):
-    monkeypatch.setattr(threaded_histograms, "LEAST_SHARED_VALUES", 0)
+def test_threads_do_not_change_a_bit(weights, leaves):
     X, y, rng = rows_of(7, 40_000, 5, 0.1)
     whole, real = rng.integers(1, 4, 40_000) * 1.0, rng.random(40_000)
     w = {"none": None, "whole": whole, "real": real}[weights]
@@ -201,7 +199,9 @@ def test_threads_do_not_change_a_bit(weights, leaves, monkeypatch):
         reference, _ = NumpyHistogramGrower(columns, options).grow(y, w, some)
         assert_same_tree(a, reference, rtol=1e-5)
         for n_threads in (2, 4):
-            b, other = CompiledHistogramGrower(columns, options, n_threads).grow(y, w, some)
+            threaded = CompiledHistogramGrower(columns, options, n_threads)
+            threaded.trees.least_shared = 0
+            b, other = threaded.grow(y, w, some)
             np.testing.assert_array_equal(leaf, other)
             for field in dataclasses.fields(a):
                 one, two = getattr(a, field.name), getattr(b, field.name)

@@ -14,7 +14,6 @@ from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._steps import FixedStep, LineSearchStep
 from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
 from sklearn_ensemble_theory.trees import BinnedTreeRegressor
-from sklearn_ensemble_theory.trees import _compiled_growth as threaded_histograms
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._compiled_growth import CompiledHistogramGrower
 from sklearn_ensemble_theory.trees._growth import NumpyHistogramGrower
@@ -281,14 +280,15 @@ def test_equally_good_features_are_drawn(compiled):
 
 
 @needs_native
-def test_ranks_decide_on_both_routes_and_for_any_number_of_threads(monkeypatch):
-    monkeypatch.setattr(threaded_histograms, "LEAST_SHARED_VALUES", 0)
+def test_ranks_decide_on_both_routes_and_for_any_number_of_threads():
     X, y, rng = rows_of(14)
     columns = BinnedColumns.of(np.repeat(X[:, :3], 3, axis=1), 255)
     options = GrowthOptions(criterion="squared_error", max_depth=4)
     for _ in range(5):
         rank = rng.permutation(9)
         growers = [CompiledHistogramGrower(columns, options, n) for n in (1, 2, 4)]
+        for threaded in growers:
+            threaded.trees.least_shared = 0
         growers.append(NumpyHistogramGrower(columns, options))
         trees = [grower.grow(y, None, None, None, rank)[0] for grower in growers]
         for tree in trees[1:]:

@@ -135,10 +135,10 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         loss a step can increase the risk where targets are many times their mean; the first order
         has the exact minimum in each leaf.
     n_jobs : int, default=None
-        Number of threads that grow one tree; the base learners are fitted one after the other.
-        None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
-        model is the same for any number. Only binned trees and the compiled losses use threads,
-        where rows times features are at least about two million.
+        Number of threads of a round; the base learners are fitted one after the other. None means
+        as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
+        threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
+        trees and the compiled losses use threads, where a table has some 65,000 values or more.
 
     Attributes
     ----------
@@ -448,10 +448,10 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         or "line_search" step. The test error is often lower where most rows are classified well,
         and often higher where errors are frequent.
     n_jobs : int, default=None
-        Number of threads that grow one tree; the base learners are fitted one after the other.
-        None means 1 unless in a `joblib.parallel_config` context; -1 means all processors. The
-        model is the same for any number. Only binned trees and the compiled losses use threads,
-        where rows times features are at least about two million.
+        Number of threads of a round; the base learners are fitted one after the other. None means
+        as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
+        threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
+        trees and the compiled losses use threads, where a table has some 65,000 values or more.
 
     Attributes
     ----------

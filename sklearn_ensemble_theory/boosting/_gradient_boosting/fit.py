@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -35,6 +36,7 @@ from ..._compat import (
     Interval,
     StrOptions,
     fitted_loss,
+    openmp_threads,
     raise_for_params,
     routing_enabled,
 )
@@ -44,7 +46,6 @@ from ..._folds import split_off
 from ..._learners import is_tree, reads_numbers, reads_single_precision
 from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validate_data
 from ..._running import warn_user
-from ..._threads import ThreadTeam
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
 from ...trees._columns import MOST_BINS
@@ -218,7 +219,7 @@ class BaseGradientBoosting(
                     setattr(learner, name, max(least, math.ceil(share * len(train))))
 
         # The three parts of the loop: a risk, a step rule and a weak learner.
-        n_threads = ThreadTeam.of(self.n_jobs).n_threads
+        n_threads = openmp_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         kind = SecondOrderRisk if self.second_order else EmpiricalRisk
         risk = kind(loss, train.y, train.weight, n_threads)
         risk.adapts = True

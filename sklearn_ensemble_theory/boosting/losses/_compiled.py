@@ -6,14 +6,11 @@ A subclass does not inherit it, because it may override what the loops compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..._native import uses_native
-from ..._threads import ThreadTeam, row_chunks
 from ._base import Array, newton_steps, poisson_steps
 
 # Newton's method for the leaves of Huber's loss ends where no step would change by a larger share.
@@ -21,8 +18,6 @@ HUBER_TOLERANCE = 1e-14
 MAX_HUBER_STEPS = 200
 # Rows whose distance from delta is less than this share of it count as rows at delta.
 FLAT_TOLERANCE = 1e-9
-# With more leaves their sums are taken over all rows at once: a table a chunk would be too large.
-MAX_CHUNKED_LEAVES = 1024
 
 # y, u, weight and target, as the loops take them: C-contiguous, `y` of doubles or of 64-bit codes.
 # `weight` has one entry where all rows weigh the same.
@@ -30,7 +25,7 @@ Arrays = tuple[Array, Array, Array, Array]
 
 
 class CompiledLoss:
-    """The loops of a loss; the arguments are those of `RowLoss`, a loss with one score a row."""
+    """The loops of a loss; the arguments are those of `_native.losses.Loss`."""
 
     # Whether the targets are the codes of classes, and a row has a score for each class.
     takes_codes = False
@@ -38,9 +33,9 @@ class CompiledLoss:
     boosts = False
 
     def __init__(self, kind: str, **options: Any) -> None:
-        from ..._native.losses import RowLoss
+        from ..._native.losses import Loss
 
-        self.loops: Any = RowLoss(kind, **options)
+        self.loops: Any = Loss(kind, **options)
 
     def known_targets(self, y: Array) -> Array | None:
         """Targets in the type of the loops; None where they do not take them."""
@@ -53,19 +48,19 @@ class CompiledLoss:
         """Whether the scores are those of n rows."""
         return u.shape == (n,) and u.dtype == np.float64
 
-    def value(self, arrays: Arrays, team: ThreadTeam) -> float:
+    def value(self, arrays: Arrays, n_threads: int) -> float:
         """F(u) for weights of sum 1; fills in the target."""
-        parts = row_chunks(len(arrays[0]))
-        return float(sum(team.run(self.loops.value, [(*arrays, *part) for part in parts])))
+        y, u, weight, target = arrays
+        return float(self.loops.value(y, u.ravel(), weight, target.ravel(), n_threads))
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
         """What `Loss.leaf_values` returns."""
         raise NotImplementedError
 
     def leaf_sums(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
         """The sums of `Loss.leaf_terms` and of the weights in each leaf, of shape (n_leaves, 3)."""
         raise NotImplementedError
@@ -84,16 +79,17 @@ class NewtonLoops(CompiledLoss):
     boosts = True
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
-        return self.steps(*self.leaf_sums(arrays, leaf, n_leaves, score, team).T)
+        return self.steps(*self.leaf_sums(arrays, leaf, n_leaves, score, n_threads).T)
 
     def leaf_sums(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
-        which = () if score is None else (score,)
-        add = partial(self.loops.add_leaf_sums, *arrays, leaf, *which)
-        return sums_of_chunks(add, len(leaf), np.zeros((n_leaves, 3)), team)
+        y, u, weight, target = arrays
+        sums = np.zeros((n_leaves, 3))
+        self.loops.add_leaf_sums(y, u.ravel(), weight, target, leaf, score, sums, n_threads)
+        return sums
 
     def steps(self, first: Array, second: Array, total: Array) -> Array:
         return newton_steps(first, second, total)
@@ -104,18 +100,6 @@ def compiled_loss(loss: Any) -> CompiledLoss | None:
     if "_compiled" not in vars(type(loss)) or not uses_native():
         return None
     return loss._compiled()
-
-
-def sums_of_chunks(
-    add: Callable[[int, int, Array], None], n_rows: int, zeros: Array, team: ThreadTeam
-) -> Array:
-    """The sums in every leaf; ``add(start, stop, table)`` adds those of a chunk of the rows."""
-    parts = row_chunks(n_rows) if len(zeros) <= MAX_CHUNKED_LEAVES else [(0, n_rows)]
-    tables = [zeros, *(np.zeros_like(zeros) for _ in parts[1:])]
-    team.run(add, [(*part, table) for part, table in zip(parts, tables)])
-    for table in tables[1:]:  # in the order of the chunks
-        zeros += table
-    return zeros
 
 
 # --- kinds of losses ------------------------------------------------------------------------------
@@ -142,9 +126,7 @@ class MultinomialLoops(LogLoops):
     largest_code = -1
 
     def __init__(self) -> None:
-        from ..._native.losses import ClassLoss
-
-        self.loops = ClassLoss()
+        super().__init__("multinomial")
 
     def known_targets(self, y: Array) -> Array | None:
         codes = super().known_targets(y)
@@ -158,16 +140,16 @@ class MultinomialLoops(LogLoops):
         return fits and u.dtype == np.float64
 
     def leaf_sums(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
-        sums = super().leaf_sums(arrays, leaf, n_leaves, score, team)
+        sums = super().leaf_sums(arrays, leaf, n_leaves, score, n_threads)
         sums[:, 0] *= _share_of_free_scores(arrays)
         return sums
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
-        sums = super().leaf_sums(arrays, leaf, n_leaves, score, team)
+        sums = super().leaf_sums(arrays, leaf, n_leaves, score, n_threads)
         return _share_of_free_scores(arrays) * self.steps(*sums.T)
 
 
@@ -183,7 +165,7 @@ class KinkLoops(CompiledLoss):
         super().__init__("kink", above=above, below=below)
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
         from ..._native.losses import kink_leaves
 
@@ -199,14 +181,15 @@ class HuberLoops(CompiledLoss):
         self.delta = delta
 
     def leaf_values(
-        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int | None, team: ThreadTeam
+        self, arrays: Arrays, leaf: Array, n_leaves: int, score: int, n_threads: int
     ) -> Array:
         """Newton's method on the derivative, which is piecewise linear, inside brackets."""
         from ..._native.losses import huber_slopes, residual_ranges
 
         def slopes(delta: float, steps: Array) -> Array:
-            add = partial(huber_slopes, y, u, weight, leaf, delta, steps)
-            return sums_of_chunks(add, len(leaf), np.zeros((n_leaves, 2)), team).T
+            sums = np.zeros((n_leaves, 2))
+            huber_slopes(y, u, weight, leaf, delta, steps, sums, n_threads)
+            return sums.T
 
         y, u, weight, _ = arrays
         low, high = np.empty(n_leaves), np.empty(n_leaves)

@@ -16,7 +16,6 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from ..._blocks import by_chunks
 from ..._roots import group_sums, root_of_increasing, root_of_jumps
 from ..._scaling import mean_from_first
-from ..._threads import ThreadTeam
 from ..._typing import available_if
 from ._base import (
     SMALLEST_PROBABILITY,
@@ -151,7 +150,7 @@ class PiecewiseLinearLoss(Loss):
         weight = np.ones(1) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         arrays = (known, np.zeros(len(y)), np.ascontiguousarray(weight), known)
         leaf = np.zeros(len(y), dtype=np.int32)
-        return float(loops.leaf_values(arrays, leaf, 1, None, ThreadTeam(1))[0])
+        return float(loops.leaf_values(arrays, leaf, 1, 0, 1)[0])
 
 
 class AbsoluteLoss(PiecewiseLinearLoss):
