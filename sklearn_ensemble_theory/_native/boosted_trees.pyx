@@ -90,6 +90,7 @@ cdef struct Node:
     int rows_in
     int table  # of its histogram, NO_NODE where it has none
     Py_ssize_t values  # where the integers of its rows are, while it is counted
+    int n_parts, more_tables  # of its rows, where they are counted apart; of all but the first
     int left, right, smaller, depth
     int feature, code, missing_left
     bint may_be_cut
@@ -103,7 +104,7 @@ cdef struct LeafTotals:
 
 # What is done with some rows, or for some features.
 cdef enum Step:
-    ADD_SIZES, ROUND, COUNT_ROOT, FIND_ROOT, COUNT_LEFT, PART, GATHER, SEARCH, FILL, SEND_DOWN
+    ADD_SIZES, ROUND, COUNT, MERGE, FIND_ROOT, COUNT_LEFT, PART, GATHER, SEARCH, FILL, SEND_DOWN
 
 cdef struct Task:
     Step step
@@ -111,6 +112,7 @@ cdef struct Task:
     Py_ssize_t start, stop  # places of rows, or features
     Py_ssize_t to, downwards_to  # where rows are written
     Py_ssize_t n_left
+    int part  # of the rows of the node
     double size
     Found found[2]  # by the smaller child, by the larger one
     LeafTotals totals[2]  # of the left child, or of the leaf itself; of the right child
@@ -295,6 +297,20 @@ cdef void take_cells_off(
         for c in range(g.n_bins[j]):
             subtract(h + c, other[c])
         subtract(h + MISSING, other[MISSING])
+
+
+cdef void add_cells(
+    const Growth* g, Cell* table, const Cell* part, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Add the histograms of some features."""
+    cdef Py_ssize_t j, c
+    cdef Cell* h
+    cdef const Cell* other
+    for j in range(first, last):
+        h, other = table + j * CELLS, part + j * CELLS
+        for c in range(g.n_bins[j]):
+            add(h + c, other[c])
+        add(h + MISSING, other[MISSING])
 
 
 cdef inline int full_bins(const Cell* h, Py_ssize_t n_bins, uint8_t* full) noexcept nogil:
@@ -521,7 +537,8 @@ cdef void search_children(
     values += small.values
     if small.table != NO_NODE:
         part = tables + small.table * g.p * CELLS
-        count(g.codes, g.n, g.n_bins, rows, values, m, part, first, last)
+        if small.n_parts == 1:
+            count(g.codes, g.n, g.n_bins, rows, values, m, part, first, last)
         find_in_table(g, small, part, first, last, &task.found[0])
     elif small.may_be_cut:
         find_in_rows(g, small, integers, first, last, &task.found[0])
@@ -740,13 +757,16 @@ cdef void do_task(void* growth, Py_ssize_t index, int thread) noexcept nogil:
 cdef void do_with_cells(
     Growth* g, Task* task, Cell* integers, Cell* values, Cell* tables
 ) noexcept nogil:
+    cdef int k
     cdef const Node* node = g.nodes + task.node
-    cdef const Cell* of_rows = integers if g.drawn == NULL else values
     if task.step == ROUND:
         round_rows(g, task, integers, values)
-    elif task.step == COUNT_ROOT:
-        count(g.codes, g.n, g.n_bins, NULL if g.drawn == NULL else g.rows[FIRST], of_rows,
-              g.n_rows, tables, task.start, task.stop)
+    elif task.step == COUNT:
+        count_part(g, task, integers, values, tables)
+    elif task.step == MERGE:
+        for k in range(1, node.n_parts):
+            add_cells(g, table_of(g, node, tables, 0), table_of(g, node, tables, k), task.start,
+                      task.stop)
     elif task.step == FIND_ROOT:
         find_in_table(g, node, tables, task.start, task.stop, &task.found[0])
     elif task.step == GATHER:
@@ -754,6 +774,29 @@ cdef void do_with_cells(
                values + node.values + (task.start - node.start))
     else:
         search_children(g, task, integers, values, tables)
+
+
+cdef inline Cell* table_of(const Growth* g, const Node* node, Cell* tables, int part) noexcept nogil:
+    """The histograms of a part of the rows of a node."""
+    return tables + (node.table if part == 0 else node.more_tables + part - 1) * g.p * CELLS
+
+
+cdef void count_part(
+    const Growth* g, const Task* task, const Cell* integers, const Cell* values, Cell* tables
+) noexcept nogil:
+    """Count a part of the rows of a node for some features."""
+    cdef const Node* node = g.nodes + task.node
+    cdef Py_ssize_t m = node.stop - node.start
+    cdef Py_ssize_t start = start_of_part(task.part, m, node.n_parts)
+    cdef Py_ssize_t stop = start_of_part(task.part + 1, m, node.n_parts)
+    cdef Cell* to = table_of(g, node, tables, task.part)
+    if node.rows_in == ALL:
+        # Codes of the part are those from row `start` on.
+        count(g.codes + start, g.n, g.n_bins, NULL, integers + start, stop - start, to, task.start,
+              task.stop)
+    else:
+        count(g.codes, g.n, g.n_bins, g.rows[node.rows_in] + node.start + start,
+              values + node.values + start, stop - start, to, task.start, task.stop)
 
 
 cdef Pair total_of_table(const Growth* g, const Cell* table) noexcept nogil:
@@ -774,6 +817,7 @@ cdef void start_node(
     memset(node, 0, sizeof(Node))
     node.sums, node.depth, node.low, node.high = sums, depth, low, high
     node.left = node.right = node.table = NO_NODE
+    node.n_parts = 1
     node.feature = -2
     node.code = -2
     node.rows_in = UNPARTED
@@ -1029,8 +1073,8 @@ cdef class BoostedTrees:
     cdef const int8_t[::1] constraints
     cdef int* waiting
     cdef int* ready
-    cdef Py_ssize_t n_tasks, most_leaves, most_tables, n_values, n_unchecked
-    cdef int n_waiting, n_ready, n_threads
+    cdef Py_ssize_t n_tasks, most_leaves, most_tables, more_tables, n_values, n_unchecked
+    cdef int n_waiting, n_ready, n_threads, n_more
     # Fewer values of the columns are read by one thread; after so many values the driver looks
     # whether the user wants to stop.
     cdef public Py_ssize_t least_shared, checked
@@ -1058,9 +1102,10 @@ cdef class BoostedTrees:
         g.few_rows = <int>min(FEW_ROWS, most_bins // 4)
         # Leaves of many rows are disjoint.
         self.most_tables = min(self.most_leaves, max(n // (g.few_rows + 1), 1))
+        self.more_tables = 4 * self.n_threads // p + 1
         # Blocks of features or parts of rows for each thread, or chunks of rows: a leaf that has
         # several has at most two more than rows by their number.
-        width = max(self.most_leaves, self.n_threads) * self.n_threads
+        width = (max(self.most_leaves, self.n_threads) + 2) * self.n_threads
         width = max(width, self.most_leaves + n // (CHUNK_ROWS // 2) + 1)
         g.tasks = <Task*>allocated(width, sizeof(Task))
         self.waiting = <int*>allocated(2 * self.most_leaves, sizeof(int))
@@ -1164,7 +1209,7 @@ cdef class BoostedTrees:
             g.packing.form = -1
             g.integers = allocated(g.n, item)
             g.values = allocated(n_values, item)
-            g.tables = allocated(self.most_tables * g.p * CELLS, item)
+            g.tables = allocated((self.most_tables + self.more_tables) * g.p * CELLS, item)
             self.n_values = n_values
         g.packing = Packing(form, bits)
         g.weight_scale = units.scale
@@ -1228,6 +1273,36 @@ cdef class BoostedTrees:
                           min(2 * ((k + 1) * pairs // n_blocks), p))
         return n_blocks
 
+    cdef void choose_parts(self, Node* node, Py_ssize_t n_nodes, bint shared) noexcept nogil:
+        """In how many parts the rows of one of some nodes are counted, so that no thread waits.
+
+        In one, where each thread has features of its own.
+        """
+        cdef Py_ssize_t n = 1
+        if shared:
+            n = 2 * self.n_threads // (n_nodes * ((self.g.p + 1) // 2))
+            n = max(1, min(n, (node.stop - node.start) // CHUNK_ROWS))
+        node.n_parts, node.more_tables = <int>n, self.n_more
+        self.n_more += <int>n - 1
+
+    cdef void count_parts(self, const int* nodes, int n_nodes, bint shared) noexcept nogil:
+        """Count the rows of nodes in parts, and add up the histograms of these."""
+        cdef int q, k
+        cdef Py_ssize_t i
+        self.n_tasks = 0
+        for q in range(n_nodes):
+            for k in range(self.g.nodes[nodes[q]].n_parts):
+                i = self.n_tasks
+                self.add_blocks(COUNT, nodes[q], shared)
+                for i in range(i, self.n_tasks):
+                    self.g.tasks[i].part = k
+        self.run(shared)
+        self.n_tasks = 0
+        for q in range(n_nodes):
+            if self.g.nodes[nodes[q]].n_parts > 1:
+                self.add_blocks(MERGE, nodes[q], shared)
+        self.run(shared)
+
     cdef void run(self, bint shared) noexcept nogil:
         """Do the tasks, by several threads where it is worth it."""
         do_in_threads(do_task, &self.g, self.n_tasks, self.n_threads if shared else 1)
@@ -1239,9 +1314,12 @@ cdef class BoostedTrees:
         cdef Growth* g = &self.g
         cdef Node* root = g.nodes
         cdef Pair total
-        self.n_tasks = 0
-        self.add_blocks(COUNT_ROOT, 0, self.shared)
-        self.run(self.shared)
+        cdef int first = 0
+        memset(root, 0, sizeof(Node))
+        root.stop, root.rows_in = g.n_rows, FIRST if g.drawn != NULL else ALL
+        self.n_more = <int>self.most_tables
+        self.choose_parts(root, 1, self.shared)
+        self.count_parts(&first, 1, self.shared)
         if g.packing.form == PACKED:
             total = total_of_table(g, <int64_t*>g.tables)
         else:
@@ -1354,7 +1432,9 @@ cdef class BoostedTrees:
         cdef Node* node
         cdef Node* small
         cdef Py_ssize_t n_values = 0, n_blocks = 1, n_parts = 1
-        cdef int q, large, left_place
+        cdef int q, large, left_place, n_counted = 0
+        cdef int* counted = self.waiting + self.n_waiting  # free up to the end
+        self.n_more = <int>self.most_tables
         if shared and self.n_ready < self.n_threads:
             n_parts = self.n_threads
         self.n_tasks = 0
@@ -1367,7 +1447,14 @@ cdef class BoostedTrees:
                     small.table != NO_NODE or g.nodes[large].table != NO_NODE):
                 n_values += small.stop - small.start
                 self.add_parts(GATHER, node.smaller, small.start, small.stop, n_parts)
+            if small.table != NO_NODE:
+                self.choose_parts(small, self.n_ready, shared)
+                if small.n_parts > 1:
+                    counted[n_counted] = node.smaller
+                    n_counted += 1
         self.run(shared)
+        if n_counted > 0:
+            self.count_parts(counted, n_counted, shared)
         self.n_tasks = 0
         for q in range(self.n_ready):
             n_blocks = self.add_blocks(SEARCH, self.ready[q], shared)

@@ -198,7 +198,7 @@ def test_threads_do_not_change_a_bit(weights, leaves):
         a, leaf = CompiledHistogramGrower(columns, options).grow(y, w, some)
         reference, _ = NumpyHistogramGrower(columns, options).grow(y, w, some)
         assert_same_tree(a, reference, rtol=1e-5)
-        for n_threads in (2, 4):
+        for n_threads in (2, 4, 40):
             threaded = CompiledHistogramGrower(columns, options, n_threads)
             threaded.trees.least_shared = 0
             b, other = threaded.grow(y, w, some)
