@@ -6,8 +6,10 @@ the mean target of the tied rows. What is computed here therefore depends on the
 the order of the rows; in return a tie that straddles the last rank must be found as a whole.
 """
 
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -96,6 +98,29 @@ def merge_equal_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray] | tuple[Non
     return first, point
 
 
+# --- loops over neighbours ------------------------------------------------------------------------
+
+
+def neighbor_loops() -> ModuleType:
+    """The module with the loops that run now: the compiled one, which also has trees, or this."""
+    if uses_native():
+        from sklearn_ensemble_theory._native import neighbors
+
+        return neighbors
+    return sys.modules[__name__]
+
+
+def tie_starts(distances, factor, starts):
+    np.less(distances[:, :-1], factor * distances[:, 1:], out=starts[:, 1:])
+
+
+def leave_out(distances, points, own, kept_distances, kept_points):
+    is_own = points == own[:, None]
+    is_own[:, -1] |= ~is_own.any(axis=1)
+    kept_distances[:] = distances[~is_own].reshape(kept_distances.shape)
+    kept_points[:] = points[~is_own].reshape(kept_points.shape)
+
+
 # --- trees ----------------------------------------------------------------------------------------
 
 
@@ -132,7 +157,7 @@ class MinkowskiTree:
     def _build(self, points: np.ndarray, leaf_size: int, power: float, n_jobs: int | None) -> None:
         self.points, self.leaf_size, self.power, self.n_jobs = points, leaf_size, power, n_jobs
         self.tree: KDTree | EuclideanTree
-        if power == 2 and uses_native():
+        if power == 2 and hasattr(neighbor_loops(), "PointTree"):
             self.tree = EuclideanTree(points, leaf_size)
         else:
             self.tree = KDTree(points, leafsize=leaf_size, balanced_tree=False)
@@ -313,12 +338,8 @@ class NeighborSearch:
 def new_distances(distances: np.ndarray) -> np.ndarray:
     """Tell whether each neighbour is farther than the one before, of shape (rows, k)."""
     starts = np.ones(distances.shape, dtype=bool)
-    if uses_native():
-        from sklearn_ensemble_theory._native.neighbors import tie_starts
-
-        tie_starts(np.ascontiguousarray(distances, np.float64), 1 - TIE_RTOL, starts)
-    else:
-        np.less(distances[:, :-1], (1 - TIE_RTOL) * distances[:, 1:], out=starts[:, 1:])
+    distances = np.ascontiguousarray(distances, np.float64)
+    neighbor_loops().tie_starts(distances, 1 - TIE_RTOL, starts)
     return starts
 
 
@@ -388,21 +409,14 @@ class RankedBlock:
             # The own point is one row, and goes. It may be missing, if as many others are at
             # distance 0: then any of them can be left out.
             shape = len(points), points.shape[1] - 1
-            if uses_native():
-                from sklearn_ensemble_theory._native.neighbors import leave_out
-
-                kept = np.empty(shape), np.empty(shape, dtype=np.int64)
-                leave_out(
-                    np.ascontiguousarray(distances, np.float64),
-                    np.ascontiguousarray(points, np.int64),
-                    own.astype(np.int64, copy=False),
-                    *kept,
-                )
-                distances, points = kept
-            else:
-                is_own = points == own[:, None]
-                is_own[:, -1] |= ~is_own.any(axis=1)
-                distances, points = (a[~is_own].reshape(shape) for a in (distances, points))
+            kept = np.empty(shape), np.empty(shape, dtype=np.int64)
+            neighbor_loops().leave_out(
+                np.ascontiguousarray(distances, np.float64),
+                np.ascontiguousarray(points, np.int64),
+                own.astype(np.int64, copy=False),
+                *kept,
+            )
+            distances, points = kept
         elif own is not None:
             own_place = points == own[:, None]
         rows_of_points = None if counts is None else counts[points]

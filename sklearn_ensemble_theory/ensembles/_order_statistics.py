@@ -54,7 +54,8 @@ def order_statistics(
     known = masks.counts > 0
     inverse = np.divide(1.0, masks.counts, out=np.zeros(len(masks)), where=known)
     residuals = np.where(known, residuals, np.inf)
-    if uses_native():
+    compiled = uses_native()
+    if compiled:
         block = _CentredQueries(masks, predictions, residuals, inverse, rank)
         looked_up = LookedUpSums(masks, block.centred, block.residuals, inverse, rank)
         if looked_up.is_worth_it:
@@ -70,8 +71,8 @@ def order_statistics(
         part = predictions[start : start + step]
         block = _CentredQueries(masks, part, residuals, inverse, rank)
         block.multiply(whole, sums[: len(part)])
-        upper[start : start + step] = block.upper_end(1.0)
-        lower[start : start + step] = -block.upper_end(-1.0)
+        upper[start : start + step] = block.upper_end(1.0, compiled)
+        lower[start : start + step] = -block.upper_end(-1.0, compiled)
     return upper, lower
 
 
@@ -126,12 +127,12 @@ class _CentredQueries:
             lower[many] = self._from_all_rows(many, -1.0)
         return (upper + self.centre) * self.scale, (self.centre - lower) * self.scale
 
-    def upper_end(self, sign: float) -> np.ndarray:
+    def upper_end(self, sign: float, compiled: bool) -> np.ndarray:
         """Return the `rank`-th smallest of sign mu_i + R_i, in the units of the predictions."""
         inverse = (sign * self.inverse).astype(np.float32)
         residuals = self.residuals.astype(np.float32)
         # The rows that rounding in single precision leaves in doubt, and how many are below them.
-        if uses_native():
+        if compiled:
             below, near, rows = rows_near(self.sums, inverse, residuals, self.rank, self.error)
             many = near > MOST
             near[many] = 0

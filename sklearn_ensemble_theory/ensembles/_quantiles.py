@@ -62,14 +62,15 @@ def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
         raise ValueError(f"predict_quantiles requires members that are trees, got {name}.")
     X, training = kept_X(ensemble, "predict_quantiles"), kept_rows(ensemble, "predict_quantiles")
 
+    compiled = uses_native()
+
     def make() -> LeafRows:
-        finder = LeafFinder(members, columns_of_members(ensemble))
+        finder = LeafFinder(members, columns_of_members(ensemble), compiled)
         draws = [spec.draw(seed)[1:] for seed in ensemble._seeds]
         return LeafRows(finder, tree_input(ensemble, X), training.y, draws)
 
-    found = training.derived("leaf rows", members, make)
     # Both routes find the same leaves, each from arrays of its own.
-    return found if found.finder.is_current else make()
+    return training.derived("leaf rows, compiled" if compiled else "leaf rows", members, make)
 
 
 class LeafFinder:
@@ -78,21 +79,19 @@ class LeafFinder:
     `features` has the columns of X that each tree was fitted to, None for all of them.
     """
 
-    def __init__(self, members: Sequence, features: Sequence[np.ndarray | None]) -> None:
+    def __init__(
+        self, members: Sequence, features: Sequence[np.ndarray | None], compiled: bool
+    ) -> None:
         self.members, self.features = list(members), list(features)
+        self.compiled = compiled
         trees = member_nodes(members)
         assert trees is not None
         self.packed = None
-        if uses_native() and fits_in_words(trees, features):
+        if compiled and fits_in_words(trees, features):
             self.packed = DeepTrees(trees, features, None, 1, None)
             self.packed.values = np.empty(0)
         sizes = [len(tree) for tree in trees]
         self.starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-    @property
-    def is_current(self) -> bool:
-        """Whether its route is still the one to take: compiled code may have been switched off."""
-        return self.packed is None or uses_native()
 
     @property
     def n_nodes(self) -> int:
@@ -171,7 +170,7 @@ class LeafRows:
     def _of_leaves(self, leaves: np.ndarray, levels: np.ndarray) -> np.ndarray:
         """The targets of these levels, in increasing order, for the leaves (m, T) of queries."""
         ranks = np.empty((len(leaves), len(levels)), dtype=np.int64)
-        if uses_native():
+        if self.finder.compiled:
             from sklearn_ensemble_theory._native.inference import leaf_quantiles
 
             n = len(self.targets)

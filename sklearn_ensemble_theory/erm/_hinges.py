@@ -67,7 +67,7 @@ class HingeIndex:
     """
 
     def __init__(self, X: np.ndarray) -> None:
-        self.X = X
+        self.X, self.compiled = X, uses_native()
         n, p = self.n, self.p = X.shape
         self.low, self.high = X.min(axis=0).astype(float), X.max(axis=0).astype(float)
         self.half_span = self.high / 2 - self.low / 2
@@ -130,7 +130,7 @@ class HingeIndex:
         else:
             constant = Hinge(0, 0, 0.0, _sign(total), abs(total))
         least = max(constant.gain, least_gain)
-        if uses_native():
+        if self.compiled:
             found = self._compiled_search(moment, weight, is_square, least)
         else:
             search = _LeastSquaresSearch if is_square else _InnerProductSearch
@@ -195,7 +195,7 @@ class HingeIndex:
         """
         if self.weight is weight:
             return self.kept_squares
-        if uses_native():
+        if self.compiled:
             from sklearn_ensemble_theory._native.relu import bin_moments
 
             out = np.zeros((self.p, self.n_bins, 3))

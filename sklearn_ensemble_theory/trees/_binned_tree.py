@@ -1,6 +1,6 @@
 """The public trees over binned columns: scikit-learn's parameters and predictions, other growth."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
@@ -31,6 +31,7 @@ from .._native import uses_native
 from ._columns import MISSING, MOST_BINS, BinnedColumns
 from ._growth import grown_arrays
 from ._options import TreeShape, growth_options, n_features_drawn
+from ._packed import predictor
 from ._sklearn_trees import check_counts, fitted_tree
 from ._tree_arrays import GrownTree, Nodes, TreeArrays
 from ._weak_learners import ROUNDS, BinnedMembers, BinnedTreeRounds
@@ -191,12 +192,7 @@ class BaseBinnedTree:
             X, check_input = self._validate_X_predict(X, check_input), False
         if sp.issparse(X):
             return self.tree_.predict(X)
-        nodes = self._nodes()
-        predict: Callable[[np.ndarray], np.ndarray]
-        if isinstance(nodes, TreeArrays) and uses_native():
-            predict = nodes.values_of_rows
-        else:
-            predict = self.tree_.predict
+        predict = predictor(self, self._nodes(), uses_native())
         parts = [predict(rows) for rows in self._in_single_precision(X, check_input)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 

@@ -300,7 +300,8 @@ class IntegerRows(NamedTuple):
     values : list of int64 arrays of shape (n,)
         Targets, and then numbers of rows and weights; with one array or more.
     bits : tuple of int
-        The lower bits of each of the values count the rows; 0 where they do not.
+        The lower bits of each of the values count the rows; 0 where they do not, and nothing for
+        the loops of NumPy, which count them apart.
     """
 
     values: list[np.ndarray]
@@ -367,7 +368,7 @@ def integer_rows(
         assert units.weight is not None
         masses = np.rint(weight * 2.0**units.weight).astype(np.int64)
     if not uses_native():
-        return IntegerRows([moments] if masses is None else [moments, masses], (0, 0))
+        return IntegerRows([moments] if masses is None else [moments, masses], ())
     bits = len(target).bit_length()
     counts = moments if masses is None else masses
     size = float(np.abs(counts).sum(dtype=np.float64))
@@ -408,10 +409,8 @@ def answered(
     sums = np.empty(shape, np.int64)
     for i, out in zip(request.counted, sums):
         chosen = None if i == 0 else np.flatnonzero(node == i).astype(np.int32)
-        if uses_native():
-            _count_compiled(codes, rows, chosen, units, out)
-        else:
-            _count(codes, rows, chosen, units, out)
+        count = _count_compiled if rows.bits else _count
+        count(codes, rows, chosen, units, out)
     ranges = np.full((len(request.ranged), 2), -np.inf)
     for i, pair in zip(request.ranged, ranges):
         some = target[node == i]

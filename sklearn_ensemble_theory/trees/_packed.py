@@ -56,7 +56,6 @@ class DeepTrees:
     """
 
     is_kept: ClassVar[bool] = True
-    is_compiled: ClassVar[bool] = True
     parallel_size: ClassVar[int] = 2**18
 
     def __init__(
@@ -238,10 +237,11 @@ class ShallowTrees:
         Tree t adds to column t mod `width` of the sums.
     leaf_outputs : callable, default=None
         ``leaf_outputs(t, value)``: what tree t adds, instead of its values; for `width` 1.
+    compiled : bool, default=False
+        Whether the compiled loop adds them.
     """
 
     is_kept: ClassVar[bool] = True
-    is_compiled: ClassVar[bool] = False
     parallel_size: ClassVar[int] = 2**23
 
     def __init__(
@@ -251,8 +251,9 @@ class ShallowTrees:
         scale: np.ndarray | None,
         width: int,
         leaf_outputs: Callable[[int, np.ndarray], np.ndarray] | None = None,
+        compiled: bool = False,
     ) -> None:
-        T = len(trees)
+        T, self.compiled = len(trees), compiled
         sizes = np.array([len(tree) for tree in trees])
         first = np.cumsum(sizes) - sizes
         left, right, feature, threshold, missing_left = (
@@ -306,34 +307,30 @@ class ShallowTrees:
             Read in single precision; NaN is a missing value.
         out : C-contiguous float array of shape (n, width)
         """
-        compiled = uses_native()
-        if not compiled and len(X) <= FEW_ROWS:
+        if not self.compiled and len(X) <= FEW_ROWS:
             chunk = max(1, FEW_OUTCOMES // self.feature.size)
             for start in range(0, len(X), chunk):
                 self._add_to_few_rows(X[start : start + chunk], out[start : start + chunk])
             return
-        chunk = CHUNK if compiled else NUMPY_CHUNK
+        chunk = CHUNK if self.compiled else NUMPY_CHUNK
         for start in range(0, len(X), chunk):
             rows = slice(start, start + chunk)
             columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
-            self._add_to_columns(columns, out[rows], slice(None), compiled)
+            self._add_to_columns(columns, out[rows], slice(None))
 
     def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
         """The same, `width` trees at a time; `out` after each of these rounds.
 
         X is held in single precision meanwhile.
         """
-        compiled = uses_native()
         columns = np.ascontiguousarray(X.T, dtype=np.float32)
         for t in range(0, len(self), self.width):
-            self._add_to_columns(columns, out, slice(t, t + self.width), compiled)
+            self._add_to_columns(columns, out, slice(t, t + self.width))
             yield out
 
-    def _add_to_columns(
-        self, columns: np.ndarray, out: np.ndarray, trees: slice, compiled: bool
-    ) -> None:
+    def _add_to_columns(self, columns: np.ndarray, out: np.ndarray, trees: slice) -> None:
         tables = self.feature[trees], self.cuts[trees], self.missing_left[trees]
-        if compiled:
+        if self.compiled:
             from sklearn_ensemble_theory._native.prediction import add_shallow_trees
 
             add_shallow_trees(columns, *tables, self.table[trees], out)
@@ -385,15 +382,12 @@ class TreeSums(Protocol):
         Number of sums of a row.
     is_kept : bool
         Whether there is anything laid out, worth keeping for the next prediction.
-    is_compiled : bool
-        Whether it needs the compiled loops.
     parallel_size : int
         Fewer rows times trees are not shared out among threads.
     """
 
     width: int
     is_kept: ClassVar[bool]
-    is_compiled: ClassVar[bool]
     parallel_size: ClassVar[int]
 
     def __len__(self) -> int: ...
@@ -407,7 +401,6 @@ class LooseTrees:
     """The same sums from the trees themselves, one tree at a time, with nothing laid out."""
 
     is_kept: ClassVar[bool] = False
-    is_compiled: ClassVar[bool] = False
     parallel_size: ClassVar[int] = 2**18
 
     def __init__(
@@ -418,8 +411,9 @@ class LooseTrees:
         scale: np.ndarray | None,
         width: int,
         leaf_outputs: LeafFunction | None,
+        compiled: bool,
     ) -> None:
-        self.predictors = [_predictor(*pair) for pair in zip(members, trees)]
+        self.predictors = [predictor(*pair, compiled) for pair in zip(members, trees)]
         self.features, self.scale, self.width = features, scale, width
         self.leaf_outputs = leaf_outputs
 
@@ -452,9 +446,9 @@ class LooseTrees:
             out[:, column_of_tree(t, self.width)] += values
 
 
-def _predictor(member: Any, nodes: Nodes) -> Callable[[np.ndarray], np.ndarray]:
+def predictor(member: Any, nodes: Nodes, compiled: bool) -> Callable[[np.ndarray], np.ndarray]:
     """The values (n, K) of rows in single precision; no scikit-learn tree is made for them."""
-    if isinstance(nodes, TreeArrays) and uses_native():
+    if isinstance(nodes, TreeArrays) and compiled:
         return nodes.values_of_rows
     return member.tree_.predict
 
@@ -499,19 +493,15 @@ def packed_trees(
     if features is None:
         features = [None] * len(trees)
     depth = max(tree.depth for tree in trees)
+    compiled, given = uses_native(), (trees, features, scale, width, leaf_outputs)
     if depth <= MAX_DEPTH and (leaf_outputs is None or width == 1):
-        return ShallowTrees(trees, features, scale, width, leaf_outputs)
-    if _pays(trees, n_rows) and fits_in_words(trees, features):
-        return DeepTrees(trees, features, scale, width, leaf_outputs)
-    return LooseTrees(members, trees, features, scale, width, leaf_outputs)
-
-
-def _pays(trees: Sequence[Nodes], n_rows: int | None) -> bool:
-    """Whether deep trees are to be laid out, for the compiled loops."""
-    if n_rows is None or not uses_native():
-        return uses_native()
-    n_nodes, n_trees = sum(map(len, trees)), len(trees)
-    return NODES_A_ROW * n_rows * n_trees >= n_nodes + NODES_A_TREE * n_trees
+        return ShallowTrees(*given, compiled)
+    if compiled and fits_in_words(trees, features):
+        n_nodes, n_trees = sum(map(len, trees)), len(trees)
+        laid_out = n_nodes + NODES_A_TREE * n_trees
+        if n_rows is None or NODES_A_ROW * n_rows * n_trees >= laid_out:
+            return DeepTrees(*given)
+    return LooseTrees(members, *given, compiled)
 
 
 def each_tree(sums: TreeSums) -> TreeSums:
@@ -548,7 +538,8 @@ class PackedCache:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: dict[str, tuple[list[Any], TreeSums]] = {}
+        # By what is predicted and by whether compiled code runs.
+        self._kept: dict[tuple[str, bool], tuple[list[Any], TreeSums]] = {}
         self._n_rows = 0
 
     def __getstate__(self) -> dict[str, int]:
@@ -576,23 +567,24 @@ class PackedCache:
             ``build(n_rows)`` calls `packed_trees` with the number of rows so far.
         """
         # Rows are counted over all predictions until laying out pays; the lock is for that only.
-        sums = self._found(kind, members)
+        key = kind, uses_native()
+        sums = self._found(key, members)
         if sums is not None:
             return sums
         with self._lock:
-            sums = self._found(kind, members)  # another thread may have made it
+            sums = self._found(key, members)  # another thread may have made it
             if sums is not None:
                 return sums
             self._n_rows += n_rows
             sums = build(self._n_rows)
             if sums is not None and sums.is_kept:
-                self._kept[kind] = members, sums
+                self._kept[key] = members, sums
             return sums
 
-    def _found(self, kind: str, members: list[Any]) -> TreeSums | None:
-        """What is kept, if it is of these members and its route is not switched off."""
-        of, sums = self._kept.get(kind, (None, None))
-        if of is None or sums is None or (sums.is_compiled and not uses_native()):
+    def _found(self, key: tuple[str, bool], members: list[Any]) -> TreeSums | None:
+        """What is kept, if it is of these members."""
+        of, sums = self._kept.get(key, (None, None))
+        if of is None or sums is None:
             return None
         same = len(of) == len(members) and all(map(operator.is_, of, members))
         return sums if same else None

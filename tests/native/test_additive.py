@@ -1,7 +1,9 @@
-"""The compiled loops of additive models: against NumPy, to the bit; arrays that do not fit."""
+"""The compiled loops of additive models: against NumPy's, to the bit; arrays that do not fit."""
 
 import numpy as np
 import pytest
+
+from sklearn_ensemble_theory.boosting._additive import loops
 
 from ..routes import uses_native
 
@@ -35,11 +37,10 @@ def test_tables_of_two_columns(kind, dtype):
     first, others = folds.astype(np.uint32), np.array([3, 0, 1])
     found = np.ones(3 * N_BINS[others].sum(), kind)
     weight = weight if kind == np.float64 else None
+    expected = found.astype(float)
     add_tables(first, 3, codes, others, N_BINS, weight, found)
-    for j, table in zip(others, np.split(found - 1, 3 * np.cumsum(N_BINS[others])[:-1])):
-        cells = folds * N_BINS[j] + codes[j]
-        expected = np.bincount(cells, weight, 3 * N_BINS[j])
-        np.testing.assert_allclose(table, expected, rtol=1e-12)
+    loops.add_tables(first, 3, codes, others, N_BINS, weight, expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_tables_that_do_not_fit():
@@ -132,16 +133,10 @@ def test_scaled_products_of_cuts(held):
         "first": own.start,
         "out": np.zeros((4, 22 if held else 11)),
     }
+    expected = np.empty_like(arguments["out"])
     scale_cut_products(**arguments)
-    scales = scale[own, None] * scale
-    train = total - of_held if held else total
-    expected = scales * (train - left[own, None] * left / 7)
-    np.testing.assert_allclose(arguments["out"][:, :11], expected, rtol=1e-10)
-    if held:
-        a = left / 7
-        centred = of_held - a[own, None] * held_left - held_left[own, None] * a
-        expected = scales * (centred + 3 * a[own, None] * a)
-        np.testing.assert_allclose(arguments["out"][:, 11:], expected, rtol=1e-10)
+    loops.scale_cut_products(**{**arguments, "out": expected})
+    np.testing.assert_allclose(arguments["out"], expected, rtol=1e-10)
     wrongs = [
         {"total": total[:, :10]},
         {"held": of_held[:3]},
@@ -174,14 +169,10 @@ def test_sums_over_cuts(grouped, dtype):
         "categorical": categorical,
         "sums": sums,
     }
+    expected = np.empty_like(sums)
     sum_over_cuts(**arguments)
-    for j, code in enumerate(codes):
-        for g in range(1 + grouped):
-            own = group == g if grouped else slice(None)
-            expected = np.bincount(code[own], values[own], N_BINS[j])
-            if not categorical[j]:
-                expected = np.cumsum(expected)
-            np.testing.assert_array_equal(sums[g, offsets[j] : offsets[j + 1]], expected[:-1])
+    loops.sum_over_cuts(**{**arguments, "sums": expected})
+    np.testing.assert_allclose(sums, expected, atol=1e-11)
     wrongs = [
         {"codes": codes + dtype(1)},
         {"codes": codes[:, :499]},
@@ -220,11 +211,10 @@ def test_tables_of_pairs(dtype):
         **dict(zip("uvw", values)),
         "tables": np.zeros((cells.sum(), 3)),
     }
+    expected = np.zeros_like(arguments["tables"])
     add_pair_tables(**arguments)
-    for (a, b), table in zip(pairs, np.split(arguments["tables"], np.cumsum(cells)[:-1])):
-        cell = maps[a][codes[a]].astype(int) * n_bins[b] + maps[b][codes[b]]
-        expected = [np.bincount(cell, v, n_bins[a] * n_bins[b]) for v in values]
-        np.testing.assert_array_equal(table.T, expected)
+    loops.add_pair_tables(**{**arguments, "tables": expected})
+    np.testing.assert_array_equal(arguments["tables"], expected)
     wrongs = [
         {"codes": codes[:, 1:]},
         {"codes": np.asfortranarray(codes)},

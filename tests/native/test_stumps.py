@@ -6,6 +6,8 @@ tests/erm/test_compiled_searches.py has the searches for stumps.
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory.boosting._reweighting import loops
+
 from ..routes import uses_native
 
 pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
@@ -72,18 +74,13 @@ def test_scores_and_sums_after_moves(dtype, p):
 
     given = rounds(dtype, p=p)
     n = given["codes"].shape[1]
-    expected, sums = given["scores"].copy(), np.zeros((3, p, 5), np.int64)
-    for c, rows in enumerate((slice(0, n // 3), slice(n // 3, n))):
-        for k, slot in enumerate(given["slots"][c]):
-            for j, cut, move in zip(given["features"], given["cuts"], given["moves"][:, slot]):
-                expected[k, rows] += np.where(given["codes"][j, rows] <= cut, *move)
-            weight = np.rint(np.exp(-expected[k, rows] - 1.0) * 2.0**20)
-            for j in range(p):
-                sums[slot, j] += np.bincount(given["codes"][j, rows], weight, 5).astype(np.int64)
-    moved, found = np.empty_like(expected), np.zeros_like(sums)
+    moved, expected = np.empty((2, 2, n))
     moved_scores(**given, moved=moved)
+    loops.moved_scores(**given, moved=expected)
     np.testing.assert_array_equal(moved, expected)
+    found, sums = np.zeros((2, 3, p, 5), np.int64)
     moved_sums(**given, shift=1.0, unit=2.0**20, sums=found)
+    loops.moved_sums(**given, shift=1.0, unit=2.0**20, sums=sums)
     np.testing.assert_array_equal(found, sums)
 
 

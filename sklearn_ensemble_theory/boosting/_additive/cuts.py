@@ -23,9 +23,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._native import uses_native
 from .._dictionary import RowCache
-from .sums import CountedGram, CutSums, StoredGram, cumulated_by_feature
+from .loops import additive_loops
+from .sums import CountedGram, CutSums, StoredGram
 
 # A cut that leaves less than this share of the weight on one side is ignored: its correlations
 # would be rounding errors.
@@ -118,27 +118,8 @@ class NormalizedCuts:
             held = self._products_of_indicators(group, self.fold)
             held_weight, held_left = self.held_weight, self.held_left
         left, scale = self.left_weight, self.scale
-        if uses_native():
-            # What follows in one pass over the products.
-            from ..._native.additive import scale_cut_products
-
-            weights = self.weight, held_weight
-            scale_cut_products(total, held, *weights, left, scale, held_left, cuts.start, out)
-            return out
-        # Counts make both products below whole numbers: their difference is exact.
-        train = out[:, :n_all]
-        np.copyto(train, total) if held is None else np.subtract(total, held, out=train)
-        train *= self.weight
-        train -= left[cuts, None] * left
-        train *= scale[cuts, None] / self.weight
-        train *= scale
-        if held is not None and held_left is not None:
-            share, of_held = left / self.weight, out[:, n_all:]
-            centred = held_left - share * held_weight
-            np.subtract(held, share[cuts, None] * centred, out=of_held)
-            of_held -= held_left[cuts, None] * share
-            of_held *= scale[cuts, None]
-            of_held *= scale
+        given = total, held, self.weight, held_weight, left, scale, held_left, cuts.start
+        additive_loops().scale_cut_products(*given, out)
         return out
 
     def _products_of_indicators(self, group, fold):
@@ -363,25 +344,9 @@ class RowState:
         """Sum z'Wr for every cut from the residuals."""
         cuts, layout = self.cuts, self.cuts.layout
         weighted = self.weight * self.residual
-        if uses_native():
-            from ..._native.additive import sum_over_cuts
-
-            sums = np.empty((1 + self.has_held, self.n_cuts))
-            group = self.group if self.has_held else None
-            sum_over_cuts(self.codes.T, group, weighted, layout.offsets, layout.categorical, sums)
-        else:
-            first = layout.offsets + np.arange(len(layout.offsets))
-            n_bins = int(first[-1])
-            in_bin = np.zeros((2, n_bins))
-            # All features in one count, of so few rows at a time that their bins stay in cache.
-            step = max(2**18 // max(len(layout.n_bins), 1), 1)
-            for start in range(0, len(weighted), step):
-                rows = slice(start, start + step)
-                bins = self.codes[rows] + first[:-1]
-                bins += n_bins * self.group[rows, None].astype(np.intp)
-                each = np.broadcast_to(weighted[rows, None], bins.shape)
-                in_bin += np.bincount(bins.ravel(), each.ravel(), 2 * n_bins).reshape(2, n_bins)
-            sums = cumulated_by_feature(layout, in_bin)
+        sums = np.empty((1 + self.has_held, self.n_cuts))
+        given = self.codes.T, self.group if self.has_held else None, weighted
+        additive_loops().sum_over_cuts(*given, layout.offsets, layout.categorical, sums)
         if cuts.has_present:
             valid = cuts.valid_cut
             sums = sums - cuts.valid_share * sums[:, valid] * (valid >= 0)

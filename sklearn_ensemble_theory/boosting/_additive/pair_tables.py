@@ -40,7 +40,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._native import uses_native
+from .loops import additive_loops, quadrant_sums
 
 # Directions in which the rows and the columns are correlated up to this distance from 1 count as
 # cells that are not connected: the additive fit is not unique there.
@@ -129,24 +129,15 @@ def pair_tables(
 ) -> list[np.ndarray]:
     """Sum three values in the cells of each pair: a list of arrays of shape (3, A, B)."""
     shapes = [bins.shape(pair) for pair in pairs]
-    if uses_native():
-        from ..._native.additive import add_pair_tables
-
-        maps = np.zeros((len(bins.maps), max(map(len, bins.maps), default=0)), dtype=np.uint16)
-        for row, lookup in zip(maps, bins.maps):
-            row[: len(lookup)] = lookup
-        sizes = [a * b for a, b in shapes]
-        tables = np.zeros((sum(sizes), 3))
-        add_pair_tables(codes.T, maps, bins.n_bins, np.array(pairs, np.intp), *values, tables)
-        found = np.split(tables, np.cumsum(sizes)[:-1])
-        return [np.ascontiguousarray(t.T).reshape(3, *s) for t, s in zip(found, shapes)]
-    found = []
-    for (a, b), shape in zip(pairs, shapes):
-        cells = bins.maps[a].astype(np.intp).take(codes[:, a]) * shape[1]
-        cells += bins.maps[b].take(codes[:, b])
-        counted = [np.bincount(cells, v, shape[0] * shape[1]) for v in values]
-        found.append(np.reshape(counted, (3, *shape)))
-    return found
+    maps = np.zeros((len(bins.maps), max(map(len, bins.maps), default=0)), dtype=np.uint16)
+    for row, lookup in zip(maps, bins.maps):
+        row[: len(lookup)] = lookup
+    sizes = [a * b for a, b in shapes]
+    tables = np.zeros((sum(sizes), 3))
+    given = codes.T, maps, bins.n_bins, np.array(pairs, np.intp)
+    additive_loops().add_pair_tables(*given, *values, tables)
+    found = np.split(tables, np.cumsum(sizes)[:-1])
+    return [np.ascontiguousarray(t.T).reshape(3, *s) for t, s in zip(found, shapes)]
 
 
 def sums_of_cells(
@@ -158,26 +149,14 @@ def sums_of_cells(
     shape: tuple[int, int],
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sum, weighted, in the cells (A, B): rows that are not held out, then those that are."""
-    if uses_native():
-        from ..._native.additive import sum_cells
-
-        sums = np.zeros((2, *shape))
-        sum_cells(values, weight, is_held, a, b, sums)
-    else:
-        cells = (is_held * shape[0] + a.astype(np.intp)) * shape[1] + b
-        weighted = values if weight is None else values * weight
-        sums = np.bincount(cells, weighted, 2 * shape[0] * shape[1]).reshape(2, *shape)
+    sums = np.zeros((2, *shape))
+    additive_loops().sum_cells(values, weight, is_held, a, b, sums)
     return sums[0], sums[1]
 
 
 def take_from_cells(residual: np.ndarray, a: np.ndarray, b: np.ndarray, table: np.ndarray) -> None:
     """Subtract from the residual of each row the entry of its cell, in place."""
-    if uses_native():
-        from ..._native.additive import subtract_cells
-
-        subtract_cells(residual, a, b, table)
-    else:
-        residual -= table.ravel().take(a.astype(np.intp) * table.shape[1] + b)
+    additive_loops().subtract_cells(residual, a, b, table)
 
 
 # --- additive parts -------------------------------------------------------------------------------
@@ -300,19 +279,6 @@ def _units(weight):
 # --- quadrants ------------------------------------------------------------------------------------
 
 
-def quadrant_sums(sums: np.ndarray) -> np.ndarray:
-    """Sums over the four quadrants of each cut, of tables (..., A, B): (4, ..., A - 1, B - 1).
-
-    They are: before the cut in both directions, before it along the first only, along the second
-    only, and in neither.
-    """
-    cumulated = sums.cumsum(axis=-1).cumsum(axis=-2)
-    a = cumulated[..., :-1, :-1]
-    row, column = cumulated[..., :-1, -1:], cumulated[..., -1:, :-1]
-    everything = cumulated[..., -1:, -1:]
-    return np.stack([a, row - a, column - a, everything - row - column + a])
-
-
 def inverse_weights(weight: np.ndarray, min_share: float = MIN_SHARE) -> np.ndarray:
     """One over the weight of the four quadrants of each cut: (4, A - 1, B - 1).
 
@@ -335,40 +301,9 @@ def quadrant_steps(
     added = np.zeros(sums.shape)
     if not inverse.any():
         return added
-    sums, rate = sums.copy(), LEARNING_RATES[kind]
-    if uses_native():
-        from ..._native import additive
-
-        steps = {"averaged": additive.averaged_steps, "best": additive.best_steps}[kind]
-        steps(sums, weight, inverse, rate, n_steps, added)
-        return added
-    share = rate / np.count_nonzero(inverse[0])
-
-    def from_the_end(values, axis):
-        return np.flip(np.flip(values, axis).cumsum(axis), axis)
-
-    for _ in range(n_steps):
-        quadrants = quadrant_sums(sums)
-        if kind == "averaged":
-            # The mean over cuts of the fit at a cell: each of its four terms is a sum over the cuts
-            # on one side of the cell, so cumulated sums from the end give all cells at once.
-            a, b, c, d = quadrants * inverse
-            step = np.full(sums.shape, d.sum())
-            step[:-1] += from_the_end((b - d).sum(axis=1), 0)[:, None]
-            step[:, :-1] += from_the_end((c - d).sum(axis=0), 0)
-            step[:-1, :-1] += from_the_end(from_the_end(a - b - c + d, 1), 0)
-            step *= share
-        else:
-            a, b, c, d = quadrants * quadrants * inverse
-            gains = a + b + c + d
-            i, j = np.unravel_index(gains.argmax(), gains.shape)
-            if not gains[i, j] > 0:
-                break
-            values = rate * quadrants[:, i, j] * inverse[:, i, j]
-            first, second = np.arange(len(sums)) > i, np.arange(sums.shape[1]) > j
-            step = values.reshape(2, 2)[first.astype(int)[:, None], second.astype(int)]
-        added += step
-        sums -= weight * step
+    loops = additive_loops()
+    steps = {"averaged": loops.averaged_steps, "best": loops.best_steps}[kind]
+    steps(sums.copy(), weight, inverse, LEARNING_RATES[kind], n_steps, added)
     return added
 
 

@@ -25,14 +25,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..._native import uses_native
+from .loops import additive_loops, cumulated_by_feature
 
 # Rows whose combined bins are counted at a time: the codes stay in cache, the table is small.
 _BLOCK_ROWS = 2**15
 # Rough costs, in nanoseconds, that decide between counting a cut and counting its feature: for each
-# row and other feature (by compiled loops), for each product of two cuts, and for the calls that
-# count a cut.
-_ROW_OF_TABLE, _ROW_OF_COMPILED_TABLE, _ROW_OF_CUT, _CELL, _CALLS = 2, 0.5, 4, 15, 3e5
+# row and other feature, for each product of two cuts, and for the calls that count a cut.
+_ROW_OF_CUT, _CELL, _CALLS = 4, 15, 3e5
 
 # Of codes, targets, weights or None, and folds or None, each of n rows.
 RowsInBins = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]
@@ -122,33 +121,15 @@ def tables_by_bin(
     A table (n_first, B) for each of `others`. `block_rows` are read at a time, so that their codes
     stay in cache while they are counted for one column after the other.
     """
-    if uses_native():
-        from ..._native.additive import add_tables
-
-        others = np.asarray(others, dtype=np.intp)
-        sizes = n_first * n_bins[others]
-        found = np.zeros(sizes.sum(), dtype=np.int64 if weight is None else np.float64)
-        first = first.astype(np.uint32, copy=False)
-        add_tables(first, n_first, codes.T, others, n_bins, weight, found)
-        return [t.reshape(n_first, -1) for t in np.split(found, np.cumsum(sizes)[:-1])]
-    kind = np.intp if weight is None else np.float64
-    tables = [np.zeros(n_first * n_bins[j], kind) for j in others]
+    others = np.asarray(others, dtype=np.intp)
+    sizes = n_first * n_bins[others]
+    found = np.zeros(sizes.sum(), dtype=np.int64 if weight is None else np.float64)
+    first, add_tables = first.astype(np.uint32, copy=False), additive_loops().add_tables
     for start in range(0, len(codes), block_rows or max(len(codes), 1)):
         rows = slice(start, None if block_rows is None else start + block_rows)
         w = None if weight is None else weight[rows]
-        if n_first == 1:  # no products of bins, and no arrays for them
-            for j, table in zip(others, tables):
-                table += np.bincount(codes[rows, j], weights=w, minlength=len(table))
-            continue
-        own, stride = first[rows].astype(np.intp), None
-        cells, scaled = np.empty_like(own), np.empty_like(own)
-        for j, table in zip(others, tables):
-            if n_bins[j] != stride:
-                stride = n_bins[j]
-                np.multiply(own, stride, out=scaled)
-            np.add(scaled, codes[rows, j], out=cells)
-            table += np.bincount(cells, weights=w, minlength=len(table))
-    return [table.reshape(n_first, -1) for table in tables]
+        add_tables(first[rows], n_first, codes[rows].T, others, n_bins, w, found)
+    return [t.reshape(n_first, -1) for t in np.split(found, np.cumsum(sizes)[:-1])]
 
 
 # --- sums with one cut or none --------------------------------------------------------------------
@@ -258,7 +239,7 @@ class CountedGram:
         n_rows, p = codes.shape
         m = layout.n_bins - 1
         one_cut = _CALLS + _ROW_OF_CUT * n_rows * p + _CELL * layout.n_cuts
-        row = _ROW_OF_COMPILED_TABLE if uses_native() else _ROW_OF_TABLE
+        row = additive_loops().ROW_OF_TABLE
         patience = (row * n_rows * p + _CELL * m * layout.n_cuts) / one_cut
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
@@ -358,23 +339,11 @@ class CountedGram:
             if self.sample_weight is not None:
                 w = np.tile(self.sample_weight[start + left], p)
             weight_in_bin += np.bincount(bins.ravel(), weights=w, minlength=len(weight_in_bin))
-        block = cumulated_by_feature(layout, weight_in_bin.reshape(n_folds, n_bins))[:, None, :]
+        in_bin = weight_in_bin.reshape(n_folds, n_bins)
+        block = cumulated_by_feature(in_bin, layout.offsets, layout.categorical)[:, None, :]
         # Of one feature the rows left of both are those left of the lower cut: the same sums.
         block[:, :, own] = layout.products_of_own_cuts(j, self.left_weight[:, own])[:, code, None]
         return block
-
-
-def cumulated_by_feature(layout: CutLayout, in_bin: np.ndarray) -> np.ndarray:
-    """Turn sums over all bins, feature after feature, into those over all cuts: (k, P)."""
-    first = layout.offsets + np.arange(len(layout.offsets))
-    # The sums run on from feature to feature: subtract those of the features before.
-    cumulated = np.cumsum(in_bin, axis=1)
-    before = cumulated[:, first[:-1]] - in_bin[:, first[:-1]]
-    cumulated -= np.repeat(before, layout.n_bins, axis=1)
-    for j in np.flatnonzero(layout.categorical):
-        cumulated[:, first[j] : first[j + 1]] = in_bin[:, first[j] : first[j + 1]]
-    # `np.delete` alone returns columns one after the other, and compiled loops read by rows.
-    return np.ascontiguousarray(np.delete(cumulated, first[1:] - 1, axis=1))
 
 
 class StoredGram:
@@ -424,7 +393,9 @@ class StumpSums:
         pairs, n_bins = _PairsOfFeatures(layout, n_groups), layout.n_bins
         tables = np.zeros(pairs.stops[-1], np.int32)
         known = np.zeros((n_groups, layout.n_cuts)) if len(pairs.first) else None  # w'L, in the end
-        compiled, total = uses_native() and known is not None, None
+        # All sums in one pass are a loop that NumPy does not have.
+        add_sums = getattr(additive_loops(), "add_stump_sums", None) if known is not None else None
+        total = None
         sizes = n_groups * n_bins[pairs.used]
         targets, moments = np.zeros(sizes.sum()), np.zeros((3, n_groups))
         n_rows = 0
@@ -433,7 +404,7 @@ class StumpSums:
                 n_rows += len(y)
                 kind = _kind_of(n_rows, weight is None and tables.dtype.kind == "i")
                 tables = tables.astype(kind, copy=False)
-                if not compiled:
+                if add_sums is None:
                     sums = cut_sums(
                         codes,
                         layout,
@@ -454,11 +425,9 @@ class StumpSums:
                             counted = np.bincount(both, weight, len(table))
                             table += counted.astype(part.dtype, copy=False)
                     continue
-                from ..._native.additive import add_stump_sums
-
                 fold = None if folds is None else folds.astype(np.uint32, copy=False)
-                add_stump_sums(codes.T, n_bins, y, weight, fold, moments, targets, tables)
-            if compiled:
+                add_sums(codes.T, n_bins, y, weight, fold, moments, targets, tables)
+            if add_sums is not None:
                 left_y = np.zeros((n_groups, layout.n_cuts))
                 for i, table in zip(pairs.used, np.split(targets, np.cumsum(sizes)[:-1])):
                     own = table.reshape(n_groups, -1)

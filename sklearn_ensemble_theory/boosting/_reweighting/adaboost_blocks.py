@@ -8,7 +8,6 @@ order of the rows, nor on the blocks.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,19 +19,16 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from sklearn_ensemble_theory._bins import QuantileSketch, bin_codes
 from sklearn_ensemble_theory._blocks import DaskBlocks, added, first_of
-from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 from sklearn_ensemble_theory._scaling import power_of_two
 
 from .._loop import Round
 from .._risk import Array, MarginRisk
 from .._steps import Step
+from .loops import reweighting_loops, rows_of_slots
 
 # Weights are multiples of 2^-62 of their sum, so that sums are below 2^63.
 UNIT_BITS = 62
-# By NumPy: rows at a time, of integers below 2^31, whose sums are exact in doubles.
-BLOCK_ROWS = 2**16
-HALF = 2.0**31
 # Masses below this share are summed again, in units of their own.
 SMALL_MASS = 1e-5
 # After so many rounds the scores are computed anew; a pass adds those since then to the last ones.
@@ -158,37 +154,11 @@ def class_counts(rows: CodedRows, n_bins: int) -> NDArray[np.int64]:
     return counts
 
 
-def _rows_of_slots(
-    starts: NDArray[np.int64], slots: NDArray[np.int64]
-) -> Iterator[tuple[slice, int, int]]:
-    """(rows, score, slot) of some rows of one class at a time."""
-    for c, (first, last) in enumerate(pairwise(starts)):
-        for start in range(first, last, BLOCK_ROWS):
-            for k, slot in enumerate(slots[c]):
-                yield slice(start, min(last, start + BLOCK_ROWS)), k, slot
-
-
-def _moved_part(
-    rows: CodedRows, scores: Array, moves: ScoreMoves, part: slice, k: int, slot: int
-) -> Array:
-    """The scores of some rows of a slot after some rounds, by NumPy."""
-    moved = scores[k, part].copy()
-    for feature, code, move in zip(moves.features, moves.codes, moves.moves):
-        moved += np.where(rows.codes[feature, part] <= code, *move[slot])
-    return moved
-
-
 def moved_scores_of(rows: CodedRows, scores: Array, moves: ScoreMoves) -> Array:
     """The scores after some rounds. O(n m T)."""
     moved = np.empty_like(scores)
-    if uses_native():
-        from sklearn_ensemble_theory._native import stumps
-
-        given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
-        stumps.moved_scores(*given, moved)
-        return moved
-    for part, k, slot in _rows_of_slots(rows.starts, moves.slots):
-        moved[k, part] = _moved_part(rows, scores, moves, part, k, slot)
+    given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
+    reweighting_loops().moved_scores(*given, moved)
     return moved
 
 
@@ -200,21 +170,8 @@ def moved_sums_of(
     In units of 2^-62 of exp(shift), which is about the sum of all weights. O(n m (p + T)).
     """
     sums = np.zeros((moves.moves.shape[1], len(rows.codes), n_bins), dtype=np.int64)
-    if uses_native():
-        from sklearn_ensemble_theory._native import stumps
-
-        given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
-        stumps.moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
-        return sums
-    for part, k, slot in _rows_of_slots(rows.starts, moves.slots):
-        exponent = np.maximum(-_moved_part(rows, scores, moves, part, k, slot) - shift, -700.0)
-        whole = np.rint(np.exp(exponent) * 2.0**UNIT_BITS)
-        high = np.floor(whole / HALF)
-        low = whole - high * HALF
-        for j, column in enumerate(rows.codes[:, part]):
-            for half, size in ((high, int(HALF)), (low, 1)):
-                found = np.bincount(column, half, n_bins)
-                sums[slot, j] += found.astype(np.int64) * size
+    given = rows.codes, rows.starts, moves.slots, scores, *moves[:3]
+    reweighting_loops().moved_sums(*given, shift, 2.0**UNIT_BITS, sums)
     return sums
 
 
@@ -224,7 +181,7 @@ def slot_tops(rows: CodedRows, scores: Array, sides: ScoreMoves) -> Array:
     `sides` is one round, whose threshold is meant.
     """
     tops = np.full(sides.moves.shape[1:], -np.inf)
-    for part, k, slot in _rows_of_slots(rows.starts, sides.slots):
+    for part, k, slot in rows_of_slots(rows.starts, sides.slots):
         right = (rows.codes[sides.features[0], part] > sides.codes[0]).astype(np.intp)
         np.maximum.at(tops[slot], right, -scores[k, part])
     return tops
@@ -235,7 +192,7 @@ def slot_masses(
 ) -> NDArray[np.int64]:
     """The weight of each slot on both sides, in units of 2^-bits of the largest weight there."""
     masses = np.zeros(tops.shape, dtype=np.int64)
-    for part, k, slot in _rows_of_slots(rows.starts, sides.slots):
+    for part, k, slot in rows_of_slots(rows.starts, sides.slots):
         right = (rows.codes[sides.features[0], part] > sides.codes[0]).astype(np.intp)
         whole = np.rint(np.exp(-scores[k, part] - tops[slot][right]) * 2.0**bits)
         np.add.at(masses[slot], right, whole.astype(np.int64))

@@ -46,7 +46,6 @@ from sklearn_ensemble_theory._learners import (
     predict_codes,
     prepare_rounds,
 )
-from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import (
     Rows,
     kept_rows,
@@ -60,6 +59,7 @@ from .._loop import BoostingRounds, RoundReports, rows_for_callbacks
 from .._risk import RiskState
 from .._steps import StepResult
 from .._weak_learners import Clones
+from .loops import reweighting_loops
 from .votes import ALL, Votes, VoteStep, WeightedVotes, signs_of, vote_product
 
 # The classes of the members where one class is told from the rest.
@@ -189,13 +189,10 @@ class CappedExponentialRisk:
         z = np.maximum(u, 0.0)
         if self.rate != 1.0:
             z *= self.rate
-        if len(u) < FEW_ROWS or not uses_native():
-            np.negative(z, out=z)
-            return np.exp(z, out=z)
-        from sklearn_ensemble_theory._native.stumps import exponential_weights
-
+        if len(u) < FEW_ROWS:
+            return np.exp(-z)
         found = np.empty_like(z)
-        exponential_weights(0.0, z, 0.0, found)
+        reweighting_loops().exponential_weights(0.0, z, 0.0, found)
         return found
 
     def at(self, u: np.ndarray) -> CappedState:

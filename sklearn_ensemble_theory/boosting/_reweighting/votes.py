@@ -35,7 +35,6 @@ from sklearn_ensemble_theory._learners import (
     predict_validated,
     reads_single_precision,
 )
-from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import validate_data
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
@@ -61,7 +60,7 @@ def signs_of(scores: np.ndarray) -> np.ndarray:
 def vote_product(weight: np.ndarray, votes: np.ndarray) -> float:
     """weight'votes; votes of one byte, as compiled searches return them, by the compiled loop."""
     weight, votes = weight.ravel(), votes.ravel()
-    if votes.dtype == np.int8 and uses_native():
+    if votes.dtype == np.int8:
         from sklearn_ensemble_theory._native.stumps import weighted_votes
 
         return weighted_votes(weight, votes)
@@ -72,7 +71,7 @@ class VoteStep(Step):
     """A step along votes, which may be of one byte."""
 
     def move(self, u: np.ndarray, psi: np.ndarray, b: float) -> None:
-        if psi.dtype == np.int8 and uses_native():
+        if psi.dtype == np.int8:
             from sklearn_ensemble_theory._native.stumps import add_votes
 
             add_votes(u.ravel(), psi.ravel(), b)
