@@ -183,7 +183,7 @@ typedef struct { int32_t feature, cut, missing, child[2]; } CodedNode;
         int32_t left = node->child[0], right = node->child[1];                                 \
         for (int i = 0; i < n; i++) {                                                          \
             int32_t code = codes[i];                                                           \
-            int32_t child = (code > cut) & (code != missing) ? right : left;                   \
+            int32_t child = ((code > cut) & (code != missing)) ? right : left;                 \
             at[i] = at[i] == number ? child : at[i];                                           \
         }                                                                                      \
     }

@@ -6,6 +6,9 @@
 #include <stdint.h>
 
 #if defined(_MSC_VER)
+/* Before `restrict` means another word: these headers say __declspec(restrict). */
+#include <intrin.h>
+#include <stdlib.h>
 #define restrict __restrict
 #endif
 
