@@ -11,6 +11,7 @@ import numpy as np
 import sklearn
 from sklearn.base import _fit_context as sklearn_fit_context
 from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import _classes as tree_parts
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads as openmp_threads
 from sklearn.utils._param_validation import (
@@ -71,6 +72,7 @@ __all__ = [
     "sklearn_fit_context",
     "threadpool_controller",
     "tree_constraints",
+    "tree_parts",
     "tree_state",
 ]
 

@@ -9,9 +9,11 @@ left out in both.
 from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Literal, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyClassifier
@@ -42,6 +44,10 @@ AUTO_ROWS = 10_000
 # Where full trees draw features, their test error is larger by 0.5 to 2.5 % with 255 bins: deep in
 # a tree a feature that has been cut often has few codes left. More bins than this gain no more.
 AUTO_BINS = 2047
+# Small trees are fitted in tasks of several, of about so many rows in all, ...
+ROWS_OF_A_TASK = 2**14
+# ... but so that no thread waits long for the last one.
+TASKS_OF_A_THREAD = 4
 
 # --- what members share ---------------------------------------------------------------------------
 
@@ -178,10 +184,22 @@ def fit_members(
     spec: MemberSpec, X, y: np.ndarray, seeds: np.ndarray, n_jobs: int | None
 ) -> Iterator[tuple]:
     """Iterate over the results of `fit_member` for these seeds, in their order."""
-    tasks = (delayed(fit_member)(spec, X, y, seed) for seed in seeds)
+    # A task is started in the time of a tree of 100 rows: small trees share one.
+    size = 1
+    if spec.plain:
+        n_tasks = TASKS_OF_A_THREAD * effective_n_jobs(n_jobs)
+        size = max(min(ROWS_OF_A_TASK // X.shape[0], len(seeds) // n_tasks), 1)
+    starts = range(0, len(seeds), size)
+    tasks = (delayed(fit_some)(spec, X, y, seeds[start : start + size]) for start in starts)
     # The parameters of a plain learner have been validated, once for all members.
     with config_context(skip_parameter_validation=spec.plain or None):
-        return in_order(tasks, n_jobs=n_jobs, prefer="threads" if spec.plain else None)
+        found = in_order(tasks, n_jobs=n_jobs, prefer="threads" if spec.plain else None)
+    return chain.from_iterable(found)
+
+
+def fit_some(spec: MemberSpec, X, y: np.ndarray, seeds: np.ndarray) -> list[tuple]:
+    """The results of `fit_member` for some of the seeds."""
+    return [fit_member(spec, X, y, seed) for seed in seeds]
 
 
 def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:

@@ -20,8 +20,6 @@ MOST_BINS = 2**16 - 1
 _LARGEST = np.finfo(np.float32).max
 # Fewer values are binned by one thread.
 _LEAST_SHARED_VALUES = 2**18
-# The thresholds of fewer cuts are looked up one by one.
-_FEW_CUTS = 64
 
 
 class BinnedColumns:
@@ -65,6 +63,7 @@ class BinnedColumns:
         self.are_for_one_tree = False
         self._row_codes: np.ndarray | None = None
         self._wide: BinnedColumns | None = None
+        self._cuts: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def of(
@@ -165,24 +164,21 @@ class BinnedColumns:
         return self._wide
 
     def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """The thresholds in units of X of cuts after these codes.
+        """The thresholds in units of X of the nodes of a tree, which cut after these codes.
 
-        -inf below the first bin and inf after the last one. O(number of cuts + number of edges).
+        -inf below the first bin and inf after the last one; -2 for feature -2, a leaf. O(number of
+        nodes), and O(number of edges) once.
         """
-        if len(code) < _FEW_CUTS:
-            found = []
-            for j, c in zip(feature.tolist(), code.tolist()):
-                edges = self.edges[j]
-                found.append(edges[c] if 0 <= c < len(edges) else -np.inf if c < 0 else np.inf)
-            return np.array(found, dtype=np.float64)
-        # All edges in one array, those of each column between -inf and inf.
-        first = np.concatenate([[0], np.cumsum(self.n_bins + 1)])
-        edges = np.full(first[-1], np.inf)
-        edges[first[:-1]] = -np.inf
-        for start, column in zip(first, self.edges):
-            edges[start + 1 : start + 1 + len(column)] = column
-        code = np.clip(code, -1, self.n_bins[feature] - 1)
-        return edges[first[feature] + 1 + code]
+        if self._cuts is None:
+            # The edges of each column between -inf and inf, and last what a leaf has.
+            cuts = [np.concatenate([[-np.inf], edges, [np.inf]]) for edges in self.edges]
+            ends = np.cumsum(self.n_bins + 1)
+            first = np.concatenate([ends - self.n_bins - 1, 2 * [ends[-1]]])
+            last = np.concatenate([ends - 1, 2 * [ends[-1]]])
+            self._cuts = np.concatenate([*cuts, [-2.0]]), first, last
+        values, first, last = self._cuts
+        start = first[feature]
+        return values[np.minimum(np.maximum(start + 1 + code, start), last[feature])]
 
     def take_features(self, features: Any) -> "BinnedColumns":
         """The columns with these indices, in this order."""

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory.trees._columns import BinnedColumns
 from sklearn_ensemble_theory.trees._options import GrowthOptions
-from sklearn_ensemble_theory.trees._tree_arrays import LEAF, TreeArrays
+from sklearn_ensemble_theory.trees._tree_arrays import TreeArrays
 
 # Sums of the integers stay below 2^62.
 _SUM_BITS = 62
@@ -51,14 +51,7 @@ def grow(
 
 def _tree_arrays(columns: BinnedColumns, fields: dict[str, Any]) -> TreeArrays:
     """The nodes with their thresholds."""
-    return TreeArrays(threshold=_thresholds(columns, fields), **fields)
-
-
-def _thresholds(columns: BinnedColumns, fields: dict[str, Any]) -> np.ndarray:
-    inner = np.flatnonzero(fields["left"] != LEAF)
-    threshold = np.full(len(fields["left"]), -2.0)
-    threshold[inner] = columns.thresholds(fields["feature"][inner], fields["code"][inner])
-    return threshold
+    return TreeArrays(threshold=columns.thresholds(fields["feature"], fields["code"]), **fields)
 
 
 # --- the trees of boosting, by histograms ---------------------------------------------------------
@@ -152,7 +145,7 @@ class CompiledHistogramGrower:
             units=self._units_of(len(risk.y), weight, None),
             **options,
         )
-        fields["threshold"] = _thresholds(self.columns, fields)
+        fields["threshold"] = self.columns.thresholds(fields["feature"], fields["code"])
         trees, start = [], 0
         for n_nodes, depth in sizes:
             part = slice(start, start + n_nodes)

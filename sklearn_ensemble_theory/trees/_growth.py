@@ -536,15 +536,12 @@ class HistogramGrowth:
         left, right = (number[np.array(part)[order]] for part in (self.left, self.right))
         feature = np.array(self.feature, dtype=np.int32)[order]
         code = np.array(self.code, dtype=np.int32)[order]
-        inner = left != LEAF
-        threshold = np.full(len(order), -2.0)
-        threshold[inner] = self.columns.thresholds(feature[inner], code[inner])
         return TreeArrays(
             left=left,
             right=right,
             feature=feature,
             code=code,
-            threshold=threshold,
+            threshold=self.columns.thresholds(feature, code),
             missing_left=np.array(self.missing_left, dtype=np.uint8)[order],
             impurity=impurity,
             n_rows=np.array([totals[1] for totals in self.totals])[order].astype(np.int64),
