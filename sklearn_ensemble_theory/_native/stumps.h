@@ -90,6 +90,44 @@ SEVERAL_ROWS static void add_times(
         u[i] += b * votes[i];
 }
 
+/* u <- u + b votes, and the least of these numbers, in parts as above. */
+SEVERAL_ROWS static double least_after(
+    double *restrict u, const int8_t *restrict votes, ptrdiff_t n, double b)
+{
+    double parts[8], least;
+    ptrdiff_t i = 0;
+    add_times(u, votes, n, b);
+    for (int k = 0; k < 8; k++)
+        parts[k] = u[0];
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; k++)
+            parts[k] = u[i + k] < parts[k] ? u[i + k] : parts[k];
+    least = parts[0];
+    for (int k = 1; k < 8; k++)
+        least = parts[k] < least ? parts[k] : least;
+    for (; i < n; i++)
+        least = u[i] < least ? u[i] : least;
+    return least;
+}
+
+SEVERAL_ROWS static void scale_by(double *restrict weight, ptrdiff_t n, double factor)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        weight[i] *= factor;
+}
+
+/* Whether a stump is right in each row, +1 or -1. The lowest bit of a code is the side of the row;
+   below `least` the stump says `left`, and elsewhere `right`. */
+SEVERAL_ROWS static void votes_of_stump(
+    const uint16_t *restrict codes, ptrdiff_t n, uint16_t least, uint16_t left, uint16_t right,
+    int8_t *restrict votes)
+{
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint16_t wrong = ((codes[i] < least ? left : right) ^ codes[i]) & 1;
+        votes[i] = (int8_t)(1 - 2 * wrong);
+    }
+}
+
 /* Weights in units of 1 / `unit`, rounded. */
 SEVERAL_ROWS static void whole_numbers(
     const double *restrict weight, int n, double unit, int64_t *restrict whole)

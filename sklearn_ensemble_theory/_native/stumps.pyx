@@ -1,7 +1,7 @@
 """Rounds of AdaBoost: weights and votes of rows, and searches for the best stump of two classes."""
 
 from libc.limits cimport INT_MAX
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, exp, fabs, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memset
@@ -16,6 +16,10 @@ cdef extern from "stumps.h" nogil:
     double exponentials(const double*, int, const double*, double, double, double*)
     double sum_of_votes(const double*, const int8_t*, int)
     void add_times(double*, const int8_t*, Py_ssize_t, double)
+    double least_after(double*, const int8_t*, Py_ssize_t, double)
+    void scale_by(double*, Py_ssize_t, double)
+    void votes_of_stump(
+        const uint16_t*, Py_ssize_t, uint16_t, uint16_t, uint16_t, int8_t*)
     void whole_numbers(const double*, int, double, int64_t*)
     void add_move_1(const uint8_t*, int, int, double, double, double*)
     void add_move_2(const uint16_t*, int, int, double, double, double*)
@@ -55,38 +59,63 @@ def exponential_weights(start, const double[::1] u, double shift, double[::1] we
         At least the largest start - u. Exponents below -700 count as -700.
     weight : float64 array of shape (n,)
     """
-    cdef const double[::1] starts = None
-    cdef const double* own = NULL
-    cdef Py_ssize_t i = 0, n = u.shape[0]
-    cdef int m
-    cdef double same = 0.0, total = 0.0
-    if isinstance(start, float):
-        same = start
-    else:
-        starts = start
-        require(starts.shape[0] == n)
+    cdef Py_ssize_t n = u.shape[0]
+    cdef Starts given = starts_of(start, n)
+    cdef double total
     require(weight.shape[0] == n)
     with nogil:
-        while i < n:
-            m = <int>min(n - i, BLOCK_ROWS)
-            if starts is not None:
-                own = &starts[i]
-            total += exponentials(&u[i], m, own, same, shift, &weight[i])
-            i += m
+        total = fill_weights(given, &u[0], n, shift, &weight[0])
+    return total
+
+
+# The logarithms of the weights before the first round: of every row, or (NULL) the same of all.
+cdef struct Starts:
+    const double* of_rows
+    double same
+
+
+cdef Starts starts_of(start, Py_ssize_t n) except *:
+    """As `exponential_weights` takes them; the caller keeps the array."""
+    cdef const double[::1] rows
+    if isinstance(start, float):
+        return Starts(NULL, start)
+    rows = start
+    require(rows.shape[0] == n)
+    return Starts(&rows[0], 0.0)
+
+
+cdef double fill_weights(
+    Starts start, const double* u, Py_ssize_t n, double shift, double* weight
+) noexcept nogil:
+    cdef Py_ssize_t i = 0, m
+    cdef double total = 0.0
+    while i < n:
+        m = min(n - i, BLOCK_ROWS)
+        total += exponentials(
+            u + i, <int>m, NULL if start.of_rows == NULL else start.of_rows + i, start.same, shift,
+            weight + i)
+        i += m
     return total
 
 
 def weighted_votes(const double[::1] weight, const int8_t[::1] votes):
     """weight'votes, summed as in `exponential_weights`. O(n)."""
-    cdef Py_ssize_t i = 0, n = votes.shape[0]
-    cdef int m
-    cdef double total = 0.0
-    require(weight.shape[0] == n)
+    cdef double total
+    require(weight.shape[0] == votes.shape[0])
     with nogil:
-        while i < n:
-            m = <int>min(n - i, BLOCK_ROWS)
-            total += sum_of_votes(&weight[i], &votes[i], m)
-            i += m
+        total = product_of_votes(&weight[0], &votes[0], votes.shape[0])
+    return total
+
+
+cdef double product_of_votes(
+    const double* weight, const int8_t* votes, Py_ssize_t n
+) noexcept nogil:
+    cdef Py_ssize_t i = 0, m
+    cdef double total = 0.0
+    while i < n:
+        m = min(n - i, BLOCK_ROWS)
+        total += sum_of_votes(weight + i, votes + i, <int>m)
+        i += m
     return total
 
 
@@ -377,6 +406,7 @@ cdef class SideSearch:
         self.sums, self.low = np.empty((2, p, 2 * n_bins))
         self.gains, self.bounds = np.empty((2, p, n_bins))
         self.counts = np.empty(n_bins, np.int64)
+        self.starts = np.zeros((p, n_bins + 1), np.int64)
         if not self.is_exact:
             return
         require(X.shape == (n, p))
@@ -385,7 +415,6 @@ cdef class SideSearch:
             self.singles = X
         else:
             self.doubles = X
-        self.starts = np.zeros((p, n_bins + 1), np.int64)
         # Memory that is never written to is never taken.
         self.order, self.is_cut = np.empty((p, n), np.int32), np.empty((p, n), np.uint8)
         self.values = np.empty(n)
@@ -427,10 +456,10 @@ cdef class SideSearch:
         for c in range(self.n_bins):
             self.is_edge[j, c] = c < m
             self.ends[j, c] = edges[c] if c < m else INFINITY
+            self.starts[j, c + 1] = self.starts[j, c] + self.counts[c]
         if self.is_exact:
             self.is_placed[j] = False
             for c in range(self.n_bins):
-                self.starts[j, c + 1] = self.starts[j, c] + self.counts[c]
                 self.is_edge[j, c] = self.counts[c] > 0 and self.starts[j, c + 1] < self.n
                 self.has_more[j, c] = self.counts[c] > 1
                 self.is_sorted[j, c] = False
@@ -481,6 +510,104 @@ cdef class SideSearch:
             if position >= 0:
                 for i in range(self.starts[feature, bin], position + 1):
                     is_left[self.order[feature, i]] = True
+
+    def boost(
+        self,
+        double[::1] weight,
+        double[::1] u,
+        start,
+        double largest,
+        double rate,
+        limits,
+        double slack,
+        double[:, ::1] found,
+    ):
+        """Make rounds of discrete AdaBoost; how many were made.
+
+        A round takes the best stump for the weights, moves the margins by its votes, +1 where it is
+        right and -1 elsewhere, times b = rate log((1 - error) / error) / 2, and computes the weights
+        anew. Sums and their order are those of `weighted_votes` and `exponential_weights`. The last
+        round made is the one before an error outside of its limits, or the one after which other
+        figures are: both are rare, and need more care than there is here.
+
+        Parameters
+        ----------
+        weight : float64 array of shape (n,)
+            Of sum 1, at the margins u; changed, of no use after the last round.
+        u : float64 array of shape (n,)
+            The margins; changed to those after the rounds.
+        start : float, or float64 array of shape (n,)
+            As in `exponential_weights`.
+        largest : float
+            The largest start.
+        rate : float
+        limits : tuple of float
+            The smallest and the largest error, the smallest sum of weights whose largest possible
+            value is 1, and the largest risk and b.
+        slack : float
+            As in `best`.
+        found : float64 array of shape (T, 12)
+            For each round made: feature, threshold, the weights of sides 0 and 1 on the left and on
+            the right, the number of rows on the left, weight'votes, error, 2 b, b, and the risk.
+        """
+        cdef double least_error, most_error, least_total, most
+        least_error, most_error, least_total, most = limits
+        cdef Starts given = starts_of(start, self.n)
+        cdef int8_t[::1] votes = np.empty(self.n, np.int8)
+        cdef Py_ssize_t t = 0
+        cdef Cut cut
+        cdef Masses total, right
+        cdef bint left_side, right_side
+        cdef double gain, error, alpha, b, top, whole, risk = 0.0
+        require(weight.shape[0] == self.n and u.shape[0] == self.n and found.shape[1] == 12)
+        with nogil:
+            while t < found.shape[0]:
+                total = self.sum_sides(&weight[0])
+                cut = self.best_cut(&weight[0], total, slack)
+                right = Masses(max(total.minus - cut.left.minus, 0.0),
+                               max(total.plus - cut.left.plus, 0.0))
+                left_side = cut.left.plus - cut.left.minus > 0
+                right_side = left_side if cut.threshold == INFINITY else right.plus - right.minus > 0
+                self.vote(cut, left_side, right_side, &votes[0])
+                gain = product_of_votes(&weight[0], &votes[0], self.n)
+                error = (1.0 - gain) / 2.0
+                if not least_error < error < most_error:
+                    break
+                alpha = rate * (log1p(-error) - log(error))
+                b = alpha / 2.0
+                top = largest - least_after(&u[0], &votes[0], self.n, b)
+                whole = fill_weights(given, &u[0], self.n, top, &weight[0])
+                scale_by(&weight[0], self.n, 1.0 / whole)
+                risk = top + log(whole)
+                risk = exp(risk) if risk < 709 else INFINITY
+                found[t, 0], found[t, 1] = cut.feature, cut.threshold
+                found[t, 2], found[t, 3] = cut.left.minus, cut.left.plus
+                found[t, 4], found[t, 5] = right.minus, right.plus
+                found[t, 6] = self.n_left(cut)
+                found[t, 7], found[t, 8], found[t, 9] = gain, error, alpha
+                found[t, 10], found[t, 11] = b, risk
+                t += 1
+                if not (whole > least_total and risk < most and fabs(b) < most):
+                    break
+        return t
+
+    cdef Py_ssize_t n_left(self, Cut cut) noexcept nogil:
+        """How many rows are at or below a threshold."""
+        if cut.position >= 0:
+            return cut.position + 1
+        return self.starts[cut.feature, cut.bin + 1]
+
+    cdef void vote(self, Cut cut, bint left, bint right, int8_t* votes) noexcept nogil:
+        """Whether the stump with these sides is right in each row: +1 or -1. O(n)."""
+        cdef Py_ssize_t i
+        cdef int32_t row
+        cdef const uint16_t* codes = &self.codes[cut.feature, 0]
+        votes_of_stump(codes, self.n, <uint16_t>min(2 * (cut.bin + (cut.position < 0)), 0xFFFF),
+                       left, right, votes)
+        if cut.position >= 0:
+            for i in range(self.starts[cut.feature, cut.bin], cut.position + 1):
+                row = self.order[cut.feature, i]
+                votes[row] = 1 if (codes[row] & 1) == left else -1
 
     cdef Masses sum_sides(self, const double* weight) noexcept nogil:
         """Fill `sums`, and return those of all rows."""

@@ -1,11 +1,13 @@
-"""The compiled risk of margins against the other one."""
+"""The compiled risk and rounds of margins against the others."""
 
 import numpy as np
 import pytest
 
+from sklearn_ensemble_theory import AdaBoostClassifier, DecisionStumpClassifier
 from sklearn_ensemble_theory.boosting._reweighting.adaboost import (
     FEW_MARGINS,
     CompiledMarginRisk,
+    VotingRounds,
     margin_risk,
 )
 from sklearn_ensemble_theory.boosting._risk import MarginRisk
@@ -52,3 +54,70 @@ def test_many_margins_are_compiled():
         assert type(margin_risk(weight)) is MarginRisk
     if uses_native():
         assert type(margin_risk(weight)) is CompiledMarginRisk
+
+
+def odd_problems():
+    """(what is odd, X, y, sample_weight, parameters) of fits of two classes by stumps."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 4))
+    X[:, 1] = np.round(X[:, 1])
+    y = (X.sum(axis=1) + rng.normal(size=700) > 0).astype(int)
+    weight = rng.exponential(size=700)
+    yield "nothing", X, y, None, {}
+    yield "weights", X, y, weight, {"learning_rate": 0.3}
+    yield "bins", X, y, weight, {"estimator": DecisionStumpClassifier(max_bins=9)}
+    yield "few rows", X[:6], np.array([0, 1, 1, 0, 1, 0]), None, {"n_estimators": 300}
+    yield "one column", X[:40, 1:2], y[:40], None, {}
+    yield "no error", X, (X[:, 2] > 0).astype(int), None, {}
+    yield "no edge", np.ones((8, 1)), np.arange(8) % 2, np.r_[2.0, np.ones(7)], {}
+    weight = np.ones(700)
+    weight[:3] = 1e-7, 1e-9, 1e-120
+    first = np.where(np.arange(700) < 3, X[:, 2] <= 0, X[:, 2] > 0).astype(int)
+    yield "tiny errors", X, first, weight, {"n_estimators": 30}
+    weight[3:] = np.exp(40 * rng.normal(size=697))
+    yield "weights of all sizes", X, y, weight, {"learning_rate": 3.0}
+    yield "large steps", X, y, None, {"learning_rate": 100.0}
+    yield "steps that overflow", X, y, None, {"learning_rate": 1e308}
+
+
+@pytest.mark.parametrize("problem", odd_problems(), ids=lambda problem: problem[0])
+def test_rounds_that_nobody_looks_at_are_the_same(problem, capsys):
+    """Compiled code makes them in one piece; others are reported one by one."""
+    _, X, y, weight, parameters = problem
+    found = []
+    for verbose in (0, 1):
+        model = AdaBoostClassifier(**parameters, verbose=verbose)
+        try:
+            with np.errstate(all="ignore"):
+                model.fit(X, y, sample_weight=weight)
+        except ValueError as error:
+            found.append(str(error))
+            continue
+        members = [
+            [s.feature_, s.threshold_, s.left_class_, s.right_class_, s.training_error_]
+            + [*s.left_proba_, *s.right_proba_, *s._sides.ravel()]
+            for s in model.estimators_
+        ]
+        figures = model.estimator_weights_, model.estimator_errors_, model.training_error_bounds_
+        found.append([model.stop_reason_, members, *np.array(figures).tolist()])
+    assert found[0] == found[1]
+
+
+@compiled
+@pytest.mark.parametrize("n", [30, 500])
+def test_one_call_makes_all_rounds(n, monkeypatch):
+    made = []
+    several = VotingRounds._make_several
+    monkeypatch.setattr(
+        VotingRounds, "_make_several", lambda rounds: made.append(rounds.index) or several(rounds)
+    )
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    y = X.sum(axis=1) + rng.normal(size=n) > 0
+    model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    assert made == [0]
+    with native_disabled():
+        other = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    for one, two in zip(model.estimators_, other.estimators_, strict=True):
+        assert (one.feature_, one.threshold_) == (two.feature_, two.threshold_)
+    assert model.estimator_errors_ == pytest.approx(other.estimator_errors_, abs=1e-12)

@@ -161,3 +161,39 @@ def test_searches_that_do_not_fit():
     np.testing.assert_array_equal(left, x < 1.5)
     with pytest.raises(ValueError):
         search.rows_left(0, 0, -1, left[1:])
+
+
+# --- rounds of AdaBoost ---------------------------------------------------------------------------
+
+
+def test_rounds_of_stumps_that_do_not_fit():
+    """What they are is tested in tests/boosting/test_adaboost_margins.py."""
+    from sklearn_ensemble_theory._native.stumps import SideSearch
+
+    rng = np.random.default_rng(0)
+    n, column = 90, rng.normal(size=90)
+    columns = SideSearch(n, 1, 3, column[:, None])
+    columns.code_column(0, column, np.array([-0.5, 0.5]), (rng.random(n) < 0.5).astype(np.uint8))
+    arguments = {
+        "weight": np.full(n, 1 / n),
+        "u": np.zeros(n),
+        "start": np.full(n, -np.log(n)),
+        "largest": -np.log(n),
+        "rate": 1.0,
+        "limits": (1e-6, 0.5, 1e-50, 1e100),
+        "slack": 1e-12,
+        "found": np.zeros((3, 12)),
+    }
+    assert columns.boost(**arguments) == 3
+    wrongs = [
+        {"weight": np.ones(n - 1)},
+        {"weight": None},
+        {"u": np.zeros(n + 1)},
+        {"start": np.zeros(n - 1)},
+        {"limits": (0.0, 0.5)},
+        {"found": np.zeros((3, 11))},
+        {"found": np.zeros((12, 3)).T},
+    ]
+    for wrong in wrongs:
+        with pytest.raises((ValueError, TypeError)):
+            columns.boost(**{**arguments, **wrong})

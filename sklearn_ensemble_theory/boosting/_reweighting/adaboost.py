@@ -47,7 +47,7 @@ from sklearn_ensemble_theory.bounds import (
 )
 from sklearn_ensemble_theory.trees._packed import PackedCache
 
-from .._loop import BoostingRounds, RoundReports, boost, rows_for_callbacks
+from .._loop import LARGE, BoostingRounds, Round, RoundReports, rows_for_callbacks
 from .._risk import Array, MarginRisk, MarginState, RiskState
 from .._steps import LearningRate, Step, StepResult
 from .._weak_learners import clone_learner
@@ -69,8 +69,12 @@ VOTING = ("discrete", "mh")
 SMALLEST_RATE = 1e-290
 # An edge below this is rounding: after a step the learner's own edge is 0 up to 1e-16.
 SMALLEST_EDGE = 1e-12
-# Below so many margins NumPy's passes cost as little as the compiled loops.
+# Errors that are not above this are computed from logarithms.
+SMALL_ERROR = 1e-6
+# Below so many margins NumPy's passes cost as little as the compiled loops, unless these make whole
+# rounds; these look after so many values whether the user has interrupted them.
 FEW_MARGINS = 2**13
+UNINTERRUPTED_VALUES = 2**25
 # The sum of the weights divided by their largest possible value; below it they may be rounded to 0.
 SMALLEST_TOTAL = 1e-50
 
@@ -108,9 +112,10 @@ class VoteState(MarginState):
         return vote_product(self.weight, psi)
 
 
-def margin_risk(weight: Array) -> MarginRisk:
-    """The risk for initial weights of shape (n,) or (n, K)."""
-    compiled = weight.size >= FEW_MARGINS and uses_native()
+def margin_risk(weight: Array, learner: Any = None) -> MarginRisk:
+    """The risk for initial weights of shape (n,) or (n, K), and the learner of all rounds."""
+    many = weight.size >= FEW_MARGINS and uses_native()
+    compiled = many or getattr(learner, "boosts", False)
     return CompiledMarginRisk(weight) if compiled else MarginRisk(weight)
 
 
@@ -174,7 +179,7 @@ class VotingStep(VoteStep):
         error = (self.right - gain) / (self.right - self.wrong)
         if error >= 1 - 1 / self.K - SMALLEST_EDGE:
             return StepResult(None, VoteDetails(error, 0.0, "no edge"))
-        if error > 1e-6:
+        if error > SMALL_ERROR:
             log_error = math.log(error)
         else:  # too small for a difference, perhaps for a float
             mistakes = psi < 0
@@ -185,6 +190,39 @@ class VotingStep(VoteStep):
         alpha = math.log1p(-error) - log_error + math.log(self.K - 1)
         alpha = self.rate(t) * alpha
         return StepResult(alpha * (self.K - 1) ** 2 / self.K, VoteDetails(error, alpha))
+
+
+class VotingRounds(BoostingRounds):
+    """Rounds of votes; those that nobody looks at are made in one piece where the learner can."""
+
+    def _make_several(self) -> bool:
+        risk, step, u = self.risk, self.step, self.u
+        learner: Any = self.learner
+        if self.unseen < 2 or not getattr(learner, "boosts", False):
+            return False
+        assert isinstance(risk, CompiledMarginRisk)
+        if self.state is None:
+            self.state = risk.at(u)
+        at_once = max(UNINTERRUPTED_VALUES // (learner.index.n * learner.index.p), 2)
+        n_rounds = min(self.unseen, at_once)
+        limits = SMALL_ERROR, 0.5 - SMALLEST_EDGE, SMALLEST_TOTAL, LARGE
+        given = self.state.weight, u, risk.start, risk.largest, step.rate(self.index), limits
+        for stump, (gain, error, alpha, b, value) in learner.vote_rounds(n_rounds, *given):
+            details = VoteDetails(error, alpha)
+            self._made.append(Round(self.index, stump, b, value, gain, None, details))
+            self.index += 1
+        self.state = None
+        if not self._made:  # this round and those after it are not for compiled code
+            self.unseen = 0
+            return False
+        self.unseen -= len(self._made)
+        # The last value may be one that needs logarithms.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.state = risk.at(u)
+        last = self._made[-1] = self._made[-1]._replace(risk=self.state.value)
+        if not (last.risk < LARGE and abs(last.step) < LARGE):
+            self._check_scores(0.0, last.index)
+        return True
 
 
 class ConfidenceStep(Step):
@@ -504,7 +542,8 @@ class AdaBoostClassifier(WeightedVotes):
         self.algorithm_ = algorithm
 
         weight = task.initial_weights(weight)
-        rounds = boost(margin_risk(weight), learner, self._step(task), np.zeros(weight.shape))
+        risk, step = margin_risk(weight, learner), self._step(task)
+        rounds = VotingRounds(risk, learner, step, np.zeros(weight.shape), 0)
         self._learn(
             rounds,
             estimator,
@@ -566,6 +605,8 @@ class AdaBoostClassifier(WeightedVotes):
             }
 
         reports = RoundReports(self, self.n_estimators, data=data, attributes=attributes)
+        if reports.is_silent and isinstance(rounds, BoostingRounds):
+            rounds.unseen = self.n_estimators
         stop_reason = "no edge"
         # A perfect learner ends the rounds: its coefficient would be infinite.
         for record in islice(rounds, self.n_estimators):

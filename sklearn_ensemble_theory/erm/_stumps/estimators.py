@@ -1,7 +1,7 @@
 """Decision stumps as exact empirical risk minimisers, and as weak learners of the boosting loop."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Self
 
@@ -23,7 +23,15 @@ from sklearn_ensemble_theory._rows import kept_rows, validate_data
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
-from .rounds import Side, StumpClasses, SummedStumps, best_stump, prepare_stumps, stumps_of_sums
+from .rounds import (
+    Side,
+    StumpClasses,
+    SummedStumps,
+    best_stump,
+    prepare_stumps,
+    rows_of_sides,
+    stumps_of_sums,
+)
 from .split_search import Split
 
 MAX_BINS = 2**16 - 1
@@ -118,12 +126,11 @@ class _Stump(BaseEstimator):
 
 
 def sides_of(
-    on_left: np.ndarray, left_weight: float, impurities: ArrayLike = (0.0, 0.0)
+    rows: tuple[int, int], left_weight: float, impurities: Sequence[float] = (0.0, 0.0)
 ) -> np.ndarray:
     """`_Stump._sides`: the rows, the share of the weight and the impurity of each side, (2, 3)."""
-    n_left = int(np.count_nonzero(on_left))
-    rows = (n_left, len(on_left) - n_left)
-    return np.column_stack([rows, (left_weight, 1.0 - left_weight), impurities])
+    weights = left_weight, 1.0 - left_weight
+    return np.array(list(zip(rows, weights, impurities)), dtype=np.float64)
 
 
 def sides_of_targets(on_left: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -138,7 +145,7 @@ def sides_of_targets(on_left: np.ndarray, y: np.ndarray, weight: np.ndarray) -> 
         t = t - np.average(t, weights=w)
         with np.errstate(over="ignore", under="ignore"):
             impurities.append(float(np.average(t**2, weights=w) * scale * scale))
-    return sides_of(on_left, float(weight[on_left].sum()), impurities)
+    return sides_of(rows_of_sides(on_left), float(weight[on_left].sum()), impurities)
 
 
 class DecisionStumpClassifier(ClassifierMixin, _Stump):
@@ -222,12 +229,12 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         shares: list[np.ndarray],
         left_weight: float,
         error: float,
-        on_left: np.ndarray,
+        rows: tuple[int, int],
     ) -> Self:
-        """A fitted stump from a search that is already done, by the sides of the rows."""
+        """A fitted stump from a search that is already done; `rows` are those on its two sides."""
         stump = cls.__new__(cls)
         stump.max_bins = None
-        stump._set_labels(classes, n_features, split, sides, shares, left_weight, error, on_left)
+        stump._set_labels(classes, n_features, split, sides, shares, left_weight, error, rows)
         return stump
 
     def _set_labels(
@@ -239,14 +246,14 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         shares: list[np.ndarray],
         left_weight: float,
         error: float,
-        on_left: np.ndarray,
+        rows: tuple[int, int],
     ) -> None:
         self.classes_, self.n_classes_, self.n_features_in_ = classes, len(classes), n_features
         self.feature_, self.threshold_ = split.feature, split.threshold
         self.left_class_, self.right_class_ = sides
         self.left_proba_, self.right_proba_ = shares
         self.training_error_ = error
-        self._sides = sides_of(on_left, left_weight)
+        self._sides = sides_of(rows, left_weight)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -280,8 +287,8 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         overall = np.bincount(codes, weight, len(classes))
         shares = [s / s.sum() if s.sum() > 0 else overall for s in shares]
         error, left_weight = float(weight[chosen != codes].sum()), float(weight[on_left].sum())
-        sides = int(left), int(right)
-        self._set_labels(classes, X.shape[1], split, sides, shares, left_weight, error, on_left)
+        given = classes, X.shape[1], split, (int(left), int(right)), shares, left_weight, error
+        self._set_labels(*given, rows_of_sides(on_left))
         return self
 
     @by_chunks

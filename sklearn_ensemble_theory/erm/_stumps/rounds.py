@@ -13,7 +13,7 @@ sides return, and which outputs and member follow; a new one is one class and on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -63,8 +63,8 @@ DEFAULT_BINS = 255
 class StumpClasses(NamedTuple):
     """The public classes of which members are made; their file imports this one."""
 
-    classifier: type
-    regressor: type
+    classifier: Any
+    regressor: Any
 
 
 # --- many rounds ----------------------------------------------------------------------------------
@@ -82,6 +82,8 @@ class StumpRounds:
         self.has_scale, self.outputs_bound = objective.has_scale, objective.outputs_bound
         index = objective.compiled_index(X, weight, max_bins)
         self.index = objective.index(X, weight, max_bins) if index is None else index
+        # Whether there is `vote_rounds`, in compiled code.
+        self.boosts = index is not None and isinstance(objective, TwoClassErrorObjective)
 
     def best(
         self, target: np.ndarray | None, weight: np.ndarray, scores: np.ndarray | None = None
@@ -89,6 +91,16 @@ class StumpRounds:
         """The best stump and its outputs."""
         split, left, right = self.objective.search(self.index, target, weight, scores)
         return self.objective.member(self.index, weight, split, left, right)
+
+    def vote_rounds(self, n_rounds: int, *given: Any) -> Iterator[tuple[Any, list[float]]]:
+        """The stumps of rounds of discrete AdaBoost, and weight'votes, error, 2 b, b and risk.
+
+        `given` are arguments of `SideSearch.boost`, which says when there are less than `n_rounds`.
+        """
+        index, objective = cast(SideIndex, self.index), cast(TwoClassErrorObjective, self.objective)
+        for split, n_left, figures in index.boost(n_rounds, *given):
+            rows = n_left, index.n - n_left
+            yield objective.stump(index.p, split, *objective.sides(split), rows), figures
 
 
 def prepare_stumps(
@@ -333,7 +345,7 @@ class ErrorObjective(ClassObjective):
         on_left = index.is_left(split)
         correct = np.where(on_left, self.codes == left, self.codes == right)
         shares, left_weight = self.shares_of_masses(split)
-        known = shares, left_weight, inner(weight, ~correct), on_left
+        known = shares, left_weight, inner(weight, ~correct), rows_of_sides(on_left)
         stump = self.classifier._of_labels(self.classes, index.p, split, (left, right), *known)
         return stump, two_valued(correct, self.right, self.wrong)
 
@@ -343,8 +355,9 @@ class ErrorObjective(ClassObjective):
         From the masses of the classes.
         """
         left, right = split.left, np.maximum(split.right, 0.0)
-        shares = [s / s.sum() if s.sum() > 0 else left + right for s in (left, right)]
-        return shares, float(left.sum() / (left.sum() + right.sum()))
+        sums = left.sum(), right.sum()
+        shares = [s / m if m > 0 else left + right for s, m in zip((left, right), sums)]
+        return shares, float(sums[0] / (sums[0] + sums[1]))
 
 
 class TwoClassErrorObjective(ErrorObjective):
@@ -364,8 +377,12 @@ class TwoClassErrorObjective(ErrorObjective):
             masses = index.class_masses(weight) if index.exact and index.binned else None
             columns = (self.signs * weight)[None]
             split = index.best(SignedZeroOne, columns, masses, size=1.0, rough=True)
+        return split, *self.sides(split)
+
+    def sides(self, split: Split) -> tuple[int, int]:
+        """The classes that have more weight on the two sides."""
         left, right = int(_moment(split.left) > 0), int(_moment(split.right) > 0)
-        return split, left, left if split.threshold == np.inf else right
+        return left, left if split.threshold == np.inf else right
 
     def member(self, index, weight, split, left, right):
         on_left = index.is_left(split)
@@ -373,11 +390,9 @@ class TwoClassErrorObjective(ErrorObjective):
             correct = np.where(on_left, self.codes == left, self.codes == right)
         else:
             correct = np.equal(on_left, self.second if left else ~self.second)
-        given = self.classes, index.p, split, (left, right)
+        rows = rows_of_sides(on_left)
         if index.by_sides:  # the masses of both classes are known: no pass over the rows for them
-            shares, left_weight = self.shares_of_masses(split)
-            error = float(split.left[1 - left] + split.right[1 - right])
-            stump = self.classifier._of_labels(*given, shares, left_weight, error, on_left)
+            stump = self.stump(index.p, split, left, right, rows)
             return stump, correct.astype(np.int8) * np.int8(2) - np.int8(1)
         # Of a side's weight W and signed mass S the second class has (W + S) / 2.
         weights = [inner(weight, on_left)]
@@ -390,10 +405,24 @@ class TwoClassErrorObjective(ErrorObjective):
             second = 0.5 * (mass + signed) / mass if mass > 0 else 0.5 * (1 + sum(moments))
             second = min(max(float(second), 0.0), 1.0)
             shares.append(np.array([1.0 - second, second]))
-        known = shares, min(weights[0], 1.0), inner(weight, ~correct), on_left
-        return self.classifier._of_labels(*given, *known), two_valued(
-            correct, self.right, self.wrong
-        )
+        given = self.classes, index.p, split, (left, right), shares, min(weights[0], 1.0)
+        stump = self.classifier._of_labels(*given, inner(weight, ~correct), rows)
+        return stump, two_valued(correct, self.right, self.wrong)
+
+    def stump(
+        self, p: int, split: Split, left: int, right: int, rows: tuple[int, int]
+    ) -> BaseEstimator:
+        """The fitted stump of a search by sides, with the numbers of rows on its two sides."""
+        shares, left_weight = self.shares_of_masses(split)
+        error = float(split.left[1 - left] + split.right[1 - right])
+        given = self.classes, p, split, (left, right), shares, left_weight, error, rows
+        return self.classifier._of_labels(*given)
+
+
+def rows_of_sides(on_left: np.ndarray) -> tuple[int, int]:
+    """The numbers of rows on the two sides."""
+    n_left = int(np.count_nonzero(on_left))
+    return n_left, len(on_left) - n_left
 
 
 def _error_objective(task: ClassTask, stumps: StumpClasses) -> Objective:

@@ -22,7 +22,8 @@ below the best gain found elsewhere need not be searched.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -511,7 +512,7 @@ def side_index(
 ) -> SideIndex | None:
     """The columns for compiled searches; None where the other search serves."""
     n_bins = MAX_SIDE_BINS if max_bins is None else max_bins
-    if len(X) <= PLAIN_ROWS or len(X) >= 2**31 or n_bins > 2**15 or not uses_native():
+    if len(X) >= 2**31 or n_bins > 2**15 or not uses_native():
         return None
     return SideIndex(X, side, max_bins, weight)
 
@@ -563,6 +564,15 @@ class SideIndex:
         j, code, position, threshold, gain, *masses = self.columns.best(weight, self.slack)
         left, total = map(np.array, masses)
         return Split(j, threshold, left, np.maximum(total - left, 0.0), gain, code, position)
+
+    def boost(self, n_rounds: int, *given: Any) -> Iterator[tuple[Split, int, list[float]]]:
+        """The splits of rounds of AdaBoost, the rows on the left, and figures of each round."""
+        found = np.empty((n_rounds, 12))
+        n_rounds = self.columns.boost(*given, self.slack, found)
+        for j, threshold, *masses, n_left, gain, error, alpha, b, risk in found[:n_rounds].tolist():
+            left, right = np.array(masses).reshape(2, 2)
+            split = Split(int(j), threshold, left, right, gain, -1, -1)
+            yield split, int(n_left), [gain, error, alpha, b, risk]
 
     def is_left(self, split: Split) -> NDArray[np.bool_]:
         """Which rows are at or below the threshold."""
