@@ -16,6 +16,7 @@ from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.averaging import _neighbor_search
 from sklearn_ensemble_theory.averaging._neighbor_search import (
     EuclideanTree,
+    MinkowskiTree,
     RankedBlock,
     merge_equal_rows,
 )
@@ -233,8 +234,8 @@ def test_neighbors_are_those_of_brute_force(name):
 def test_threads_change_nothing():
     rng = np.random.default_rng(1)
     points, queries = rng.random((200, 2)), rng.random((1500, 2))
-    tree = EuclideanTree(points, 5)
-    for one, three in zip(tree.query(queries, 100), tree.query(queries, 100, workers=3)):
+    trees = [MinkowskiTree(points, 5, 2, n_jobs) for n_jobs in (1, 3)]
+    for one, three in zip(*(tree.kneighbors(queries, 100) for tree in trees)):
         assert_array_equal(one, three)
 
 

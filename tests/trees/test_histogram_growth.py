@@ -283,7 +283,7 @@ def test_whole_weights_are_repeated_rows(limit, monkeypatch):
 def test_some_rows_are_those_rows_alone(grower):
     X, y, rng = rows_of(2, missing=0.2)
     w = rng.uniform(0.5, 2, len(y))
-    rows = np.sort(rng.permutation(len(y))[:120])
+    rows = np.sort(rng.permutation(len(y))[:120]).astype(np.intp)
     columns = BinnedColumns.of(X, 255)
     for depth in (3, 30):
         options = GrowthOptions(criterion="squared_error", max_depth=depth)

@@ -285,7 +285,7 @@ def test_ranks_decide_on_both_routes_and_for_any_number_of_threads():
     columns = BinnedColumns.of(np.repeat(X[:, :3], 3, axis=1), 255)
     options = GrowthOptions(criterion="squared_error", max_depth=4)
     for _ in range(5):
-        rank = rng.permutation(9)
+        rank = rng.permutation(9).astype(np.intp)
         growers = [CompiledHistogramGrower(columns, options, n) for n in (1, 2, 4)]
         for threaded in growers:
             threaded.trees.least_shared = 0
