@@ -92,8 +92,8 @@ cdef double fill_weights(
     while i < n:
         m = min(n - i, BLOCK_ROWS)
         total += exponentials(
-            u + i, <int>m, NULL if start.of_rows == NULL else start.of_rows + i, start.same, shift,
-            weight + i)
+            u + i, <int>m, start.of_rows + i if start.of_rows else <const double*>NULL, start.same,
+            shift, weight + i)
         i += m
     return total
 
