@@ -81,13 +81,14 @@ def xgboost(name, **fixed):
 def intelex(name):
     """A setup of a class of scikit-learn, patched by scikit-learn-intelex in its own process."""
 
-    def setup(data, n_estimators, threads, seed):
+    def setup(data, n_estimators, threads, seed, max_depth=None):
         from sklearnex import patch_sklearn
 
         patch_sklearn(verbose=False)
         import sklearn.ensemble
 
         cls = getattr(sklearn.ensemble, name)
-        return cls(n_estimators=n_estimators, n_jobs=threads, random_state=seed)
+        shape = {"n_estimators": n_estimators, "max_depth": max_depth}
+        return cls(**shape, n_jobs=threads, random_state=seed)
 
     return setup

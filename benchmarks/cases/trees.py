@@ -78,11 +78,12 @@ def forest(name):
     """A setup of our or, by its module, scikit-learn's class."""
 
     def sides(module):
-        def setup(data, n_estimators, threads, seed):
+        def setup(data, n_estimators, threads, seed, max_depth=None):
             import importlib
 
             cls = getattr(importlib.import_module(module), name)
-            return cls(n_estimators=n_estimators, n_jobs=threads, random_state=seed)
+            shape = {"n_estimators": n_estimators, "max_depth": max_depth}
+            return cls(**shape, n_jobs=threads, random_state=seed)
 
         return setup
 
@@ -410,6 +411,33 @@ for name, title, n_test, run, limit in (
             run=run,
             quality=mse_of_rows,
             metric="test MSE",
+            limit=limit,
+        )
+    )
+
+
+def error_of_rows(prediction, data):
+    return float(np.mean(data.y_test[: len(prediction)] != prediction))
+
+
+for (shape, depth), (name, title, n_test, run, limit) in product(
+    (("shallow", 3), ("full", None)),
+    (
+        ("rows", "100,000 rows", 100_000, predict, 0.5),
+        ("one-row", "1,000 times one row", 2_000, predict_single_rows, 1.0),
+    ),
+):
+    register(
+        Case(
+            name=f"random-forest-predict-{shape}-{name}",
+            title=f"predictions of 100 {shape} trees of a random forest: {title}",
+            data=two_classes,
+            params={**TREES, "n": 5_000, "n_test": n_test, "max_depth": depth, "threads": 1},
+            quick=QUICK,
+            sides={side: fitted(setup) for side, setup in forest("RandomForestClassifier").items()},
+            run=run,
+            quality=error_of_rows,
+            metric="test error",
             limit=limit,
         )
     )

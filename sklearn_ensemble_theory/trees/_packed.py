@@ -203,6 +203,8 @@ class VectorTable:
 MAX_DEPTH = 3
 N_NODES = 2**MAX_DEPTH - 1
 BITS = 1 << np.arange(N_NODES)
+# Trees that add to more sums take less time laid out as deep ones.
+MOST_SUMS = 4
 # Rows of X that are transposed to single precision at once, and that NumPy processes at once.
 CHUNK = 2048
 NUMPY_CHUNK = 8192
@@ -236,7 +238,8 @@ class ShallowTrees:
     width : int
         Tree t adds to column t mod `width` of the sums.
     leaf_outputs : callable, default=None
-        ``leaf_outputs(t, value)``: what tree t adds, instead of its values; for `width` 1.
+        ``leaf_outputs(t, value)``: what tree t adds to all sums, instead of its values. It is then
+        as many trees, one for each sum.
     compiled : bool, default=False
         Whether the compiled loop adds them.
     """
@@ -286,11 +289,12 @@ class ShallowTrees:
         for _ in range(MAX_DEPTH):
             places.append(level)
             level = np.stack([left[level], right[level]], axis=2).reshape(T, -1)
-        place = np.hstack(places)
+        n_sums = 1 if leaf_outputs is None else width
+        place = np.repeat(np.hstack(places), n_sums, axis=0)
         self.width = width
         self.feature, self.cuts = feature[place], cuts[place]
         self.missing_left = missing_left[place]
-        leaf_values = value[level, 0]
+        leaf_values = value[level, :n_sums].transpose(0, 2, 1).reshape(-1, N_NODES + 1)
         if scale is not None:
             leaf_values = leaf_values * scale[:, None]
         self.table = np.ascontiguousarray(leaf_values[:, LEAF_OF_OUTCOMES])
@@ -494,7 +498,8 @@ def packed_trees(
         features = [None] * len(trees)
     depth = max(tree.depth for tree in trees)
     compiled, given = uses_native(), (trees, features, scale, width, leaf_outputs)
-    if depth <= MAX_DEPTH and (leaf_outputs is None or width == 1):
+    n_sums = 1 if leaf_outputs is None else width
+    if depth <= MAX_DEPTH and n_sums <= (MOST_SUMS if compiled else 1):
         return ShallowTrees(*given, compiled)
     if compiled and fits_in_words(trees, features):
         n_nodes, n_trees = sum(map(len, trees)), len(trees)
