@@ -1,5 +1,6 @@
 """Columns of X as codes of one or two bytes: the number of the bin of each value."""
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ MOST_BINS = 2**16 - 1
 _LARGEST = np.finfo(np.float32).max
 # Fewer values are binned by one thread.
 _LEAST_SHARED_VALUES = 2**18
+# Threads that ask for a copy of the codes at once would each make one.
+_ONE_COPY = Lock()
 
 
 class BinnedColumns:
@@ -140,9 +143,10 @@ class BinnedColumns:
     @property
     def row_codes(self) -> np.ndarray:
         """`codes` in C order, made when it is first asked for."""
-        if self._row_codes is None:
-            self._row_codes = np.ascontiguousarray(self.codes)
-        return self._row_codes
+        with _ONE_COPY:
+            if self._row_codes is None:
+                self._row_codes = np.ascontiguousarray(self.codes)
+            return self._row_codes
 
     def release(self) -> None:
         """Free the codes; the edges are kept."""
@@ -158,10 +162,11 @@ class BinnedColumns:
         """The same columns with codes of two bytes, made when they are first asked for."""
         if self.codes.dtype == np.uint16:
             return self
-        if self._wide is None:
-            codes = self.codes.astype(np.uint16)
-            self._wide = type(self)(codes, self.edges, self.has_missing)
-        return self._wide
+        with _ONE_COPY:
+            if self._wide is None:
+                codes = self.codes.astype(np.uint16)
+                self._wide = type(self)(codes, self.edges, self.has_missing)
+            return self._wide
 
     def thresholds(self, feature: np.ndarray, code: np.ndarray) -> np.ndarray:
         """The thresholds in units of X of the nodes of a tree, which cut after these codes.
