@@ -2,6 +2,8 @@
 #ifndef ENSEMBLE_BINNING_H
 #define ENSEMBLE_BINNING_H
 
+#include <string.h>
+
 #include "several_rows.h"
 
 /* Values of a block: what is known of each of them stays in the first cache. */
@@ -54,5 +56,55 @@ CODE_VALUES(code_floats_1, float, uint8_t)
 CODE_VALUES(code_floats_2, float, uint16_t)
 CODE_VALUES(code_doubles_1, double, uint8_t)
 CODE_VALUES(code_doubles_2, double, uint16_t)
+
+/* --- sorting ----------------------------------------------------------------------------------- */
+
+enum { DIGIT_BITS = 11, N_DIGITS = 3, N_BUCKETS = 1 << DIGIT_BITS };
+
+/* Integers in the order of floats: of negative ones all bits are turned over, of others the sign. */
+static inline uint32_t key_of(float x)
+{
+    uint32_t bits;
+    x += 0.0f; /* -0 and 0 are one value */
+    memcpy(&bits, &x, sizeof bits);
+    bits ^= (bits >> 31) ? UINT32_MAX : (uint32_t)1 << 31;
+    return x != x ? UINT32_MAX : bits;
+}
+
+static inline float float_of(uint32_t key)
+{
+    float x;
+    key ^= (key >> 31) ? (uint32_t)1 << 31 : UINT32_MAX;
+    memcpy(&x, &key, sizeof x);
+    return x;
+}
+
+/* Sort n values, NaN last, by digits from the lowest to the highest. `keys` has room for 2 n. */
+SEVERAL_ROWS static void sort_by_digits(const float *x, ptrdiff_t n, uint32_t *keys, float *sorted)
+{
+    ptrdiff_t place[N_DIGITS][N_BUCKETS] = { { 0 } };
+    uint32_t *from = keys, *to = keys + n;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint32_t key = from[i] = key_of(x[i]);
+        for (int d = 0; d < N_DIGITS; d++)
+            place[d][key >> d * DIGIT_BITS & (N_BUCKETS - 1)]++;
+    }
+    for (int d = 0; d < N_DIGITS; d++) {
+        ptrdiff_t before = 0;
+        for (int b = 0; b < N_BUCKETS; b++) {
+            ptrdiff_t size = place[d][b];
+            place[d][b] = before;
+            before += size;
+        }
+        for (ptrdiff_t i = 0; i < n; i++) {
+            uint32_t key = from[i];
+            to[place[d][key >> d * DIGIT_BITS & (N_BUCKETS - 1)]++] = key;
+        }
+        uint32_t *other = from;
+        from = to, to = other;
+    }
+    for (ptrdiff_t i = 0; i < n; i++)
+        sorted[i] = float_of(from[i]);
+}
 
 #endif

@@ -13,6 +13,7 @@ cdef extern from "binning.h" nogil:
     void code_floats_2(const float*, Py_ssize_t, const Cells*, uint16_t, uint16_t*)
     void code_doubles_1(const double*, Py_ssize_t, const Cells*, uint8_t, uint8_t*)
     void code_doubles_2(const double*, Py_ssize_t, const Cells*, uint16_t, uint16_t*)
+    void sort_by_digits(const float*, Py_ssize_t, uint32_t*, float*)
 
 cdef class EdgeTable:
     cdef Py_ssize_t largest, missing

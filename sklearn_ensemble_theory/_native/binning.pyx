@@ -1,7 +1,7 @@
 """Columns cut into bins: the bin of each value."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport uint8_t, uint16_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
 from .arrays cimport require
@@ -84,3 +84,18 @@ cdef class EdgeTable:
                 code_doubles_1(&x[0], x.shape[0], &self.cells, missing, &codes[0])
             else:
                 code_doubles_2(&x[0], x.shape[0], &self.cells, missing, &codes[0])
+
+
+def sorted_floats(const float[::1] x, float[::1] out):
+    """Write the values in increasing order, NaN last. O(n)."""
+    cdef Py_ssize_t n = x.shape[0]
+    cdef uint32_t* keys
+    require(out.shape[0] == n)
+    if n == 0:
+        return
+    keys = <uint32_t*>malloc(2 * n * sizeof(uint32_t))
+    if keys == NULL:
+        raise MemoryError
+    with nogil:
+        sort_by_digits(&x[0], n, keys, &out[0])
+        free(keys)

@@ -10,6 +10,7 @@ from sklearn_ensemble_theory._bins import (
     bin_coder,
     columns_in_one_piece,
     edges_of_sorted,
+    sorted_values,
 )
 from sklearn_ensemble_theory._rows import positive_rows
 from sklearn_ensemble_theory._running import shares
@@ -210,7 +211,7 @@ def _bin_columns(X, max_bins, missing, kept, sample_weight, codes):
             used = x if kept is None else x[kept]
             cumulated = None
             if sample_weight is None:
-                values = np.sort(used)
+                values = sorted_values(used)
             else:
                 order = np.argsort(used)
                 values = used[order]

@@ -42,3 +42,22 @@ def test_edges_and_codes_that_do_not_fit():
         table.code(x, np.empty(5, np.uint16))
         with pytest.raises(ValueError):
             table.code(x, np.empty(5, np.uint8))
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 3000, 70_000])
+def test_values_are_sorted_as_numpy_sorts_them(n):
+    from sklearn_ensemble_theory._native.binning import sorted_floats
+
+    rng = np.random.default_rng(n)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan, 1e-45, -1e-45, 3.4e38, -3.4e38]
+    for x in (
+        rng.standard_normal(n) * 10.0 ** rng.uniform(-40, 38, n),
+        rng.choice(special, n),
+        rng.integers(-3, 4, n),
+    ):
+        x = x.astype(np.float32)
+        found = np.empty_like(x)
+        sorted_floats(x, found)
+        np.testing.assert_array_equal(found, np.sort(x))
+    with pytest.raises(ValueError):
+        sorted_floats(x, np.empty(n + 1, np.float32))
