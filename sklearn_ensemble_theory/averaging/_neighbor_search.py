@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from scipy.spatial import KDTree
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.parallel import delayed
 
 from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory._running import in_order, shares
+from sklearn_ensemble_theory._running import in_threads, shares
 
 from ._neighbor_weights import FilledShare
 
@@ -175,17 +174,13 @@ class MinkowskiTree:
         if isinstance(self.tree, EuclideanTree):
             query, n_entries = self.tree.query, _ENTRIES_OF_A_COMPILED_THREAD
         else:
-            # Threads of joblib: SciPy's own may end Python by a segmentation fault if interrupted.
+            # Our threads: SciPy's own may end Python by a segmentation fault if interrupted.
             query = partial(self.tree.query, p=self.power, workers=1)
             n_entries = _ENTRIES_OF_A_THREAD
         n_parts = min(effective_n_jobs(self.n_jobs), 1 + len(X) * n_neighbors // n_entries)
-        if n_parts == 1:
-            found = query(X, n_neighbors)
-        else:
-            tasks = (delayed(query)(X[a:b], n_neighbors) for a, b in shares(len(X), n_parts))
-            results = zip(*in_order(tasks, n_jobs=n_parts, prefer="threads"))
-            found = tuple(np.concatenate(arrays) for arrays in results)
-        return tuple(array.reshape(-1, n_neighbors) for array in found)
+        tasks = [(X[a:b], n_neighbors) for a, b in shares(len(X), max(n_parts, 1))]
+        found = in_threads(query, tasks)
+        return tuple(np.concatenate(arrays).reshape(-1, n_neighbors) for arrays in zip(*found))
 
 
 # --- the search -----------------------------------------------------------------------------------

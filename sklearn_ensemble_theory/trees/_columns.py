@@ -4,7 +4,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._bins import (
     bin_coder,
@@ -13,7 +12,7 @@ from sklearn_ensemble_theory._bins import (
     sorted_values,
 )
 from sklearn_ensemble_theory._rows import positive_rows
-from sklearn_ensemble_theory._running import shares
+from sklearn_ensemble_theory._running import in_threads, shares
 
 # The code of a missing value where codes have one byte; those of the bins are lower.
 MISSING = 255
@@ -119,12 +118,13 @@ class BinnedColumns:
         missing = max(max_bins, MISSING)
         if n * p < _LEAST_SHARED_VALUES:
             n_threads = 1
-        tasks = [
-            delayed(_bin_columns)(X[:, a:b], max_bins, missing, kept, sample_weight, codes[:, a:b])
-            for a, b in shares(p, n_threads)
-        ]
-        # Each task writes its part of the codes: threads even where a context asks for processes.
-        found = Parallel(n_jobs=max(len(tasks), 1), require="sharedmem")(tasks)
+        found = in_threads(
+            _bin_columns,
+            [
+                (X[:, a:b], max_bins, missing, kept, sample_weight, codes[:, a:b])
+                for a, b in shares(p, n_threads)
+            ],
+        )
         edges = [column_edges for part in found for column_edges, _ in part]
         has_missing = np.array([misses for part in found for _, misses in part], dtype=bool)
         if kept is not None:

@@ -6,7 +6,6 @@ trees of any depth for the compiled walk, eight bytes a node, siblings together;
 most 3, whose path is an index into a table; and scikit-learn's own predictions.
 """
 
-import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
@@ -15,9 +14,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils.parallel import Parallel, delayed
 
 from sklearn_ensemble_theory._native import uses_native
+from sklearn_ensemble_theory._running import in_threads, shares
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, TreeArrays, member_nodes
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
@@ -526,11 +525,7 @@ def add_in_threads(
     if n_threads == 1:
         sums.add(X, out)
         return out
-    bounds = np.linspace(0, len(X), n_threads + 1).astype(int).tolist()
-    # Each task writes its part of `out`: threads even where a context asks for processes.
-    Parallel(n_jobs=n_threads, require="sharedmem")(
-        delayed(sums.add)(X[a:b], out[a:b]) for a, b in itertools.pairwise(bounds)
-    )
+    in_threads(sums.add, [(X[a:b], out[a:b]) for a, b in shares(len(X), n_threads)])
     return out
 
 

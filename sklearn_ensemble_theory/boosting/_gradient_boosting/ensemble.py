@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
 from sklearn.utils.multiclass import check_classification_targets
 
+from ..._compat import openmp_threads
 from ..._learners import is_tree, predict_validated
 from ..._rows import Rows
 from ...trees._packed import PackedCache, TreeSums, add_in_threads, packed_trees
@@ -36,6 +38,11 @@ def classes_of(y: np.ndarray) -> np.ndarray:
     if len(classes) < 2:
         raise ValueError(f"y has 1 class, {classes[0]}; at least 2 classes are required.")
     return classes
+
+
+def n_threads_of(n_jobs: int | None) -> int:
+    """The threads of a fit or a prediction, as HistGradientBoosting counts them."""
+    return openmp_threads() if n_jobs is None else effective_n_jobs(n_jobs)
 
 
 def encoded(y, classes: np.ndarray | None) -> np.ndarray:
@@ -226,7 +233,7 @@ class AdditiveModel:
         # The trees of all rounds are summed in their order, in one pass over blocks of rows.
         sums = self._tree_sums(X)
         if sums is not None:
-            add_in_threads(sums, X, u.reshape(-1, self.n_scores), self.n_jobs)
+            add_in_threads(sums, X, u.reshape(-1, self.n_scores), n_threads_of(self.n_jobs))
             return u
         for members, b in zip(self.members, self.steps):
             u += b * outputs(members, X)

@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -36,7 +35,6 @@ from ..._compat import (
     Interval,
     StrOptions,
     fitted_loss,
-    openmp_threads,
     raise_for_params,
     routing_enabled,
 )
@@ -57,7 +55,7 @@ from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
 from ..losses._losses import make_loss
 from .blocks import fit_blocks
-from .ensemble import AdditiveModel, DrawnScores, HeldOut, classes_of, decoded, encoded
+from .ensemble import AdditiveModel, DrawnScores, HeldOut, classes_of, decoded, encoded, n_threads_of
 
 # A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
 MOST_DENSE_VALUES = 2**22
@@ -219,7 +217,7 @@ class BaseGradientBoosting(
                     setattr(learner, name, max(least, math.ceil(share * len(train))))
 
         # The three parts of the loop: a risk, a step rule and a weak learner.
-        n_threads = openmp_threads() if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        n_threads = n_threads_of(self.n_jobs)
         kind = SecondOrderRisk if self.second_order else EmpiricalRisk
         risk = kind(loss, train.y, train.weight, n_threads)
         risk.adapts = True
