@@ -16,7 +16,7 @@ from sklearn_ensemble_theory.averaging._neighbor_search import MinkowskiTree
 
 @pytest.mark.parametrize("power", [1.0, 3.0, np.inf])
 def test_same_bits_for_any_number_of_jobs(power, monkeypatch):
-    monkeypatch.setattr(search, "_ENTRIES_OF_THREADS", 0)
+    monkeypatch.setattr(search, "_ENTRIES_OF_A_THREAD", 1)
     rng = np.random.default_rng(0)
     X, queries = rng.standard_normal((400, 3)), rng.standard_normal((101, 3))
     alone = MinkowskiTree(X, 10, power, 1).kneighbors(queries, 7)

@@ -55,7 +55,15 @@ from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
 from ..losses._losses import make_loss
 from .blocks import fit_blocks
-from .ensemble import AdditiveModel, DrawnScores, HeldOut, classes_of, decoded, encoded, n_threads_of
+from .ensemble import (
+    AdditiveModel,
+    DrawnScores,
+    HeldOut,
+    classes_of,
+    decoded,
+    encoded,
+    n_threads_of,
+)
 
 # A sparse X of at most so many values, 16 MB in single precision, is binned as a dense one.
 MOST_DENSE_VALUES = 2**22
