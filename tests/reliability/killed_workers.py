@@ -106,7 +106,7 @@ def trial(name):
 def main():
     set_start_method("fork")
     BatchedCalls.__call__ = run_or_die
-    search._ENTRIES_OF_THREADS = 0  # few queries are shared out as well
+    search._ENTRIES_OF_A_THREAD = 1  # few queries are shared out as well
     for line in sys.stdin:
         print("answer", trial(line.strip()), flush=True)
 
