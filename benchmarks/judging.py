@@ -20,7 +20,9 @@ def check_against(case, record, peer, ratio):
     checks = []
     limit, margin = case.required("limit", peer), case.required("quality_margin", peer)
     if limit is not None:
-        checks.append((f"ratio <= {limit:.3g}", ratio <= limit))
+        allowed = (limit + case.more_seconds / second for second in record[peer]["seconds"])
+        more = f" + {case.more_seconds:g} s" if case.more_seconds else ""
+        checks.append((f"ratio <= {limit:.3g}{more}", ratio <= statistics.median(allowed)))
     if margin is not None:
         loss = record[case.ours]["quality"] - record[peer]["quality"]
         loss = -loss if case.higher_is_better else loss

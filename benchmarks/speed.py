@@ -84,6 +84,8 @@ With `warm_up=False` its first run is timed, for sides that take minutes. Furthe
     better unless `higher_is_better=True`.
 `quality_ratio=1.01`
     The same as a ratio, for qualities of which lower is better: ours / the peer's, at most.
+`more_seconds=0.03`
+    Added to what `limit` allows.
 `seconds_limit=15`, `memory_limit=480`
     Bounds on our own time (median, s) and our own growth of memory (MiB), in every setting.
 `runs=5`

@@ -53,6 +53,7 @@ class Case:
     quality_ratio: float | Mapping[str, float] | None = None
     growth_limit: float | None = None
     seconds_limit: float | None = None
+    more_seconds: float = 0.0
     memory_limit: float | None = None
     runs: int = 5
     by_name: bool = False  # left out unless it is named: it takes long or needs much memory

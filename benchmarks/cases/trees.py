@@ -199,24 +199,66 @@ for tree, size, limit in (("depth-3", DEPTH, 0.8), ("31-leaves", LEAVES, 1.0)):
                 )
             )
 
+# Few rows: what a round costs beside its rows, and bins of which most are empty in small nodes.
+FEW_ROWS = (500, 1_000, 3_000, 10_000)
+
+
+def ten_classes(seed, n, p, n_test):
+    """The deciles of the targets of Friedman's problem."""
+    data = friedman1(seed, n, p, 1.0, n_test)
+    edges = np.quantile(data.y, np.arange(1, 10) / 10)
+    data.y, data.y_test = np.searchsorted(edges, data.y), np.searchsorted(edges, data.y_test)
+    return data
+
+
+def ten_long_tailed_classes(seed, n, p, n_test):
+    data = long_tails(seed, n, p, 0.2, n_test)
+    edges = np.quantile(data.y, np.arange(1, 10) / 10)
+    data.y, data.y_test = np.searchsorted(edges, data.y), np.searchsorted(edges, data.y_test)
+    return data
+
+
+def classifiers(**fixed):
+    return {
+        "ours": boosted("GradientBoostingClassifier", **fixed),
+        "lightgbm": lightgbm("LGBMClassifier"),
+        "xgboost": xgboost("XGBClassifier"),
+        "hist-gradient-boosting": scikit_learn("HistGradientBoostingClassifier"),
+    }
+
+
+ERROR = {"quality": held_out_error, "metric": "test error"}
+FEW_ROWS_OF = {
+    "": (squared_loss, friedman1, long_tails, MSE),
+    "-two-classes": (classifiers(), two_classes, two_long_tailed_classes, ERROR),
+    "-ten-classes": (classifiers(), ten_classes, ten_long_tailed_classes, ERROR),
+}
+for task, (sides, easy, hard, judged) in FEW_ROWS_OF.items():
+    for (kind, data), leaves in product(((EASY, easy), (HARD, hard)), (8, 31)):
+        register(
+            Case(
+                name=f"few-rows-{leaves}-leaves{task}{kind}",
+                title=f"boosting of trees of {leaves} leaves, few rows, 100 rounds, p = 20",
+                data=data,
+                **judged,
+                params={**ROUNDS, "max_leaf_nodes": leaves, "n_test": 5_000, "threads": 1},
+                quick={**QUICK, "n": (500,)},
+                vary={"n": FEW_ROWS},
+                sides=sides,
+                run=fit,
+                limit=0.8,
+                runs=3,
+            )
+        )
+
 LOSSES = {
     "logistic": {
-        "sides": {
-            "ours": boosted("GradientBoostingClassifier"),
-            "hist-gradient-boosting": scikit_learn("HistGradientBoostingClassifier"),
-            "lightgbm": lightgbm("LGBMClassifier"),
-            "xgboost": xgboost("XGBClassifier"),
-        },
+        "sides": classifiers(),
         "quality": held_out_log_loss,
         "metric": "test log-loss",
     },
     "logistic-second-order": {
-        "sides": {
-            "ours": boosted("GradientBoostingClassifier", second_order=True),
-            "hist-gradient-boosting": scikit_learn("HistGradientBoostingClassifier"),
-            "lightgbm": lightgbm("LGBMClassifier"),
-            "xgboost": xgboost("XGBClassifier"),
-        },
+        "sides": classifiers(second_order=True),
         "quality": held_out_log_loss,
         "metric": "test log-loss",
     },

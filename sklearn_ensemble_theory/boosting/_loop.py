@@ -100,8 +100,7 @@ class BoostingRounds:
         The `StepResult.details` of the step that ended the loop; None while it goes on, and where
         the learner had nothing to offer.
     unseen : int
-        So many rounds may be made before the next one is returned: nobody looks at the scores in
-        between, and all of them will be asked for.
+        So many rounds may be made before the next one is returned (see `allow`).
     """
 
     def __init__(
@@ -149,6 +148,14 @@ class BoostingRounds:
             self._check_scores(psi, self.index)
         self.index += 1
         return Round(self.index - 1, predictor, b, self.state.value, gain, psi, details)
+
+    def allow(self, n_rounds: int) -> None:
+        """So many rounds may be made before the next one is returned.
+
+        Nobody looks at the scores in between, and mostly all of them will be asked for.
+        """
+        if not self._made:
+            self.unseen = n_rounds
 
     def _make_several(self) -> bool:
         """Make unseen rounds in one piece, where the learner can; whether there are any."""

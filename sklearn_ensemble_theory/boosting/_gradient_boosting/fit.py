@@ -300,8 +300,11 @@ class BaseGradientBoosting(
         drawn = None
         if self.subsample < 1:
             drawn = DrawnScores(risk, rounds.u, is_first=not model.members)
-        if reports.is_silent and ends is None and patience is None:
-            rounds.unseen = n_more
+        # Rounds that nobody looks at are made in one piece: all, or as many as a stop waits for.
+        at_once = n_more if patience is None else int(patience)
+        if not reports.is_silent or ends is not None:
+            at_once = 0
+        rounds.allow(min(at_once, n_more))
         # A round is stored with its risks before anybody is asked whether it shall be the last:
         # callbacks and monitors see the model with it.
         for record in islice(rounds, n_more):
@@ -335,6 +338,7 @@ class BaseGradientBoosting(
                 break
             # Early stopping: the last risk is not below one of those before it by more than tol,
             # in the units of scikit-learn's deviance.
+            rounds.allow(min(at_once, self.n_estimators - len(model.members)))
             scores = model.validation_scores
             if patience is not None and len(scores) > patience:
                 factor = model.loss._deviance_factor
