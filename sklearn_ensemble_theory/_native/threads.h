@@ -2,7 +2,7 @@
 
    A round of boosting has some twenty lists of tasks, and a few for each leaf. Threads that sleep
    between two lists cost more than they save, and threads that spin until the next fit take the
-   processor from others. Here they spin for some 20 microseconds and then sleep. Whoever has a list
+   processor from others. Here they spin for some 50 microseconds and then sleep. Whoever has a list
    works on it too, and never waits for a thread that has not begun, so that a list ends even where
    all other threads are busy or could not be started.
 
@@ -32,9 +32,18 @@ typedef CONDITION_VARIABLE Condition;
 #define SLEEP(condition, lock) SleepConditionVariableSRW(&(condition), &(lock), INFINITE, 0)
 #define WAKE(condition) WakeConditionVariable(&(condition))
 #define WAKE_ALL(condition) WakeAllConditionVariable(&(condition))
+
+static double seconds(void)
+{
+    LARGE_INTEGER ticks, a_second;
+    QueryPerformanceCounter(&ticks);
+    QueryPerformanceFrequency(&a_second);
+    return (double)ticks.QuadPart / (double)a_second.QuadPart;
+}
 #else
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 
 typedef ptrdiff_t Counter;
 #define ADD_TO(counter, change) __atomic_fetch_add(&(counter), (change), __ATOMIC_ACQ_REL)
@@ -55,9 +64,24 @@ typedef pthread_cond_t Condition;
 #define SLEEP(condition, lock) pthread_cond_wait(&(condition), &(lock))
 #define WAKE(condition) pthread_cond_signal(&(condition))
 #define WAKE_ALL(condition) pthread_cond_broadcast(&(condition))
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 #endif
 
-enum { SPINS = 500, MOST_HELPERS = 255 };
+enum { MOST_HELPERS = 255 };
+
+/* Wait, at most for SPIN_SECONDS, until a condition holds. */
+#ifndef SPIN_SECONDS
+#define SPIN_SECONDS 50e-6
+#endif
+#define SPIN_UNTIL(condition)                                                                   \
+    for (double end = seconds() + SPIN_SECONDS; !(condition) && seconds() < end;)               \
+    PAUSE()
 
 /* A list of tasks. All but the counters is read and written under the lock of the pool. */
 typedef struct TaskList {
@@ -120,8 +144,7 @@ static void help(void)
         }
         Counter seen = pool.n_lists;
         UNLOCK(pool.lock);
-        for (int k = 0; k < SPINS && VALUE_OF(pool.n_lists) == seen; k++)
-            PAUSE();
+        SPIN_UNTIL(VALUE_OF(pool.n_lists) != seen);
         LOCK(pool.lock);
         while (!pool.first) {
             pool.n_asleep++;
@@ -206,8 +229,7 @@ static void do_tasks(TaskFunction function, void *context, ptrdiff_t n_tasks, in
         WAKE(pool.arrived);
     UNLOCK(pool.lock);
     work_on(&list, 0);
-    for (int k = 0; k < SPINS && VALUE_OF(list.at_work) > 0; k++)
-        PAUSE();
+    SPIN_UNTIL(VALUE_OF(list.at_work) == 0);
     LOCK(pool.lock);
     leave_queue(&list);
     while (VALUE_OF(list.at_work) > 0)
