@@ -1094,7 +1094,7 @@ cdef class BoostedTrees:
         self.most_leaves = most_leaves_of(options, n)
         # The number of a leaf has two bytes.
         require(self.constraints.shape[0] == p and 0 < self.most_leaves < 2**15)
-        self.codes, self.n_bins, self.n_threads = codes, n_bins, max(n_threads, 1)
+        self.codes, self.n_bins, self.n_threads = codes, n_bins, min(max(n_threads, 1), 256)
         self.least_shared, self.checked = 2**16, 2**26
         g.n, g.p, g.codes, g.n_bins = n, p, &codes[0, 0], &n_bins[0]
         g.constraints = &self.constraints[0]

@@ -179,8 +179,11 @@ cdef double sum_losses(const LossRows* rows, double* target) except? -1 nogil:
     cdef Py_ssize_t n_chunks = n_row_chunks(rows.n), k
     cdef double total = 0.0
     cdef Values values = Values(rows, target, NULL, NULL, n_chunks)
-    cdef int n_threads = max(rows.n_threads, 1)
-    values.sums = <double*>malloc((n_chunks + n_threads * rows.K * BLOCK) * sizeof(double))
+    cdef int n_threads = <int>max(min(rows.n_threads, n_chunks), 1)
+    cdef Py_ssize_t n_shares = 0
+    if rows.options.kind == MULTINOMIAL:
+        n_shares = n_threads * rows.K * BLOCK
+    values.sums = <double*>malloc((n_chunks + n_shares) * sizeof(double))
     if values.sums == NULL:
         raise MemoryError
     values.shares = values.sums + n_chunks

@@ -169,6 +169,8 @@ static int start_helper(void)
         CloseHandle(thread);
     return thread != NULL;
 }
+
+static void prepare_for_forks(void) {}
 #else
 static void *helper(void *unused)
 {
@@ -182,22 +184,28 @@ static void forget_helpers(void)
     pool = none;
 }
 
-/* Signals are for the threads of the interpreter. */
+/* When the module is imported: at the first list a fork could come before it. Without it there are
+   no helpers. */
+static void prepare_for_forks(void)
+{
+    pool.knows_of_forks = !pthread_atfork(NULL, NULL, forget_helpers);
+}
+
+/* Signals are for the threads of the interpreter, but those of its own errors. */
 static int start_helper(void)
 {
     pthread_t thread;
     pthread_attr_t detached;
     sigset_t all, before;
     int failed;
-    if (!pool.knows_of_forks) {
-        if (pthread_atfork(NULL, NULL, forget_helpers))
-            return 0;
-        pool.knows_of_forks = 1;
-    }
-    if (pthread_attr_init(&detached))
+    if (!pool.knows_of_forks || pthread_attr_init(&detached))
         return 0;
     pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
+    sigdelset(&all, SIGSEGV);
+    sigdelset(&all, SIGBUS);
+    sigdelset(&all, SIGFPE);
+    sigdelset(&all, SIGILL);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     failed = pthread_create(&thread, &detached, helper, NULL);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -2,6 +2,9 @@
 
 cdef extern from "threads.h" nogil:
     void do_tasks(TaskFunction, void*, Py_ssize_t, int)
+    void prepare_for_forks()
+
+prepare_for_forks()
 
 
 cdef void do_in_threads(

@@ -112,6 +112,7 @@ class BoostingRounds:
         self.stop_details: Any = None
         self.unseen = 0
         self._made: deque[Round] = deque()
+        self._n_made = 0
         self._ended = False
 
     def __iter__(self) -> BoostingRounds:
@@ -157,6 +158,13 @@ class BoostingRounds:
         if not self._made:
             self.unseen = n_rounds
 
+    def end(self) -> None:
+        """Forget rounds that were made and will not be asked for, draws of the learner too."""
+        if self._made and hasattr(self.learner, "draw_for"):
+            width = 1 if self.u.ndim == 1 else self.u.shape[1]
+            self.learner.draw_for(self._n_made - len(self._made), width)
+        self._made.clear()
+
     def _make_several(self) -> bool:
         """Make unseen rounds in one piece, where the learner can; whether there are any."""
         several = getattr(self.learner, "several", None)
@@ -173,6 +181,7 @@ class BoostingRounds:
             return False
         predictors, risks, psi = found
         self.unseen -= len(risks)
+        self._n_made = len(risks)
         self.state = self.state._replace(value=risks[-1])
         for predictor, value in zip(predictors, risks):
             self._made.append(Round(self.index, predictor, b, value, math.nan, None))

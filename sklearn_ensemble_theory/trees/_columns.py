@@ -1,5 +1,6 @@
 """Columns of X as codes of one or two bytes: the number of the bin of each value."""
 
+import os
 from threading import Lock
 from typing import Any
 
@@ -22,7 +23,17 @@ _LARGEST = np.finfo(np.float32).max
 # Fewer values are binned by one thread.
 _LEAST_SHARED_VALUES = 2**18
 # Threads that ask for a copy of the codes at once would each make one.
-_ONE_COPY = Lock()
+_one_copy = Lock()
+
+
+def _new_lock() -> None:
+    """After a fork: a thread that is not in the child may have held the lock."""
+    global _one_copy
+    _one_copy = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
 
 
 class BinnedColumns:
@@ -144,7 +155,7 @@ class BinnedColumns:
     @property
     def row_codes(self) -> np.ndarray:
         """`codes` in C order, made when it is first asked for."""
-        with _ONE_COPY:
+        with _one_copy:
             if self._row_codes is None:
                 self._row_codes = np.ascontiguousarray(self.codes)
             return self._row_codes
@@ -163,7 +174,7 @@ class BinnedColumns:
         """The same columns with codes of two bytes, made when they are first asked for."""
         if self.codes.dtype == np.uint16:
             return self
-        with _ONE_COPY:
+        with _one_copy:
             if self._wide is None:
                 codes = self.codes.astype(np.uint16)
                 self._wide = type(self)(codes, self.edges, self.has_missing)

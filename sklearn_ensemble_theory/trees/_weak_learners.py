@@ -158,7 +158,7 @@ class BinnedTreeRounds:
         width = 1 if target.ndim == 1 else target.shape[1]
         numbers = width * (2 * grower.most_leaves + self.columns.n_features)
         n = max(1, min(n, NUMBERS_AT_ONCE // numbers))
-        before = self.random_state.get_state(legacy=False)
+        self._before = self.random_state.get_state(legacy=False)
         seeds = self._seeds(n * width)
         ranks = np.array([self._rank(seed) for seed in seeds])
         trees, risks, leaf = grower.boost(
@@ -169,9 +169,8 @@ class BinnedTreeRounds:
             stop_at=stop_at,
             takes_newton_steps=self.reoptimises,
         )
-        if len(risks) < n:  # only the seeds of the rounds that were made have been drawn
-            self.random_state.set_state(before)
-            self._seeds(len(trees))
+        if len(risks) < n:
+            self.draw_for(len(risks), width)
         members: list[Any] = [
             tree_member(self.pattern, tree, self.shape, seed) for tree, seed in zip(trees, seeds)
         ]
@@ -179,6 +178,14 @@ class BinnedTreeRounds:
             members = [members[k : k + width] for k in range(0, len(trees), width)]
         last = [tree.value[:, 0] for tree in trees[-width:]]
         return members, risks, LeafOutputs(last, list(leaf), target.shape)
+
+    def draw_for(self, n: int, width: int) -> None:
+        """Leave the generator as if only the first n rounds of `several` had been asked for.
+
+        Trees are drawn for `width` scores.
+        """
+        self.random_state.set_state(self._before)
+        self._seeds(n * width)
 
     def _seeds(self, n: int) -> list[int]:
         """The seeds of n trees."""

@@ -114,3 +114,20 @@ def test_validation_rows_are_checked(regression, binary):
     X, y, X_val, y_val = binary
     with pytest.raises(ValueError, match="y_val has classes"):
         GradientBoostingClassifier().fit(X, y, X_val=X_val, y_val=y_val + 5)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rounds_beyond_an_early_stop_leave_no_draws(n_classes):
+    """Rounds are made ahead where nobody looks at them; a monitor looks at each of them."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.integers(0, 4, (300, 2)), 3, axis=1)  # ties, which draws decide
+    y = np.minimum(X[:, 0] + (rng.random(300) < 0.4), n_classes - 1)
+    fits = []
+    for monitor in (None, lambda *seen: False):
+        random_state = np.random.RandomState(0)
+        model = GradientBoostingClassifier(
+            n_estimators=200, learning_rate=0.5, n_iter_no_change=7, random_state=random_state
+        ).fit(X, y, monitor=monitor)
+        fits.append((len(model), random_state.randint(2**31 - 1)))
+    assert fits[0] == fits[1]
+    assert fits[0][0] < 200

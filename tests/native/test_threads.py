@@ -2,12 +2,15 @@
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+
+from sklearn_ensemble_theory import GradientBoostingRegressor
 
 from ..routes import uses_native
 
@@ -53,3 +56,25 @@ def test_python_ends_while_threads_wait():
     code = f"from {__name__} import risk; risk(4)"
     ended = subprocess.run([sys.executable, "-c", code], timeout=60, capture_output=True)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_more_threads_than_any_machine_has():
+    X, y = np.random.default_rng(0).random((20_000, 5)), np.arange(20_000) % 7.0
+    one, many = (
+        GradientBoostingRegressor(n_estimators=2, random_state=0, n_jobs=n).fit(X, y).predict(X)
+        for n in (1, 100_000)
+    )
+    np.testing.assert_array_equal(one, many)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_fork_while_codes_are_copied():
+    from sklearn_ensemble_theory.trees import _columns
+
+    columns = _columns.BinnedColumns.of(np.arange(12.0).reshape(6, 2), 4, wide=True)
+    with _columns._one_copy:
+        child = os.fork()
+        if child == 0:
+            signal.alarm(10)
+            os._exit(columns.row_codes.shape != (6, 2))
+    assert os.waitpid(child, 0)[1] == 0

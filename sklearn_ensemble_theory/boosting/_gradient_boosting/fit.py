@@ -349,6 +349,7 @@ class BaseGradientBoosting(
         else:
             if len(model.members) < self.n_estimators:
                 model.stop_reason = "weak learner"
+        rounds.end()
         reports.finish(model.stop_reason)
 
     # --- the parts of the fit ---------------------------------------------------------------------
