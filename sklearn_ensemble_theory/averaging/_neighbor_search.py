@@ -135,8 +135,9 @@ class EuclideanTree:
     def query(self, X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and numbers of the k nearest points, of shape (n_queries, k) each."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        distances, found = np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int64)
-        self.tree.nearest(X, distances, found)
+        distances, found = np.full((len(X), k), np.inf), np.zeros((len(X), k), dtype=np.int64)
+        if np.isfinite(X).all():  # in the units of the training rows, which may be tiny
+            self.tree.nearest(X, distances, found)
         return distances, found
 
 
