@@ -135,9 +135,8 @@ class EuclideanTree:
     def query(self, X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Distances and numbers of the k nearest points, of shape (n_queries, k) each."""
         X = np.ascontiguousarray(X, dtype=np.float64)
-        distances, found = np.full((len(X), k), np.inf), np.zeros((len(X), k), dtype=np.int64)
-        if np.isfinite(X).all():  # in the units of the training rows, which may be tiny
-            self.tree.nearest(X, distances, found)
+        distances, found = np.empty((len(X), k)), np.empty((len(X), k), dtype=np.int64)
+        self.tree.nearest(X, distances, found)
         return distances, found
 
 
@@ -172,6 +171,9 @@ class MinkowskiTree:
     def kneighbors(self, X: Any, n_neighbors: int) -> tuple[np.ndarray, ...]:
         """Distances and indices of the nearest points, of shape (n_queries, n_neighbors) each."""
         X = X.toarray() if sp.issparse(X) else X
+        if not np.isfinite(X).all():  # in the units of the training rows, which may be tiny
+            shape = len(X), n_neighbors
+            return np.full(shape, np.inf), np.zeros(shape, dtype=np.int64)
         if isinstance(self.tree, EuclideanTree):
             query, n_entries = self.tree.query, _ENTRIES_OF_A_COMPILED_THREAD
         else:
