@@ -296,6 +296,8 @@ def checked_weights(sample_weight: ArrayLike | None, X: Any) -> np.ndarray:
             weight = check_sample_weight(
                 sample_weight, X, dtype=np.float64, ensure_non_negative=True
             )
+            if not np.isfinite(weight[:1]).all():  # one number for all rows is not checked there
+                raise ValueError("Input sample_weight contains NaN or infinity.")
             # Contiguous and writable, as compiled code takes it.
             return np.require(weight, requirements=["C", "W"])
     except (TypeError, ValueError, OverflowError) as error:

@@ -422,15 +422,19 @@ def mse_of_rows(prediction, data):
     return float(np.mean((data.y_test[: len(prediction)] - prediction) ** 2))
 
 
-def exact_boosting(data, n_estimators, learning_rate, seed):
+def exact_boosting(data, n_estimators, learning_rate, seed, max_depth=None, max_leaf_nodes=None):
     from sklearn.ensemble import GradientBoostingRegressor
 
     return GradientBoostingRegressor(
-        n_estimators=n_estimators, learning_rate=learning_rate, max_depth=3, random_state=seed
+        n_estimators=n_estimators,
+        learning_rate=learning_rate,
+        max_depth=max_depth,
+        max_leaf_nodes=max_leaf_nodes,
+        random_state=seed,
     )
 
 
-PREDICTION = {**ROUNDS, **DEPTH, "n": 5_000, "threads": 1}
+PREDICTION = {**ROUNDS, "n": 5_000, "threads": 1}
 PREDICTING = {
     "ours": fitted(boosted("GradientBoostingRegressor")),
     "hist-gradient-boosting": fitted(scikit_learn("HistGradientBoostingRegressor")),
@@ -438,16 +442,19 @@ PREDICTING = {
     "lightgbm": fitted(lightgbm("LGBMRegressor")),
     "xgboost": fitted(xgboost("XGBRegressor")),
 }
-for name, title, n_test, run, limit in (
-    ("rows", "100,000 rows", 100_000, predict, {"hist-gradient-boosting": 1.0}),
-    ("one-row", "1,000 times one row", 2_000, predict_single_rows, {"scikit-learn": 1.0}),
+for (size, trees, shape), (name, title, n_test, run, limit) in product(
+    (("", "of depth 3", DEPTH), ("31-leaves-", "of 31 leaves", LEAVES)),
+    (
+        ("rows", "100,000 rows", 100_000, predict, 0.5),
+        ("one-row", "1,000 times one row", 2_000, predict_single_rows, 1.0),
+    ),
 ):
     register(
         Case(
-            name=f"gradient-boosting-predict-{name}",
-            title=f"predictions of 100 boosted trees of depth 3: {title}",
+            name=f"gradient-boosting-predict-{size}{name}",
+            title=f"predictions of 100 boosted trees {trees}: {title}",
             data=friedman1,
-            params={**PREDICTION, "n_test": n_test},
+            params={**PREDICTION, **shape, "n_test": n_test},
             quick=QUICK,
             sides=PREDICTING,
             run=run,

@@ -4,68 +4,68 @@
 
 #include "several_rows.h"
 
-/* Rows of a block: its outcomes (shallow) or leaves (deep) stay in the first cache. */
-enum { SHALLOW_BLOCK = 512, DEEP_BLOCK = 1024, FEW_ROWS = 16 };
+/* Rows of a block: the leaves that they passed (small trees) or reached (deep ones) stay in the first
+   cache. */
+enum { SMALL_BLOCK = 512, DEEP_BLOCK = 1024 };
 
-/* Outcomes of 7 nodes of one tree for m rows: bit k says whether the row goes right at node k. */
-SEVERAL_ROWS static void outcomes_of_rows(
-    const float *columns, ptrdiff_t n, int m, const int32_t *feature, const float *threshold,
-    const uint8_t *missing_left, uint8_t *restrict outcome)
+/* The inner node of a small tree. Its leaves are numbered from left to right; where a row goes to the
+   right it has passed all leaves on the left, those of the bits `passed`. */
+typedef struct { int32_t feature; float cut; uint32_t passed; uint32_t missing_left; } SmallNode;
+
+/* The leaves of one tree that m rows have passed: no branches, and all in order of memory. */
+SEVERAL_ROWS static void passed_leaves(
+    const float *columns, ptrdiff_t n, int m, const SmallNode *nodes, ptrdiff_t n_nodes,
+    uint32_t *restrict passed)
 {
     for (int i = 0; i < m; i++)
-        outcome[i] = 0;
-    for (int node = 0; node < 7; node++) {
-        const float *restrict x = columns + feature[node] * n;
-        float cut = threshold[node];
-        uint8_t bit = (uint8_t)(1 << node);
+        passed[i] = 0;
+    for (ptrdiff_t k = 0; k < n_nodes; k++) {
+        const float *restrict x = columns + nodes[k].feature * n;
+        float cut = nodes[k].cut;
+        uint32_t bits = nodes[k].passed;
         /* No comparison holds for NaN: the negated one sends it to the right. */
-        if (missing_left[node])
+        if (nodes[k].missing_left)
             for (int i = 0; i < m; i++)
-                outcome[i] |= x[i] > cut ? bit : 0;
+                passed[i] |= x[i] > cut ? bits : 0;
         else
             for (int i = 0; i < m; i++)
-                outcome[i] |= !(x[i] <= cut) ? bit : 0;
+                passed[i] |= !(x[i] <= cut) ? bits : 0;
     }
 }
 
-/* The same index for one row, node by node: nodes that the row does not meet stay 0. */
-static inline int outcome_of_row(
-    const float *columns, ptrdiff_t n, const int32_t *feature, const float *threshold,
-    const uint8_t *missing_left)
+/* A row is in the first leaf that it has not passed. The last one no row passes. */
+static inline int first_not_passed(uint32_t passed)
 {
-    int node = 0, index = 0;
-    for (int level = 0; level < 3; level++) {
-        float x = columns[feature[node] * n], cut = threshold[node];
-        int right = missing_left[node] ? x > cut : !(x <= cut);
-        index |= right << node;
-        node = 2 * node + 1 + right;
-    }
-    return index;
+#if defined(_MSC_VER)
+    unsigned long first;
+    _BitScanForward(&first, ~passed);
+    return (int)first;
+#else
+    return __builtin_ctz(~passed);
+#endif
 }
 
-static void add_shallow(
-    const float *columns, ptrdiff_t n, const int32_t *feature, const float *threshold,
-    const uint8_t *missing_left, const double *table, ptrdiff_t n_trees, double *out,
-    ptrdiff_t width)
+/* Tree t has the inner nodes starts[t] ... starts[t + 1] - 1 and one leaf more than that, whose
+   vectors of k numbers begin at starts[t] + t. */
+static void add_small(
+    const float *columns, ptrdiff_t n, const SmallNode *nodes, const int64_t *starts,
+    ptrdiff_t first, ptrdiff_t stop, const double *values, ptrdiff_t k, double *out, ptrdiff_t width)
 {
-    uint8_t outcome[SHALLOW_BLOCK];
-    for (ptrdiff_t start = 0; start < n; start += SHALLOW_BLOCK) {
-        int m = (int)(n - start < SHALLOW_BLOCK ? n - start : SHALLOW_BLOCK);
-        for (ptrdiff_t t = 0; t < n_trees; t++) {
-            const int32_t *f = feature + 7 * t;
-            const float *cuts = threshold + 7 * t;
-            const uint8_t *missing = missing_left + 7 * t;
-            const double *values = table + 128 * t;
-            double *sums = out + start * width + t % width;
-            if (m < FEW_ROWS) {
+    uint32_t passed[SMALL_BLOCK];
+    for (ptrdiff_t start = 0; start < n; start += SMALL_BLOCK) {
+        int m = (int)(n - start < SMALL_BLOCK ? n - start : SMALL_BLOCK);
+        for (ptrdiff_t t = first; t < stop; t++) {
+            const double *leaves = values + (starts[t] + t) * k;
+            double *sums = out + start * width + (k == 1 ? t % width : 0);
+            passed_leaves(
+                columns + start, n, m, nodes + starts[t], starts[t + 1] - starts[t], passed);
+            if (k == 1)
                 for (int i = 0; i < m; i++)
-                    sums[i * width] +=
-                        values[outcome_of_row(columns + start + i, n, f, cuts, missing)];
-                continue;
-            }
-            outcomes_of_rows(columns + start, n, m, f, cuts, missing, outcome);
-            for (int i = 0; i < m; i++)
-                sums[i * width] += values[outcome[i]];
+                    sums[i * width] += leaves[first_not_passed(passed[i])];
+            else
+                for (int i = 0; i < m; i++)
+                    for (ptrdiff_t j = 0; j < k; j++)
+                        sums[i * width + j] += leaves[first_not_passed(passed[i]) * k + j];
         }
     }
 }

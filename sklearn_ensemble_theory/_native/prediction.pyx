@@ -5,6 +5,7 @@ For each row the outputs are added in the order of the trees, as all other route
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from .arrays cimport require
 
@@ -19,9 +20,14 @@ cdef extern from "prediction.h" nogil:
         int32_t child[2]
     void divide_1(const uint8_t*, int, const CodedNode*, int, int32_t*)
     void divide_2(const uint16_t*, int, const CodedNode*, int, int32_t*)
-    void add_shallow(
-        const float*, Py_ssize_t, const int32_t*, const float*, const uint8_t*, const double*,
-        Py_ssize_t, double*, Py_ssize_t)
+    ctypedef struct SmallNode:
+        int32_t feature
+        float cut
+        uint32_t passed
+        uint32_t missing_left
+    void add_small(
+        const float*, Py_ssize_t, const SmallNode*, const int64_t*, Py_ssize_t, Py_ssize_t,
+        const double*, Py_ssize_t, double*, Py_ssize_t)
     void add_values_of_leaves(
         const float*, Py_ssize_t, Py_ssize_t, const PackedNode*, const int64_t*, Py_ssize_t, int,
         const double*, double*, Py_ssize_t)
@@ -52,39 +58,116 @@ cdef enum:
     FEW_NODES = 128
 
 
-def add_shallow_trees(
+def small_nodes(
+    const int32_t[::1] left,
+    const int32_t[::1] right,
+    const int32_t[::1] feature,
+    const float[::1] cuts,
+    const uint8_t[::1] missing_left,
+    const int64_t[::1] first,
+    int64_t[::1] starts,
+    uint32_t[:, ::1] nodes,
+    int64_t[::1] leaf,
+):
+    """The inner nodes and the order of the leaves of T trees of at most 32 leaves. O(m).
+
+    Parameters
+    ----------
+    left, right, feature : int32 arrays of shape (m,)
+        Of all trees one after the other, as in `TreeArrays`.
+    cuts : float32 array of shape (m,)
+    missing_left : uint8 array of shape (m,)
+    first : int64 array of shape (T + 1,)
+        The nodes of tree t are first[t] ... first[t + 1] - 1.
+    starts : int64 array of shape (T + 1,)
+        Output: the same for its inner nodes.
+    nodes : uint32 array of shape (m - leaves, 4)
+        Output (see `SmallNode`).
+    leaf : int64 array of shape (leaves,)
+        Output: the leaves of all trees, each tree's from left to right, as indices of nodes.
+    """
+    cdef Py_ssize_t t, i, j, m, at, k = 0, T = starts.shape[0] - 1, n_nodes = left.shape[0]
+    cdef int32_t n_leaves[63]
+    cdef int32_t before[63]
+    cdef SmallNode* node
+    require(first.shape[0] == T + 1 and T > 0 and right.shape[0] == n_nodes
+            and feature.shape[0] == n_nodes and cuts.shape[0] == n_nodes
+            and missing_left.shape[0] == n_nodes and nodes.shape[0] + leaf.shape[0] == n_nodes
+            and leaf.shape[0] == nodes.shape[0] + T and nodes.shape[1] == 4)
+    starts[0] = 0
+    for t in range(T):
+        j, m = first[t], first[t + 1] - first[t]
+        require(0 <= j and 0 < m <= 63 and j + m <= n_nodes)
+        # A child comes after its parent: numbers of leaves upwards, then places downwards.
+        for i in range(m - 1, -1, -1):
+            if left[j + i] >= 0:
+                require(i < left[j + i] < m and i < right[j + i] < m)
+                n_leaves[i] = n_leaves[left[j + i]] + n_leaves[right[j + i]]
+                require(n_leaves[i] <= 32)
+            else:
+                n_leaves[i] = 1
+        memset(before, 0, sizeof(before))
+        for i in range(m):
+            if left[j + i] < 0:
+                at = starts[t] + t + before[i]
+                require(at < leaf.shape[0])
+                leaf[at] = j + i
+                continue
+            require(k < nodes.shape[0])
+            before[left[j + i]] = before[i]
+            before[right[j + i]] = before[i] + n_leaves[left[j + i]]
+            node = <SmallNode*>&nodes[k, 0]
+            node.feature, node.cut = feature[j + i], cuts[j + i]
+            node.passed = ((<uint32_t>1 << n_leaves[left[j + i]]) - 1) << before[i]
+            node.missing_left = missing_left[j + i]
+            k += 1
+        starts[t + 1] = k
+
+
+def add_small_trees(
     const float[:, ::1] columns,
-    const int32_t[:, ::1] feature,
-    const float[:, ::1] threshold,
-    const uint8_t[:, ::1] missing_left,
-    const double[:, ::1] table,
+    const uint32_t[:, ::1] nodes,
+    const int64_t[::1] starts,
+    const double[:, ::1] values,
+    Py_ssize_t first,
+    Py_ssize_t stop,
     double[:, ::1] out,
 ):
-    """Add the values of T trees of depth at most 3, in their order. O(T n).
+    """Add the values of some trees of at most 32 leaves, in their order. O(n) for each inner node.
 
-    The outcomes of all 7 nodes are computed for a block of rows, without branches and in order of
-    memory; they are the bits of an index into the table of the tree's values.
+    All inner nodes are asked for a block of rows, which takes less time than to follow the rows'
+    paths.
 
     Parameters
     ----------
     columns : float32 array of shape (p, n)
-    feature, threshold, missing_left : int32, float32 and uint8 arrays of shape (T, 7)
-    table : float64 array of shape (T, 128)
+    nodes, starts : uint32 array of shape (m, 4), int64 array of shape (T + 1,)
+        As `small_nodes` lays them out.
+    values : float64 array of shape (m + T, 1) or (m + T, width)
+        Of the leaves, each tree's from left to right.
+    first, stop : int
+        The trees to add.
     out : float64 array of shape (n, width)
-        Tree t adds to column t mod `width`.
+        A tree of one value adds it to column t mod `width`.
     """
-    cdef Py_ssize_t t, k, T = table.shape[0], n = out.shape[0]
-    require(feature.shape[0] == T and threshold.shape[0] == T and missing_left.shape[0] == T
-            and (feature.shape[1] == threshold.shape[1] == missing_left.shape[1] == 7)
-            and table.shape[1] == 128 and columns.shape[1] == n and out.shape[1] > 0)
-    if T == 0 or n == 0:
+    cdef Py_ssize_t t, k, m, T = starts.shape[0] - 1, n = out.shape[0]
+    cdef const SmallNode* node
+    require(nodes.shape[1] == 4 and 0 <= first <= stop <= T and columns.shape[1] == n
+            and values.shape[0] == nodes.shape[0] + T and out.shape[1] > 0
+            and (values.shape[1] == 1 or values.shape[1] == out.shape[1]))
+    if first == stop or n == 0:
         return
-    for t in range(T):
-        for k in range(7):
-            require(0 <= feature[t, k] < columns.shape[0])
+    for t in range(first, stop):
+        m = starts[t + 1] - starts[t]
+        require(0 <= starts[t] and 0 <= m <= 31 and starts[t + 1] <= nodes.shape[0])
+        for k in range(starts[t], starts[t + 1]):
+            node = <const SmallNode*>&nodes[k, 0]
+            # The last leaf, number m, is never passed: no row is beyond the values of its tree.
+            require(0 <= node.feature < columns.shape[0] and node.passed >> m == 0)
     with nogil:
-        add_shallow(&columns[0, 0], n, &feature[0, 0], &threshold[0, 0], &missing_left[0, 0],
-                    &table[0, 0], T, &out[0, 0], out.shape[1])
+        add_small(&columns[0, 0], n, <const SmallNode*>(&nodes[0, 0] if nodes.shape[0] else NULL),
+                  &starts[0], first, stop, &values[0, 0], values.shape[1], &out[0, 0],
+                  out.shape[1])
 
 
 def pack_nodes(

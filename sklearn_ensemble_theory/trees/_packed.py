@@ -1,9 +1,10 @@
 """Sums of the trees of an ensemble, laid out once for all predictions (`packed_trees`).
 
 For each row the outputs of the trees are added in the order of the trees, by every route: all
-routes, and any split of the rows over threads, give the same sums to the last bit. There are three:
-trees of any depth for the compiled walk, eight bytes a node, siblings together; trees of depth at
-most 3, whose path is an index into a table; and scikit-learn's own predictions.
+routes, and any split of the rows over threads, give the same sums to the last bit. Compiled loops
+ask all inner nodes of small trees for many rows at a time, or walk down deep ones, eight bytes a
+node, siblings together. Without them, the path in a tree of depth at most 3 is an index into a
+table; and there are scikit-learn's own predictions.
 """
 
 import operator
@@ -23,6 +24,10 @@ from sklearn_ensemble_theory.trees._tree_arrays import Nodes, TreeArrays, member
 LeafFunction = Callable[[int, np.ndarray], np.ndarray]
 # Numbers of X that are held in single precision at once: 16 MB.
 CHUNK_SIZE = 2**22
+# Rows of X that are transposed to single precision at once, for small trees.
+CHUNK = 2048
+# Leaves of a small tree: the bits of a word.
+MOST_LEAVES = 32
 
 
 def column_of_tree(t: int, width: int) -> int:
@@ -48,10 +53,16 @@ class DeepTrees:
 
     Parameters
     ----------
-    trees, features, scale, width
-        As in `ShallowTrees`.
+    trees : list of T `Nodes`
+    features : list of T (int array or None)
+        The columns of X that the features of a tree stand for; None for all of them.
+    scale : float array of shape (T,) or None
+        Factors of the values.
+    width : int
+        Tree t adds to column t mod `width` of the sums.
     leaf_outputs : callable or None
-        None: every tree adds one number.
+        ``leaf_outputs(t, value)``: what tree t adds to all sums, instead of its values. None: every
+        tree adds one number.
     """
 
     is_kept: ClassVar[bool] = True
@@ -195,17 +206,104 @@ class VectorTable:
         return np.concatenate(self.parts)
 
 
-# --- depth at most 3 ------------------------------------------------------------------------------
+class SmallTrees:
+    """T trees of at most 32 leaves, all of whose inner nodes are asked for many rows at a time.
+
+    Each sends rows to the right past the leaves on its left; a row is in the first leaf that it has
+    not passed (Lucchese et al. 2015, "QuickScorer").
+
+    Parameters
+    ----------
+    trees, features, scale, width, leaf_outputs
+        As in `DeepTrees`.
+    """
+
+    is_kept: ClassVar[bool] = True
+    parallel_size: ClassVar[int] = 2**22
+
+    def __init__(
+        self,
+        trees: Sequence[Nodes],
+        features: Sequence[np.ndarray | None],
+        scale: np.ndarray | None,
+        width: int,
+        leaf_outputs: LeafFunction | None,
+    ) -> None:
+        from sklearn_ensemble_theory._native.prediction import small_nodes
+
+        self.width, self.adds_vectors = width, leaf_outputs is not None
+        sizes, left, right, feature, threshold, missing_left = joined(trees, features)
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.starts = np.empty_like(first)
+        leaf = np.empty(np.count_nonzero(left < 0), dtype=np.int64)
+        self.nodes = np.empty((len(left) - len(leaf), 4), dtype=np.uint32)
+        cuts = single_precision_cuts(threshold)
+        small_nodes(left, right, feature, cuts, missing_left, first, self.starts, self.nodes, leaf)
+        if leaf_outputs is None:
+            values = np.concatenate([tree.value[:, :1] for tree in trees])[leaf]
+        else:
+            outputs = [leaf_outputs(t, tree.value) for t, tree in enumerate(trees)]
+            values = np.concatenate(outputs)[leaf]
+        if scale is not None:
+            values = values * np.repeat(scale, np.diff(self.starts) + 1)[:, None]
+        self.values = np.ascontiguousarray(values, dtype=np.float64)
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def add(self, X: np.ndarray, out: np.ndarray) -> None:
+        """Add the outputs of all trees to `out`, in the order of the trees.
+
+        Parameters
+        ----------
+        X : float array of shape (n, p)
+            Read in single precision; NaN is a missing value.
+        out : C-contiguous float array of shape (n, width)
+        """
+        for start in range(0, len(X), CHUNK):
+            rows = slice(start, start + CHUNK)
+            columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
+            self._add(columns, out[rows], 0, len(self))
+
+    def rounds(self, X: np.ndarray, out: np.ndarray) -> Iterator[np.ndarray]:
+        """The same; `out` after each round: `width` trees, or one that adds vectors."""
+        columns = np.ascontiguousarray(X.T, dtype=np.float32)
+        step = 1 if self.adds_vectors else self.width
+        for t in range(0, len(self), step):
+            self._add(columns, out, t, t + step)
+            yield out
+
+    def _add(self, columns: np.ndarray, out: np.ndarray, first: int, stop: int) -> None:
+        from sklearn_ensemble_theory._native.prediction import add_small_trees
+
+        add_small_trees(columns, self.nodes, self.starts, self.values, first, stop, out)
+
+
+def joined(trees: Sequence[Nodes], features: Sequence[np.ndarray | None]) -> tuple[np.ndarray, ...]:
+    """The numbers of nodes, and the nodes of all trees one after the other, features as of X."""
+    left, right, threshold, missing_left = (
+        np.concatenate([getattr(tree, name) for tree in trees])
+        for name in ("left", "right", "threshold", "missing_left")
+    )
+    feature = np.concatenate(
+        [
+            tree.feature if columns is None else np.take(columns, tree.feature, mode="clip")
+            for tree, columns in zip(trees, features)
+        ]
+    )
+    left, right, feature = (a.astype(np.int32, copy=False) for a in (left, right, feature))
+    sizes = np.array([len(tree) for tree in trees])
+    return sizes, left, right, feature, threshold, missing_left.astype(np.uint8, copy=False)
+
+
+# --- depth at most 3, without compiled code -------------------------------------------------------
 #
 # The outcomes of all nodes are the bits of an index into a table.
 
 MAX_DEPTH = 3
 N_NODES = 2**MAX_DEPTH - 1
 BITS = 1 << np.arange(N_NODES)
-# Trees that add to more sums take less time laid out as deep ones.
-MOST_SUMS = 4
-# Rows of X that are transposed to single precision at once, and that NumPy processes at once.
-CHUNK = 2048
+# Rows of X that are transposed to single precision at once.
 NUMPY_CHUNK = 8192
 # For at most so many rows NumPy computes all nodes of all trees at once: this many outcomes.
 FEW_ROWS = 512
@@ -229,18 +327,8 @@ class ShallowTrees:
 
     Parameters
     ----------
-    trees : list of T `Nodes`
-    features : list of T (int array or None)
-        The columns of X that the features of a tree stand for; None for all of them.
-    scale : float array of shape (T,) or None
-        Factors of the values.
-    width : int
-        Tree t adds to column t mod `width` of the sums.
-    leaf_outputs : callable, default=None
-        ``leaf_outputs(t, value)``: what tree t adds to all sums, instead of its values. It is then
-        as many trees, one for each sum.
-    compiled : bool, default=False
-        Whether the compiled loop adds them.
+    trees, features, scale, width
+        As in `DeepTrees`; each adds one number.
     """
 
     is_kept: ClassVar[bool] = True
@@ -252,27 +340,11 @@ class ShallowTrees:
         features: Sequence[np.ndarray | None],
         scale: np.ndarray | None,
         width: int,
-        leaf_outputs: Callable[[int, np.ndarray], np.ndarray] | None = None,
-        compiled: bool = False,
     ) -> None:
-        T, self.compiled = len(trees), compiled
-        sizes = np.array([len(tree) for tree in trees])
+        T = len(trees)
+        sizes, left, right, feature, threshold, missing_left = joined(trees, features)
         first = np.cumsum(sizes) - sizes
-        left, right, feature, threshold, missing_left = (
-            np.concatenate([getattr(tree, name) for tree in trees])
-            for name in ("left", "right", "feature", "threshold", "missing_left")
-        )
-        values = [tree.value for tree in trees]
-        if leaf_outputs is not None:
-            values = [leaf_outputs(t, value) for t, value in enumerate(values)]
-        value = np.concatenate(values)
-        if any(columns is not None for columns in features):
-            feature = np.concatenate(
-                [
-                    tree.feature if columns is None else np.take(columns, tree.feature, mode="clip")
-                    for tree, columns in zip(trees, features)
-                ]
-            )
+        value = np.concatenate([tree.value[:, 0] for tree in trees])
         inner = left >= 0
         at = np.arange(len(left))
         offset = np.repeat(first, sizes)
@@ -288,12 +360,11 @@ class ShallowTrees:
         for _ in range(MAX_DEPTH):
             places.append(level)
             level = np.stack([left[level], right[level]], axis=2).reshape(T, -1)
-        n_sums = 1 if leaf_outputs is None else width
-        place = np.repeat(np.hstack(places), n_sums, axis=0)
+        place = np.hstack(places)
         self.width = width
         self.feature, self.cuts = feature[place], cuts[place]
         self.missing_left = missing_left[place]
-        leaf_values = value[level, :n_sums].transpose(0, 2, 1).reshape(-1, N_NODES + 1)
+        leaf_values = value[level]
         if scale is not None:
             leaf_values = leaf_values * scale[:, None]
         self.table = np.ascontiguousarray(leaf_values[:, LEAF_OF_OUTCOMES])
@@ -310,14 +381,13 @@ class ShallowTrees:
             Read in single precision; NaN is a missing value.
         out : C-contiguous float array of shape (n, width)
         """
-        if not self.compiled and len(X) <= FEW_ROWS:
+        if len(X) <= FEW_ROWS:
             chunk = max(1, FEW_OUTCOMES // self.feature.size)
             for start in range(0, len(X), chunk):
                 self._add_to_few_rows(X[start : start + chunk], out[start : start + chunk])
             return
-        chunk = CHUNK if self.compiled else NUMPY_CHUNK
-        for start in range(0, len(X), chunk):
-            rows = slice(start, start + chunk)
+        for start in range(0, len(X), NUMPY_CHUNK):
+            rows = slice(start, start + NUMPY_CHUNK)
             columns = np.ascontiguousarray(X[rows].T, dtype=np.float32)
             self._add_to_columns(columns, out[rows], slice(None))
 
@@ -333,11 +403,6 @@ class ShallowTrees:
 
     def _add_to_columns(self, columns: np.ndarray, out: np.ndarray, trees: slice) -> None:
         tables = self.feature[trees], self.cuts[trees], self.missing_left[trees]
-        if self.compiled:
-            from sklearn_ensemble_theory._native.prediction import add_shallow_trees
-
-            add_shallow_trees(columns, *tables, self.table[trees], out)
-            return
         outcome = np.empty(columns.shape[1], dtype=np.uint8)
         right = np.empty(len(outcome), dtype=bool)
         for t, (feature, cuts, missing_left, values) in enumerate(
@@ -495,11 +560,11 @@ def packed_trees(
         return None
     if features is None:
         features = [None] * len(trees)
-    depth = max(tree.depth for tree in trees)
     compiled, given = uses_native(), (trees, features, scale, width, leaf_outputs)
-    n_sums = 1 if leaf_outputs is None else width
-    if depth <= MAX_DEPTH and n_sums <= (MOST_SUMS if compiled else 1):
-        return ShallowTrees(*given, compiled)
+    if compiled and max(map(len, trees)) < 2 * MOST_LEAVES:
+        return SmallTrees(*given)
+    if not compiled and leaf_outputs is None and max(tree.depth for tree in trees) <= MAX_DEPTH:
+        return ShallowTrees(*given[:-1])
     if compiled and fits_in_words(trees, features):
         n_nodes, n_trees = sum(map(len, trees)), len(trees)
         laid_out = n_nodes + NODES_A_TREE * n_trees

@@ -11,14 +11,17 @@ from ..routes import native_disabled, uses_native
 pytestmark = pytest.mark.skipif(not uses_native(), reason="nothing is compiled")
 
 
-def shallow(n=5, T=2, width=1):
-    """Arguments of `add_shallow_trees` for trees whose nodes all cut the first column at 0."""
+def small(n=5, T=2, width=1):
+    """Arguments of `add_small_trees` for trees of one inner node, which cuts column 0 at 0."""
+    nodes = np.zeros((T, 4), np.uint32)
+    nodes[:, 2] = 1
     return {
         "columns": np.zeros((3, n), np.float32),
-        "feature": np.zeros((T, 7), np.int32),
-        "threshold": np.zeros((T, 7), np.float32),
-        "missing_left": np.zeros((T, 7), np.uint8),
-        "table": np.ones((T, 128)),
+        "nodes": nodes,
+        "starts": np.arange(T + 1),
+        "values": np.ones((2 * T, 1)),
+        "first": 0,
+        "stop": T,
         "out": np.zeros((n, width)),
     }
 
@@ -38,24 +41,76 @@ def deep(n=5):
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"feature": np.full((2, 7), 3, np.int32)},
-        {"feature": np.full((2, 7), -1, np.int32)},
-        {"threshold": np.zeros((1, 7), np.float32)},
-        {"table": np.ones((2, 127))},
+        {"nodes": np.array([[3, 0, 1, 0], [0, 0, 1, 0]], np.uint32)},  # no such column
+        {"nodes": np.array([[0, 0, 1, 0], [2**31, 0, 1, 0]], np.uint32)},
+        {"nodes": np.array([[0, 0, 2, 0], [0, 0, 1, 0]], np.uint32)},  # passes the last leaf
+        {"nodes": np.zeros((2, 3), np.uint32)},
+        {"starts": np.array([0, 1, 3])},
+        {"starts": np.array([0, -1, 2])},
+        {"values": np.ones((3, 1))},
+        {"values": np.ones((4, 2))},
+        {"first": -1},
+        {"stop": 3},
         {"out": np.zeros((4, 1))},
         {"out": np.zeros((5, 0))},
         {"columns": np.zeros((5, 3), np.float32).T},  # not contiguous
         {"columns": np.zeros((3, 5))},  # of another type
     ],
 )
-def test_shallow_trees_that_do_not_fit(wrong):
-    from sklearn_ensemble_theory._native.prediction import add_shallow_trees
+def test_small_trees_that_do_not_fit(wrong):
+    from sklearn_ensemble_theory._native.prediction import add_small_trees
 
-    arguments = shallow()
-    add_shallow_trees(**arguments)
+    arguments = small()
+    add_small_trees(**arguments)
     np.testing.assert_array_equal(arguments["out"], np.full((5, 1), 2.0))
     with pytest.raises(ValueError):
-        add_shallow_trees(**{**shallow(), **wrong})
+        add_small_trees(**{**small(), **wrong})
+
+
+def one_small_tree(**changes):
+    """Arguments of `small_nodes` for a tree of three leaves."""
+    return {
+        "left": np.array([1, -1, 3, -1, -1], np.int32),
+        "right": np.array([2, -1, 4, -1, -1], np.int32),
+        "feature": np.array([1, -2, 0, -2, -2], np.int32),
+        "cuts": np.arange(5, dtype=np.float32),
+        "missing_left": np.zeros(5, np.uint8),
+        "first": np.array([0, 5]),
+        "starts": np.full(2, -1),
+        "nodes": np.zeros((2, 4), np.uint32),
+        "leaf": np.full(3, -1),
+        **changes,
+    }
+
+
+def test_leaves_on_the_left_are_passed():
+    from sklearn_ensemble_theory._native.prediction import small_nodes
+
+    given = one_small_tree()
+    small_nodes(**given)
+    assert given["starts"].tolist() == [0, 2]
+    assert given["leaf"].tolist() == [1, 3, 4]
+    assert given["nodes"][:, [0, 2]].tolist() == [[1, 0b001], [0, 0b010]]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"left": np.array([0, -1, 3, -1, -1], np.int32)},
+        {"right": np.array([5, -1, 4, -1, -1], np.int32)},
+        {"left": np.array([1, 2, 3, -1, -1], np.int32)},
+        {"first": np.array([0, 6])},
+        {"first": np.array([-1, 4])},
+        {"leaf": np.full(4, -1)},
+        {"nodes": np.zeros((3, 4), np.uint32)},
+        {"cuts": np.zeros(4, np.float32)},
+    ],
+)
+def test_nodes_that_are_no_small_tree(wrong):
+    from sklearn_ensemble_theory._native.prediction import small_nodes
+
+    with pytest.raises(ValueError):
+        small_nodes(**one_small_tree(**wrong))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from threadpoolctl import threadpool_limits
 
 import sklearn_ensemble_theory as package
-from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, ShallowTrees
+from sklearn_ensemble_theory.trees._packed import DeepTrees, LooseTrees, SmallTrees
 
 from ..estimators import estimator_classes, make
 from ..routes import native_disabled
@@ -141,7 +141,7 @@ def test_threads(cls):
 @pytest.mark.parametrize("kind", ["compiled", "loose"])
 def test_predictions_in_a_context_of_processes(name, kind, monkeypatch):
     """Parts of one array are written by threads, whatever the context asks for."""
-    for trees in (DeepTrees, ShallowTrees, LooseTrees):
+    for trees in (DeepTrees, SmallTrees, LooseTrees):
         monkeypatch.setattr(trees, "parallel_size", 0)
     cls = getattr(package, name)
     data = data_for(make(cls), 0)

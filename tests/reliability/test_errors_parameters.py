@@ -1,6 +1,8 @@
 """Parameters are judged before any work, and the error names them; work is bounded."""
 
 import time
+import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -28,6 +30,7 @@ from sklearn_ensemble_theory import (
 )
 
 from ..estimators import estimator_classes, make
+from ..routes import native_disabled
 
 X = np.random.default_rng(0).standard_normal((30, 2))
 Y = X[:, 0] + 0.1 * X[:, 1]
@@ -242,6 +245,24 @@ def test_dates_are_no_weights():
     for name in ("BinnedTreeRegressor", "VotingRegressor", "StackingRegressor"):
         with pytest.raises(ValueError, match="sample_weight"):
             make(getattr(package, name)).fit(X, Y, sample_weight=dates)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_one_weight_for_all_rows_is_finite(value):
+    for name in ("ExtraTreesRegressor", "AdaBoostClassifier", "GradientBoostingRegressor"):
+        cls = getattr(package, name)
+        with pytest.raises(ValueError, match="sample_weight"):
+            make(cls).fit(X, CLASSES, sample_weight=value)
+
+
+@pytest.mark.routes
+def test_an_impurity_decrease_beyond_all_numbers_in_the_units_of_tiny_targets():
+    for route in (nullcontext, native_disabled):
+        with route(), warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            model = GradientBoostingRegressor(min_impurity_decrease=10.0, n_estimators=2)
+            model.fit(X, Y * 1e-300)
+        assert [tree.tree_.node_count for tree in model.estimators_[:, 0]] == [1, 1]
 
 
 def test_votes_on_several_outputs():

@@ -95,6 +95,28 @@ def test_sums_are_those_of_the_trees_predictions_in_order(kind, depth, missing, 
     np.testing.assert_array_equal(stages[1], sum_in_order(members[:6], scale, rows, width=3))
 
 
+@pytest.mark.parametrize("n_leaves", [2, 17, 31, 32, 33, 64])
+@pytest.mark.parametrize("width", [1, 4])
+def test_trees_of_few_and_of_many_leaves(n_leaves, width, route):
+    """32 leaves are the bits of a word; trees of more are walked."""
+    X, y = data(n=600, missing=0.1)
+    members = trees_fitted(DecisionTreeRegressor, X, y, max_leaf_nodes=n_leaves)
+    assert {member.get_n_leaves() for member in members} == {n_leaves}
+    rows = data(n=900, missing=0.1, seed=1)[0]
+    out, expected = np.zeros((2, len(rows), width))
+    packed_trees(members, width=width).add(rows, out)
+    np.testing.assert_array_equal(out, sum_in_order(members, np.ones(9), rows, width))
+
+    def of_powers(t, value):
+        return value ** (1 + np.arange(width)) / (1 + t)
+
+    out[:] = 0
+    for t, member in enumerate(members):
+        expected += of_powers(t, member.predict(rows)[:, None])
+    packed_trees(members, width=width, leaf_outputs=of_powers).add(rows, out)
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_trees_of_one_leaf(route):
     X, y = data(n=20)
     members = [DecisionTreeRegressor(max_depth=d).fit(X, y * 0 + d) for d in (1, 5)]
