@@ -297,9 +297,10 @@ class CodeTreeGrower:
         # A tree takes nodes as pure where the variance is below 2e-16: above it are differences,
         # below it the rounding errors of equal targets, if no target is larger than 1/16.
         exponent = int(np.frexp(np.max(np.abs(gradient)))[1]) + 4
-        with np.errstate(over="ignore", under="ignore"):  # no decrease is infinite
+        with np.errstate(over="ignore", under="ignore"):
             least = float(np.ldexp(options.min_impurity_decrease, -2 * exponent))
-        options = replace(options, min_impurity_decrease=least)
+        # No decrease reaches the largest float, and trees refuse an infinite parameter.
+        options = replace(options, min_impurity_decrease=min(least, np.finfo(float).max))
         tree = grow_on_codes(self.columns, np.ldexp(gradient, -exponent), weight, rows, options)
         tree = replace(
             tree,
