@@ -14,13 +14,13 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
+from sklearn_ensemble_theory._typing import ArrayLike
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -1,11 +1,12 @@
-"""Types that public signatures share."""
+"""Types that public signatures share.
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
+At run time they are names: the union of which NumPy makes `ArrayLike` would be 300 characters of
+a line of `help()`, for every parameter that has it.
+"""
+
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
 __all__ = [
     "ArrayLike",
@@ -16,7 +17,30 @@ __all__ = [
     "available_if",
 ]
 
+RandomStateLike: TypeAlias = int | np.random.RandomState | None
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any, Protocol, TypeVar
+
+    import scipy.sparse as sp
+    from numpy.typing import ArrayLike
+
+    class Splitter(Protocol):
+        """A cross-validation splitter of scikit-learn's or one like it."""
+
+        def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]: ...
+
+        def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int: ...
+
+    class LossLike(Protocol):
+        """The two methods that a loss of one's own needs."""
+
+        def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray: ...
+
+        def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray: ...
+
+    CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
     MatrixLike: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
     Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -24,26 +48,20 @@ if TYPE_CHECKING:
 else:
     from sklearn.utils.metaestimators import available_if
 
-    # SciPy below 1.11 has one class for both kinds of sparse.
-    MatrixLike = ArrayLike | getattr(sp, "sparray", sp.spmatrix) | sp.spmatrix
+    class Name:
+        """What signatures show by its name, also in unions."""
 
-RandomStateLike: TypeAlias = int | np.random.RandomState | None
+        def __init__(self, name):
+            self.name = name
 
+        def __repr__(self):
+            return self.name
 
-class Splitter(Protocol):
-    """A cross-validation splitter of scikit-learn's or one like it."""
+        def __or__(self, other):
+            return Union[self, other]  # noqa: UP007
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterable[tuple[Any, Any]]: ...
+        def __ror__(self, other):
+            return Union[other, self]  # noqa: UP007
 
-    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int: ...
-
-
-CVLike: TypeAlias = int | Splitter | Iterable[tuple[ArrayLike, ArrayLike]]
-
-
-class LossLike(Protocol):
-    """The two methods that a loss of one's own needs."""
-
-    def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray: ...
-
-    def gradient(self, y: np.ndarray, u: np.ndarray) -> np.ndarray: ...
+    ArrayLike, MatrixLike = Name("ArrayLike"), Name("MatrixLike")
+    CVLike, LossLike = Name("CVLike"), Name("LossLike")

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.integrate import quad
 from scipy.special import log_ndtr
 from scipy.stats import ncx2, norm
@@ -14,7 +13,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.utils import check_random_state
 
 from ._addresses import publish
-from ._typing import RandomStateLike
+from ._typing import ArrayLike, RandomStateLike
 
 __all__ = [
     "add_label_noise",

@@ -81,6 +81,15 @@ def test_public_signatures_are_annotated(address):
     assert typing.get_type_hints(FUNCTIONS[address])  # every name in them can be resolved
 
 
+@pytest.mark.parametrize("address", FUNCTIONS)
+def test_help_shows_types_by_name(address):
+    """Before 3.13 Python writes a signature into one line: each parameter of it has to be short."""
+    function = FUNCTIONS[address]
+    parameters = inspect.signature(function).parameters.values()
+    assert max((len(str(p)) for p in parameters), default=0) < 110
+    assert all(len(line) <= 100 for line in (inspect.getdoc(function) or "").splitlines())
+
+
 def members_of(hint):
     """The types of a union."""
     is_union = typing.get_origin(hint) in (typing.Union, types.UnionType)

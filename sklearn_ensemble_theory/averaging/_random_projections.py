@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import cho_solve, svd
 from scipy.linalg.lapack import dpocon, dpotrf
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -29,7 +28,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import in_order
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first, power_of_two
-from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 
 from ._linear_projections import LINEAR_PROJECTIONS, Projection, centred_rows
 from ._members import MAX_SEED

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -42,7 +41,13 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import TargetScale, largest_entry, power_of_two, within_range
-from sklearn_ensemble_theory._typing import CVLike, LossLike, RandomStateLike, available_if
+from sklearn_ensemble_theory._typing import (
+    ArrayLike,
+    CVLike,
+    LossLike,
+    RandomStateLike,
+    available_if,
+)
 from sklearn_ensemble_theory.bounds._arguments import check_number
 from sklearn_ensemble_theory.erm._relu import ReLUNetwork
 

@@ -16,7 +16,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import daxpy, idamax
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin
@@ -41,7 +40,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import TargetScale, mean_from_first, power_of_two
-from sklearn_ensemble_theory._typing import CVLike, RandomStateLike
+from sklearn_ensemble_theory._typing import ArrayLike, CVLike, RandomStateLike
 from sklearn_ensemble_theory.bounds import (
     gauge,
     matching_pursuit_bound,

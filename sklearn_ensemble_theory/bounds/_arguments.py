@@ -7,10 +7,10 @@ from numbers import Integral, Real
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
 from sklearn_ensemble_theory._scaling import power_of_two
+from sklearn_ensemble_theory._typing import ArrayLike
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -8,8 +8,9 @@ import math
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import beta, xlog1py, xlogy
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_number, checked_integers, checked_numbers, in_floats
 

@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import linprog
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import check_integer, checked_numbers, checked_rows
 

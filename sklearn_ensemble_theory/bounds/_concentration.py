@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_number, checked_numbers, in_floats
 

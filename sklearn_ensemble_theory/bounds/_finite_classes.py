@@ -8,8 +8,9 @@ instead of up to 2^n [Shah, §2.5].
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaln, logsumexp
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
 

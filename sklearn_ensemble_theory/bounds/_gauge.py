@@ -8,9 +8,10 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from sklearn.utils import Bunch
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import check_number, checked_numbers, in_floats
 

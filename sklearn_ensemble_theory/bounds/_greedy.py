@@ -9,7 +9,8 @@ or an array; at t = 0 a rate that has no value there is inf.
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
 

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_number, checked_numbers, in_floats
 from ._spectral_filters import boosting_operators, n_rounds, residual_filter, weight_filter

@@ -9,8 +9,9 @@ import math
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import xlog1py
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import check_integer, check_number, checked_numbers, in_floats
 

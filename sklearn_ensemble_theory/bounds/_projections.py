@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.special import xlog1py
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_consistent_length
 
-from sklearn_ensemble_theory._typing import MatrixLike
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 
 from ._arguments import (
     as_result,

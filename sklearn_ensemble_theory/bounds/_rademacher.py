@@ -9,10 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from sklearn_ensemble_theory._typing import RandomStateLike
+from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
 from ._arguments import (
     as_result,

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 # Of rounds: a power of 2 that is an int64.
 LARGEST_NUMBER = 2.0**62

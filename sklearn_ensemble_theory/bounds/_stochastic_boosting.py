@@ -1,8 +1,9 @@
 """Mean and covariance of boosting with a random learner in each round [Dombry and Esstafa, §3]."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import check_integer, check_number, checked_numbers
 

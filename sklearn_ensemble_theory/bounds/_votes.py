@@ -10,10 +10,10 @@ import math
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import betaln
 
 from sklearn_ensemble_theory._rows import normalised_weights
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_integer, check_number, checked_numbers
 from ._finite_classes import sauer_shelah_bound

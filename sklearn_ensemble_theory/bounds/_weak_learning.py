@@ -8,9 +8,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklearn_ensemble_theory._rows import normalised_weights
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
 from ._votes import voting_generalization_bound, weighted_voting_generalization_bound

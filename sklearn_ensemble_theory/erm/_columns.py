@@ -5,7 +5,6 @@ from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +19,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import largest_magnitude, mean_from_first
+from sklearn_ensemble_theory._typing import ArrayLike
 
 # A column whose root mean square about its mean is below this share of the mean is constant.
 SMALLEST_SPREAD = 1e-13

@@ -12,7 +12,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils.multiclass import check_classification_targets
@@ -28,6 +27,7 @@ from sklearn_ensemble_theory._rows import (
     validate_data,
 )
 from sklearn_ensemble_theory._scaling import power_of_two, within_range
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import finite_class_bound
 
 # Numbers of bins times numbers of features; the edges take 1 GB.

@@ -5,7 +5,6 @@ from numbers import Integral
 from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -15,6 +14,7 @@ from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import Task
 from sklearn_ensemble_theory._rows import finite_predictions, kept_rows, validate_data
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._hinges import Hinge, HingeIndex, best_of_columns
 

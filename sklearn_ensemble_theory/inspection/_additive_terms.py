@@ -6,9 +6,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 MISSING = {False: "missing", True: "missing or unseen"}  # by whether the feature is categorical
 

@@ -4,13 +4,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import Bunch
 from sklearn.utils.parallel import delayed
 
 from .._running import in_order
-from .._typing import RandomStateLike
+from .._typing import ArrayLike, RandomStateLike
 from ._plotting import COLORS, places_of, pyplot, set_value_axis
 from ._repeated_fits import (
     LARGEST,

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from .._compat import check_feature_names_in
 from ._additive_terms import (

@@ -11,11 +11,10 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from .._typing import MatrixLike
+from .._typing import ArrayLike, MatrixLike
 from ._plotting import COLORS, GREY, as_axes, number, pyplot
 
 # The public methods that give scores, for each response method, and whether they are staged.

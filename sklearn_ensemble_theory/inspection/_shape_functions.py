@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._additive_terms import (
     MISSING,

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..smoothing import LinearL2BoostingRegressor
 from ._plotting import pyplot

@@ -13,7 +13,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_array, check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
@@ -21,7 +20,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._rows import positive_weights
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
-from sklearn_ensemble_theory._typing import RandomStateLike
+from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
 from ._smoothers import check_linear, weight_keyword
 

@@ -10,7 +10,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +18,7 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._rows import checked_rows, finite_predictions, validate_data
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._compact_kernels import POLYNOMIALS, CompactWeights, kernel_value
 from ._smoothers import DENSE_ROWS, MatrixForm, check_dense_rows

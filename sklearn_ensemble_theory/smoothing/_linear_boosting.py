@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import Bunch, check_random_state
@@ -32,6 +31,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work, one_blas_thread, warn_user
 from sklearn_ensemble_theory._scaling import largest_magnitude
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds._spectral_filters import n_rounds
 
 from ._averaged_learners import (

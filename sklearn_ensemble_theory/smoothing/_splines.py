@@ -20,7 +20,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
-from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -39,6 +38,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import one_blas_thread, threads_for
 from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude, within_range
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._smoothers import DENSE_ROWS, SpectralForm, distinct_rows
 from ._spline_basis import (

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.tree import (
     DecisionTreeClassifier,
@@ -25,7 +24,7 @@ from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import positive_weights, validate_data
-from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 
 from .._native import uses_native
 from ._columns import MISSING, MOST_BINS, BinnedColumns

@@ -5,11 +5,12 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_X_y
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..._bins import sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,7 +20,7 @@ from ..._fitting import fit_context
 from ..._rows import ChunkedRows, Rows, finite_predictions
 from ..._running import warn_user
 from ..._scaling import TargetScale, power_of_two
-from ..._typing import CVLike
+from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
 from .base import BaseAdditive, unit_weights
 from .bins import (

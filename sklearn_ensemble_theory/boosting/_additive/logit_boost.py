@@ -6,7 +6,6 @@ from numbers import Real
 from typing import ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +14,7 @@ from ..._blocks import PassCount, by_chunks
 from ..._compat import CallbackSupportMixin, Interval
 from ..._fitting import fit_context
 from ..._rows import ChunkedRows, MemoryRows, Rows
-from ..._typing import CVLike
+from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
 from .base import BaseAdditive, unit_weights
 from .bins import (

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
+
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from .bins import FeatureBins
 from .pairs import PurePairs

@@ -11,7 +11,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from scipy.special import expit, log_expit, logsumexp
 from sklearn import ensemble
@@ -41,6 +40,7 @@ from sklearn_ensemble_theory._learners import (
 )
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._rows import ChunkedRows, kept_rows, validate_data
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import (
     stump_generalization_bound,
     weighted_voting_generalization_bound,

@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn import ensemble
 from sklearn.base import RegressorMixin
@@ -19,6 +18,7 @@ from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree, prepare_members
 from sklearn_ensemble_theory._rows import kept_rows, validate_data
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
 from .._loop import RoundReports, rows_for_callbacks

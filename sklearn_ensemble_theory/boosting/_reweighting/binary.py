@@ -24,7 +24,6 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse, vstack
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
@@ -52,7 +51,7 @@ from sklearn_ensemble_theory._rows import (
     positive_rows,
     validate_data,
 )
-from sklearn_ensemble_theory._typing import available_if
+from sklearn_ensemble_theory._typing import ArrayLike, available_if
 from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
 
 from .._loop import BoostingRounds, RoundReports, rows_for_callbacks

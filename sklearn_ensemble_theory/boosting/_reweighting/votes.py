@@ -12,7 +12,6 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
@@ -36,6 +35,7 @@ from sklearn_ensemble_theory._learners import (
     reads_single_precision,
 )
 from sklearn_ensemble_theory._rows import validate_data
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
 from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._roots import group_sums, root_of_increasing
 from sklearn_ensemble_theory._typing import LossLike
+
+from ..._typing import ArrayLike
 
 Array = NDArray[Any]
 

@@ -8,10 +8,10 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from sklearn_ensemble_theory._scaling import largest_entry
+from sklearn_ensemble_theory._typing import ArrayLike
 
 # An array, or a sparse matrix by rows: SciPy's have no types.
 Matrix: TypeAlias = Any

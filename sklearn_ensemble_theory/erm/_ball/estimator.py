@@ -6,7 +6,6 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
@@ -26,7 +25,7 @@ from sklearn_ensemble_theory._rows import (
 )
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
-from sklearn_ensemble_theory._typing import MatrixLike, RandomStateLike, available_if
+from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 
 from .balls import BALLS, Ball, Matrix
 from .problem import BallPoint, BallProblem, BallSet

@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils import Bunch, Tags, check_array
@@ -20,6 +19,7 @@ from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import kept_rows, validate_data
+from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
 
