@@ -18,7 +18,7 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 
 import stored_inventories  # noqa: E402
 from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
-from source_links import linkcode_resolve  # noqa: E402, F401
+from source_links import SOURCE, linkcode_resolve  # noqa: E402, F401
 
 from sklearn_ensemble_theory import __version__  # noqa: E402
 from sklearn_ensemble_theory._version import DOCUMENTATION  # noqa: E402
@@ -42,6 +42,7 @@ extensions = [
     "home_figure",
     "mathml",
     "page_checks",
+    "page_sources",
     "write_pages",
 ]
 exclude_patterns = ["_build", "_ext", "examples", "generated/backreferences", "**/.*"]
@@ -95,6 +96,11 @@ html_theme_options = {
     "navbar_align": "left",
     "navigation_with_keys": False,
     "show_toc_level": 2,
+    "icon_links": [
+        # The address of the repository is that of pyproject.toml.
+        {"name": "Source code", "url": SOURCE, "icon": "fa-brands fa-github"},
+    ],
+    "logo": {"text": f"sklearn_ensemble_theory {version}"},
     "footer_start": ["copyright"],
     "footer_end": [],
 }

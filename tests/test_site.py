@@ -40,8 +40,8 @@ def ends_of_the_map():
             yield from module.estimators(name, kinds)
 
 
-def test_the_map_has_every_estimator_once():
-    assert sorted(ends_of_the_map()) == sorted(cls.__name__ for cls in estimator_classes())
+def test_the_map_has_every_estimator():
+    assert set(ends_of_the_map()) == {cls.__name__ for cls in estimator_classes()}
 
 
 def test_every_node_of_the_map_is_a_link_to_a_page():
@@ -54,7 +54,7 @@ def test_every_node_of_the_map_is_a_link_to_a_page():
     guide = {f"user_guide/{page.stem}.html" for page in (DOCS / "user_guide").glob("*.md")}
     assert set(links) <= pages | guide
     for name in ends_of_the_map():
-        assert links.count(module.address(name)) == 1
+        assert module.address(name) in links
         assert f"{{class}}`~{package.__name__}.{name}`" in module.listing()
     for _, page in module.MAP:
         assert f"user_guide/{page}.html" in links
@@ -69,6 +69,30 @@ def test_text_of_the_map_fits_into_its_boxes():
             assert len(module.lines_of(condition, module.CONDITION[1])) <= 2
             room = module.ESTIMATOR[1] - 20 - (172 if len(kinds) > 1 else 0)
             assert len(name) * module.LETTER <= room
+
+
+# The guide
+
+
+def test_every_public_name_links_to_a_section_of_the_guide():
+    writer = extension("write_pages")
+    stems = {re.sub("(Classifier|Regressor)$", "", cls.__name__) for cls in estimator_classes()}
+    assert stems <= set(writer.SECTIONS) <= stems | {cls.__name__ for cls in estimator_classes()}
+    for address, member in PUBLIC:
+        name = address.rsplit(".", 1)[1]
+        page, anchor = writer.section(name)
+        assert anchor in writer.headings(page)
+        assert name in (DOCS / "user_guide" / f"{page}.md").read_text(encoding="utf-8")
+        assert f"<../user_guide/{page}.html" in writer.page(address, member)
+
+
+def test_the_contents_of_the_guide_have_every_page_once():
+    pages = {page.stem for page in (DOCS / "user_guide").glob("*.md")} - {"index"}
+    index = (DOCS / "user_guide" / "index.md").read_text(encoding="utf-8")
+    trees = re.findall(r"```{toctree}\n:hidden:\n:caption: (.*)\n\n([^`]*)```", index)
+    assert [caption for caption, _ in trees] == re.findall("^## (.*)$", index, re.MULTILINE)
+    assert sorted("".join(names for _, names in trees).split()) == sorted(pages)
+    assert set(re.findall(r"\]\((\w+)\.md\)", index)) == pages
 
 
 # Links to the source and to other projects

@@ -23,6 +23,32 @@ MAP = {
         ("enough rows to learn weights from held-out predictions", "Stacking", BOTH),
         ("few rows, or members that are fitted already", "Voting", BOTH),
     ],
+    ("Error bars and intervals", "uncertainty"): [
+        ("of a mean, or for new targets, with little tuning", "RandomForest", BOTH),
+        ("the same around a learner of your own", "Bagging", BOTH),
+        ("bands around curves, y is a number", "L2Boosting", NUMBERS),
+        ('the quantiles themselves: loss="quantile"', "GradientBoosting", NUMBERS),
+    ],
+    ("Millions of rows", "larger_than_memory"): [
+        ("in memory: trees on bins, in threads", "GradientBoosting", BOTH),
+        ("in chunks or on a cluster, one curve for each feature", "L2Boosting", NUMBERS),
+        ("the same for classes", "LogitBoost", CLASSES),
+        ("a linear model, in chunks", "SketchedLinearRegression", ()),
+    ],
+    ("Groups and time", "groups"): [
+        ("several rows of one patient, user or site: groups=", "RandomForest", BOTH),
+        ('a time series: bootstrap="moving_block"', "Bagging", BOTH),
+    ],
+    ("Categories, missing values", "l2_boosting"): [
+        ("categories and missing values as they are, y is a number", "L2Boosting", NUMBERS),
+        ("the same for classes", "LogitBoost", CLASSES),
+        ("missing values as they are, categories one-hot encoded", "GradientBoosting", BOTH),
+    ],
+    ("One class is rare", "averaging"): [
+        ('weights of the classes: class_weight="balanced"', "RandomForest", CLASSES),
+        ('a fixed share of each class in every draw: "stratified"', "Bagging", CLASSES),
+        ("probabilities and a threshold of your own", "LogitBoost", CLASSES),
+    ],
     ("Improve a learner of your own", "base_learners"): [
         ("it varies much: a deep tree, feature selection, a small network", "Bagging", BOTH),
         ("it is weak, takes no weights, and y is a number", "AdaBoost", NUMBERS),

@@ -1,4 +1,8 @@
-"""The figures of the gallery: every axis has a label, and thumbnails show one panel in large print.
+"""The figures of the gallery, on its pages and on those of the guide.
+
+Every axis has a label, and thumbnails show one panel in large print. The directive `gallery-figure`
+shows the first figure of an example on another page, with the caption below it; where the gallery
+was not run, the caption alone.
 
 A thumbnail is as wide as 200 pixels. Scaled down to that, a figure of several panels cannot be
 read, so the first panel of a script's first figure is drawn again in a small format.
@@ -8,8 +12,10 @@ import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from docutils import nodes
 from matplotlib.transforms import Bbox
 from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
 from sphinx_gallery.scrapers import matplotlib_scraper
 from sphinx_gallery.utils import scale_image
 
@@ -100,6 +106,26 @@ def replace_thumbnails(app):
         scale_image(picture, path, *app.config.sphinx_gallery_conf["thumbnail_size"])
 
 
+class GalleryFigure(SphinxDirective):
+    """`{gallery-figure} group/plot_name` or `group/plot_name 2`, with a caption."""
+
+    required_arguments, optional_arguments = 1, 1
+    has_content = True
+
+    def run(self):
+        group, script = self.arguments[0].split("/")
+        number = int(self.arguments[1]) if len(self.arguments) > 1 else 1
+        uri = f"auto_examples/{group}/images/sphx_glr_{script}_{number:03}.png"
+        caption = nodes.caption()
+        parsed = self.parse_content_to_nodes()
+        caption += parsed[0].children
+        if not Path(self.env.srcdir, uri).exists():
+            return [nodes.paragraph("", "", *caption.children)]
+        text = " ".join(caption.astext().split())
+        return [nodes.figure("", nodes.image(uri=f"/{uri}", alt=text), caption)]
+
+
 def setup(app):
+    app.add_directive("gallery-figure", GalleryFigure)
     app.connect("builder-inited", replace_thumbnails, priority=900)
     return {"parallel_read_safe": True}

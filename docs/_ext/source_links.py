@@ -13,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "sklearn_ensemble_theory"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SOURCE = PROJECT["urls"]["Source"]
 
 
 @functools.cache
@@ -42,9 +44,8 @@ def lines_of(member):
 
 def repository():
     """The address of the repository's files: those of the tag of a release, or of main."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     version = importlib.import_module(PACKAGE).__version__
-    return f"{project['urls']['Source']}/blob/{'main' if 'dev' in version else f'v{version}'}"
+    return f"{SOURCE}/blob/{'main' if 'dev' in version else f'v{version}'}"
 
 
 def linkcode_resolve(domain, info):

@@ -1,15 +1,15 @@
 """Writes the generated pages into `docs/generated/` before Sphinx reads its sources.
 
-The API reference is generated from the `__all__` of each folder of the package, and the table of
-contents of the user guide from the files in its folder. Nothing is listed by hand.
+The API reference is generated from the `__all__` of each folder of the package. Only the sections
+of the guide to which estimators link are listed by hand.
 
 - `<address>.rst`, one page for each public name;
-- `groups.txt`, the tables of names that docs/api.rst includes;
-- `guide.txt`, the table of contents that docs/user_guide/index.md includes.
+- `groups.txt`, the tables of names that docs/api.rst includes.
 
 Unchanged files are not written again, so that a second build is short.
 """
 
+import functools
 import importlib
 import inspect
 import re
@@ -32,18 +32,40 @@ GROUPS = {
     "datasets": "Datasets",
     "_version": "Versions",
 }
-# The pages of the guide have the same order: each is sorted by the first prefix that its name has.
-GUIDE = [*GROUPS, "fitting", "larger_than_memory", "other_tools", "benchmarks"]
-GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = ["base_learners"]
-GUIDE[GUIDE.index("boosting") : GUIDE.index("boosting")] = ["random_projections"]
-GUIDE[GUIDE.index("erm") : GUIDE.index("erm")] = ["histograms"]
-GUIDE[GUIDE.index("smoothing") : GUIDE.index("smoothing")] = [
-    "noisy_labels",
-    "additive_models",
-    "l2_boosting",
-    "greedy",
-]
-GUIDE[GUIDE.index("bounds") + 1 : GUIDE.index("bounds") + 1] = ["theory"]
+GUIDE = Path(__file__).parents[1] / "user_guide"
+# The section of the guide on each estimator, by its name without Classifier or Regressor. Other
+# names link to the page that mentions them first.
+SECTIONS = {
+    "AdaBoost": "boosting#adaboost-and-its-error-bound",
+    "AdaBoostRegressor": "boosting#regression",
+    "AgnosticBoost": "noisy_labels#the-three-algorithms",
+    "BaggedNearestNeighbors": "averaging_neighbors",
+    "Bagging": "averaging#when-to-choose-which",
+    "BallConstrained": "erm#linear-classifiers-in-a-ball",
+    "BestColumn": "greedy#gradient-boosting-as-a-greedy-algorithm",
+    "BinnedTree": "trees",
+    "DecisionStump": "boosting#weak-learners",
+    "DivideAndConquer": "blocks_and_sketches#divide-and-conquer",
+    "ExtraTrees": "averaging#random-cuts",
+    "FrankWolfe": "greedy#frank-wolfe",
+    "GradientBoosting": "boosting#gradient-boosting",
+    "Histogram": "histograms",
+    "L2Boosting": "l2_boosting",
+    "LPBoost": "noisy_labels#the-three-algorithms",
+    "LinearL2Boosting": "smoothing",
+    "LogitBoost": "l2_boosting#logitboost",
+    "MassartBoost": "noisy_labels#the-three-algorithms",
+    "MatchingPursuit": "greedy#matching-pursuit",
+    "NadarayaWatson": "smoothing#the-smoothers-on-their-own",
+    "RandomForest": "averaging#random-forests",
+    "RandomProjection": "random_projections",
+    "ReLUUnit": "greedy#rectified-linear-units",
+    "SketchedLinearRegression": "blocks_and_sketches#sketched-least-squares",
+    "SmoothBoost": "noisy_labels#the-three-algorithms",
+    "SmoothingSpline": "smoothing#the-smoothers-on-their-own",
+    "Stacking": "combining#learned-weights",
+    "Voting": "combining#votes",
+}
 
 
 def members(module, short):
@@ -73,12 +95,42 @@ def public_names():
     return found
 
 
+@functools.cache
+def headings(name):
+    """`{anchor: heading}` of a page of the guide; the anchor of its title is the empty string."""
+    lines = (GUIDE / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    titles = [line.lstrip("# ") for line in lines if re.match("#+ ", line)]
+    anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+    return {"": titles[0], **dict(zip(anchors[1:], titles[1:]))}
+
+
+@functools.cache
+def guide_order():
+    """The pages of the guide with their text, in the order of its table of contents."""
+    trees = re.findall(r"```{toctree}\n(.*?)```", (GUIDE / "index.md").read_text("utf-8"), re.S)
+    names = re.findall(r"^\w+$", "\n".join(trees), re.M)
+    return {name: (GUIDE / f"{name}.md").read_text(encoding="utf-8") for name in names}
+
+
+def section(name):
+    """The section of the guide on a public name: (page, anchor)."""
+    stem = re.sub("(Classifier|Regressor)$", "", name)
+    if place := SECTIONS.get(name, SECTIONS.get(stem)):
+        page, _, anchor = place.partition("#")
+        return page, anchor
+    word = re.compile(rf"\b{name}\b")
+    return next((page for page, text in guide_order().items() if word.search(text)), "index"), ""
+
+
 def page(address, member):
     """The reStructuredText of one public name's page."""
     module, name = address.rsplit(".", 1)
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
     if module == PACKAGE and name in sklearn.ensemble.__all__:
         lines += [f"Replaces scikit-learn's :class:`~sklearn.ensemble.{name}`.", ""]
+    where, anchor = section(name)
+    link = f"../user_guide/{where}.html{'#' * bool(anchor)}{anchor}"
+    lines += [f"User guide: `{headings(where)[anchor]} <{link}>`__.", ""]
     if inspect.isclass(member):
         lines += [f".. autoclass:: {name}", "   :members:", "   :inherited-members:"]
         if "__call__" in vars(member):
@@ -109,17 +161,6 @@ def tables(found):
     return "\n".join(lines)
 
 
-def guide(folder):
-    """The tree of the user guide, in MyST markdown; pages of no group come last."""
-
-    def rank(name):
-        groups = [i for i, group in enumerate(GUIDE) if name.startswith(group)]
-        return (min(groups, default=len(GUIDE)), name)
-
-    names = sorted((p.stem for p in folder.glob("*.md") if p.stem != "index"), key=rank)
-    return "\n".join(["```{toctree}", ":maxdepth: 2", "", *names, "```", ""])
-
-
 def write_pages(app, config):
     folder = Path(app.srcdir, "generated")
     folder.mkdir(exist_ok=True)
@@ -129,7 +170,6 @@ def write_pages(app, config):
         if old.name not in pages:
             old.unlink()
     pages["groups.txt"] = tables(found)
-    pages["guide.txt"] = guide(Path(app.srcdir, "user_guide"))
     for name, text in pages.items():
         path = folder / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:

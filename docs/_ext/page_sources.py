@@ -1,0 +1,71 @@
+"""What the site adds to the markdown pages as it reads them; on GitHub they stay as they are.
+
+- *Links to examples.* A page links to the script of an example, which exists in a clone. On the
+  site the link leads to the page of the gallery, with its figures.
+- *Search words.* `WORDS` are what a reader may type and no title says. They are entries of the
+  index, which the search of the site lists first. After a build each of them has to lead to its
+  page.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from sphinx.util import logging
+
+EXAMPLE = re.compile(r"\(((?:\.\./)*)examples/(\w+/plot_\w+)\.py\)")
+WORDS = {
+    "user_guide/additive_models": [
+        *("EBM", "GAM", "explainable boosting machine", "generalized additive model"),
+        *("glass box", "interpretable model", "shape function"),
+    ],
+    "user_guide/averaging": ["bagging", "bootstrap", "random forest", "out-of-bag"],
+    "user_guide/boosting": ["gradient boosting", "custom loss", "early stopping"],
+    "user_guide/groups": ["GroupKFold", "block bootstrap", "clustered data", "time series"],
+    "user_guide/inspection": [
+        "feature importance",
+        "permutation importance",
+        "variable importance",
+    ],
+    "user_guide/larger_than_memory": ["Dask", "big data", "out of core", "partial_fit"],
+    "user_guide/noisy_labels": ["label noise", "wrong labels"],
+    "user_guide/other_tools": ["ONNX", "Optuna", "SHAP", "partial dependence", "skops"],
+    "user_guide/uncertainty": [
+        *("conformal prediction", "confidence interval", "error bar", "jackknife"),
+        *("prediction interval", "quantile regression forest", "standard error", "uncertainty"),
+    ],
+}
+
+
+def complete_source(app, name, source):
+    """The page with links to the gallery and, below its title, its search words."""
+    text = EXAMPLE.sub(r"(\1auto_examples/\2.rst)", source[0])
+    text = text.replace("(examples/README.rst)", "(auto_examples/index.rst)")
+    if name in WORDS:
+        entries = ", ".join(f"! {word}" for word in WORDS[name])
+        title, rest = text.split("\n", 1)
+        text = f"{title}\n\n```{{index}} {entries}\n```\n{rest}"
+    source[0] = text
+
+
+def misled(index):
+    """The words that do not lead to their page, given the data of `searchindex.js`."""
+    for page, words in WORDS.items():
+        for word in words:
+            places = index["indexentries"].get(word.lower(), [])
+            if [index["docnames"][place[0]] for place in places if place[2]] != [page]:
+                yield f"a search for {word!r} does not lead to {page}"
+
+
+def check_words(app, exception):
+    if not exception and app.builder.name == "html":
+        text = Path(app.outdir, "searchindex.js").read_text(encoding="utf-8")
+        index = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        for fault in misled(index):
+            logging.getLogger(__name__).warning(fault)
+
+
+def setup(app):
+    app.connect("source-read", complete_source)
+    app.connect("build-finished", check_words)
+    return {"parallel_read_safe": True}
