@@ -14,7 +14,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv, train_test_split
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    check_cv,
+    train_test_split,
+)
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._blocks import added
 from sklearn_ensemble_theory._compat import safe_indexing
@@ -27,7 +35,7 @@ def splits_of_rows(
     y: np.ndarray,
     kept: slice | range | np.ndarray = slice(None),
     classifier: bool = False,
-    params: Mapping[str, Any] | None = None,
+    **params: Any,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits (train, test) of `cv`, as positions among the rows that are fitted.
 
@@ -42,28 +50,43 @@ def splits_of_rows(
         The rows that are fitted, as `Rows.numbers` has them; a range for all of them.
     classifier : bool, default=False
         Whether an integer stratifies by class.
-    params : mapping, default=None
-        Further arguments of the splitter, such as `groups`.
+    **params
+        Further arguments of the splitter, in the order of X; None is left out. With `groups` an
+        integer is that of folds of whole groups.
 
     Raises
     ------
     ValueError
         If there is no split, or a split has row indices that are out of bounds for X, or has no
-        fitted row to train or to test on.
+        fitted row to train or to test on; if the splitter needs groups and none are given, or there
+        are fewer groups than folds.
     """
     n = len(y)
+    params = {name: value for name, value in params.items() if value is not None}
     by_count = cv is None or isinstance(cv, Integral)
     if isinstance(kept, range):
         kept = slice(None)
     if by_count and not isinstance(kept, slice):
+        params = {name: value[kept] for name, value in params.items()}
         X, y, n, kept = safe_indexing(X, kept), y[kept], len(kept), slice(None)
     # All splits are held at once: four bytes for each row and split.
     position = np.full(n, -1, dtype=np.int32 if n < 2**31 else np.int64)
     position[kept] = np.arange(n if isinstance(kept, slice) else len(kept))
     splitter = check_cv(cv, y, classifier=classifier)
+    if "groups" not in params and get_routing_for_object(splitter).consumes("split", ("groups",)):
+        raise ValueError(
+            f"cv={type(splitter).__name__} splits by groups, which fit was not given: pass "
+            "fit(X, y, groups=...), with a label for each row."
+        )
+    if by_count and "groups" in params:
+        by_class, n_splits = isinstance(splitter, StratifiedKFold), splitter.get_n_splits()
+        splitter = (StratifiedGroupKFold if by_class else GroupKFold)(n_splits)
+        n_groups = len(np.unique(params["groups"]))
+        if n_groups < n_splits:
+            raise ValueError(f"groups has {n_groups} groups, but cv is {n_splits} folds.")
     # Sets are translated one split at a time; a row of weight 0 has no position and drops out.
     splits = []
-    for number, split in enumerate(_pairs(splitter.split(X, y, **(params or {})))):
+    for number, split in enumerate(_pairs(splitter.split(X, y, **params))):
         train, test = (_positions(rows, position, number) for rows in split)
         if not (len(train) and len(test)):
             raise ValueError(f"Split {number} of cv has no weight to train or to test on.")
@@ -101,6 +124,7 @@ def fold_numbers(
     y: np.ndarray,
     kept: slice | range | np.ndarray = slice(None),
     classifier: bool = False,
+    groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, int]:
     """The number of the split that tests on each fitted row, and the number of splits.
 
@@ -112,7 +136,7 @@ def fold_numbers(
     ValueError
         If a row is in more than one test set, or in neither set of a split.
     """
-    splits = splits_of_rows(cv, X, y, kept, classifier=classifier)
+    splits = splits_of_rows(cv, X, y, kept, classifier, groups=groups)
     n = X.shape[0] if isinstance(kept, slice) else len(kept)
     folds = np.full(n, len(splits), dtype=np.min_scalar_type(len(splits)))
     for number, (train, test) in enumerate(splits):
@@ -130,18 +154,28 @@ def fold_numbers(
 
 
 def split_off(
-    n: int, validation_fraction: Any, seed: int, stratify: np.ndarray | None
+    n: int,
+    validation_fraction: Any,
+    seed: int,
+    stratify: np.ndarray | None,
+    groups: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows to train on and those to hold out, by `train_test_split`.
+    """The rows to train on and those to hold out: a share of the rows, or of their groups.
+
+    Groups are held out whole, and then `stratify` is not used.
 
     Raises
     ------
     ValueError
         If there is no such split; the message names `validation_fraction`.
     """
+    rows = np.arange(n)
     try:
+        if groups is not None:
+            by_group = GroupShuffleSplit(1, test_size=validation_fraction, random_state=seed)
+            return next(by_group.split(rows, groups=groups))
         train, held_out = train_test_split(
-            np.arange(n), test_size=validation_fraction, random_state=seed, stratify=stratify
+            rows, test_size=validation_fraction, random_state=seed, stratify=stratify
         )
     except ValueError as error:
         raise ValueError(f"validation_fraction={validation_fraction!r}: {error}") from error

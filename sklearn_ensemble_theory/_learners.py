@@ -36,6 +36,9 @@ from sklearn.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from sklearn_ensemble_theory._compat import routing_enabled
 
 # Shares of a class below this count as this: log-odds stay within 4.6 of 0 on a pure side.
 SMALLEST_SHARE = 1e-4
@@ -478,3 +481,18 @@ def reads_numbers(learner: Any, prepares: str) -> bool:
     if learner is None or reads_single_precision(learner):
         return True
     return _own_method(learner, prepares) is not None
+
+
+# --- metadata that an ensemble passes on ----------------------------------------------------------
+
+
+def requests(estimator: Any, name: str, method: str = "fit") -> bool:
+    """Whether a method requests this metadata, where metadata routing is enabled."""
+    return routing_enabled() and bool(get_routing_for_object(estimator).consumes(method, (name,)))
+
+
+def with_groups(fit_params: dict, groups: Any, estimator: Any) -> dict:
+    """The further parameters of `fit`, with `groups` where this estimator requests them."""
+    if groups is None or not requests(estimator, "groups"):
+        return fit_params
+    return {**fit_params, "groups": groups}

@@ -347,6 +347,42 @@ def positive_rows(weight: np.ndarray) -> slice | np.ndarray:
     return slice(None) if positive.all() else np.flatnonzero(positive)
 
 
+# --- groups of rows -------------------------------------------------------------------------------
+
+
+def checked_groups(groups: ArrayLike | None, X: Any) -> np.ndarray | None:
+    """One label for each row of X, none missing; None where no groups are given.
+
+    Raises
+    ------
+    ValueError
+        If `groups` is anything else.
+    """
+    if groups is None:
+        return None
+    labels = np.asarray(groups)
+    if labels.ndim != 1:
+        raise ValueError(f"groups must have one dimension, got shape {labels.shape}.")
+    try:
+        check_consistent_length(X, labels)
+    except ValueError as error:
+        raise ValueError(f"groups must have a label for each row: {error}") from error
+    try:
+        known = labels.tolist() if labels.dtype.kind in ("f", "O") else []
+        if any(label is None or bool(label != label) for label in known):
+            raise ValueError("groups must not contain missing values.")
+        np.unique(labels)
+    except TypeError as error:
+        raise ValueError(f"groups must be labels that can be compared: {error}.") from error
+    return labels
+
+
+def group_codes(groups: ArrayLike, X: Any) -> np.ndarray:
+    """The groups of the rows of X as codes 0 ... G-1."""
+    labels = cast(np.ndarray, checked_groups(groups, X))
+    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+
+
 # --- data frames, which base learners may get as they are -----------------------------------------
 
 

@@ -38,10 +38,12 @@ from sklearn_ensemble_theory._learners import (
     prepare_members,
     reads_numbers,
     reads_single_precision,
+    with_groups,
 )
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     checked_weights,
+    group_codes,
     in_usual_units,
     is_frame,
     validate_data,
@@ -76,7 +78,6 @@ from sklearn_ensemble_theory.averaging._members import (
     member_router,
     outside_predictions,
     random_state_names,
-    requests,
     takes_sample_weight,
     with_bins,
 )
@@ -84,7 +85,6 @@ from sklearn_ensemble_theory.averaging._sampling import (
     SCHEMES,
     SamplingDesign,
     SamplingScheme,
-    group_codes,
     scheme_of_rows,
 )
 from sklearn_ensemble_theory.bounds import bagging_pac_n_estimators
@@ -282,9 +282,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
                     "groups must be those of the previous fit with warm_start=True, or None in "
                     "both."
                 )
-        if groups is not None and requests(estimator, "groups"):
-            fit_params = {**fit_params, "groups": np.asarray(groups)}
-        routed = member_params(self, fit_params, "fit")
+        routed = member_params(self, with_groups(fit_params, groups, estimator), "fit")
         given = X
         estimator, spec, X, y = self._prepared(
             estimator, scheme, X, y, target, frames=frames, routed=routed

@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
+    group_codes,
     positive_rows,
     positive_weights,
     validate_data,
@@ -56,7 +57,6 @@ from ._members import (
     random_state_names,
     takes_sample_weight,
 )
-from ._sampling import group_codes
 
 # Whatever the base learner accepts.
 ROW_CHECKS: dict[str, Any] = {

@@ -20,7 +20,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
-    get_routing_for_object,
     process_routing,
 )
 from sklearn.utils.parallel import delayed
@@ -28,7 +27,7 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
-from sklearn_ensemble_theory._learners import PreparedMembers
+from sklearn_ensemble_theory._learners import PreparedMembers, requests
 from sklearn_ensemble_theory._rows import columns_of, rows_of
 from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
@@ -394,11 +393,6 @@ def with_bins(
     raise ValueError(
         f"max_bins={max_bins} requires a dense X of numbers and a single output; use max_bins=None."
     )
-
-
-def requests(estimator: BaseEstimator, name: str) -> bool:
-    """Whether its `fit` requests this metadata, where metadata routing is enabled."""
-    return routing_enabled() and bool(get_routing_for_object(estimator).consumes("fit", (name,)))
 
 
 def takes_sample_weight(estimator: BaseEstimator) -> bool:

@@ -14,15 +14,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.random import sample_without_replacement
-from sklearn.utils.validation import check_consistent_length
 
 from sklearn_ensemble_theory._running import warn_user
-from sklearn_ensemble_theory._typing import ArrayLike
 
 # A fraction of the rows is fewer draws than this.
 LARGEST_SIZE = 2**30
@@ -777,21 +775,6 @@ class MovingBlocks(SamplingScheme):
 
 
 # --- whole groups of rows, by any scheme for rows -------------------------------------------------
-
-
-def group_codes(groups: ArrayLike, X: Any) -> np.ndarray:
-    """The groups of the rows of X as codes 0 ... G-1."""
-    labels = np.asarray(groups)
-    if labels.ndim != 1:
-        raise ValueError(f"groups must have one dimension, got shape {labels.shape}.")
-    check_consistent_length(X, labels)
-    try:
-        known = labels.tolist() if labels.dtype.kind in ("f", "O") else []
-        if any(label is None or bool(label != label) for label in known):
-            raise ValueError("groups must not contain missing values.")
-        return np.unique(labels, return_inverse=True)[1].reshape(-1)
-    except TypeError as error:
-        raise ValueError(f"groups must be labels that can be compared: {error}.") from error
 
 
 def _strata_of_groups(strata: np.ndarray | None, codes: np.ndarray, n: int) -> np.ndarray | None:

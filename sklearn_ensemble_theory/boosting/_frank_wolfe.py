@@ -34,8 +34,9 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask
+from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, with_groups
 from sklearn_ensemble_theory._rows import (
+    checked_groups,
     finite_predictions,
     kept_rows,
     validate_data,
@@ -87,7 +88,12 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Minimise the risk over the ball.
 
@@ -100,6 +106,10 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
             rows, while an integer `cv` splits the rows of positive weight.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split of
+            `radius="cv"` divides them. A `cv` that splits by groups, such as
+            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
@@ -114,7 +124,7 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             If the loss is not differentiable, or if two parameters cannot be combined.
         """
         raise_for_params(fit_params, self, "fit")
-        routed = {}
+        fit_params, routed = with_groups(fit_params, groups, self.estimator), {}
         if routing_enabled() and self.estimator is not None:
             routed = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
         # Parameters are refused before the rows are read.
@@ -145,9 +155,9 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if given and self.estimator is not None:
             check_takes_weights(self.estimator, "estimator")
         rows = kept_rows(X, y, sample_weight)
-        splits = None
+        groups, splits = checked_groups(groups, X), None
         if self.radius == "cv":
-            splits = splits_of_rows(self.cv, X, y, rows.numbers, is_class)
+            splits = splits_of_rows(self.cv, X, y, rows.numbers, is_class, groups=groups)
         X, y = rows.X, rows.y
         # One generator for all fits: the weak learners of each fold have draws of their own.
         everything = Problem(loss, X, y, rows.weights(), self.fit_intercept)

@@ -31,9 +31,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import CallbackSupportMixin, Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
-from sklearn_ensemble_theory._folds import checked_n_splits, splits_of_rows
+from sklearn_ensemble_theory._folds import checked_n_splits, split_off, splits_of_rows
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
+    checked_groups,
     finite_predictions,
     kept_rows,
     validate_data,
@@ -232,7 +233,13 @@ class MatchingPursuitRegressor(
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model, one column in each round.
 
         Parameters
@@ -245,6 +252,11 @@ class MatchingPursuitRegressor(
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights. Rows of weight 0 are left out: the splits of `cv` refer to all
             rows, while an integer `cv` splits the rows of positive weight.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split of
+            `early_stopping` divides them. A `cv` that splits by groups, such as
+            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
+            `early_stopping=True` holds out `validation_fraction` of the groups.
 
         Returns
         -------
@@ -270,10 +282,11 @@ class MatchingPursuitRegressor(
             y_numeric=True,
         )
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        groups = checked_groups(groups, X)
         rows = kept_rows(X, Y, sample_weight)
         splits = train = limits = errors = None
         if self.early_stopping == "cv":
-            splits = splits_of_rows(self.cv, X, Y, rows.numbers)
+            splits = splits_of_rows(self.cv, X, Y, rows.numbers, groups=groups)
         X, Y, weight = rows.X, rows.y, rows.shares()
         if self.early_stopping and splits is None:
             count = round(self.validation_fraction * len(Y))
@@ -283,9 +296,14 @@ class MatchingPursuitRegressor(
                     "row to train or to validate on."
                 )
             # Drawn among the rows of positive weight only: others have no part in the error.
-            order = check_random_state(self.random_state).permutation(len(Y))
-            train = np.sort(order[count:])
-            splits = [(train, np.sort(order[:count]))]
+            rng = check_random_state(self.random_state)
+            if groups is None:
+                order = rng.permutation(len(Y))
+                train, held_out = np.sort(order[count:]), np.sort(order[:count])
+            else:
+                seed, own = rng.randint(np.iinfo(np.int32).max), rows.of(groups)
+                train, held_out = split_off(len(Y), self.validation_fraction, seed, None, own)
+            splits = [(train, held_out)]
         if splits is not None:
             # Squares of the targets themselves might overflow or vanish; powers of two are exact.
             units = [power_of_two(size) for size in np.abs(Y).max(axis=0)]

@@ -45,7 +45,13 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._rows import Rows, finite_predictions, normalised_weights
+from sklearn_ensemble_theory._learners import requests, with_groups
+from sklearn_ensemble_theory._rows import (
+    Rows,
+    checked_groups,
+    finite_predictions,
+    normalised_weights,
+)
 from sklearn_ensemble_theory._running import one_blas_thread
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
@@ -130,6 +136,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         X: MatrixLike,
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Fit the members, and learn their combination from held-out predictions.
@@ -146,6 +153,12 @@ class BaseStacking(TransformerMixin, NamedMembers):
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows, in the fits of the members (routed where metadata
             routing is enabled) and in the combination. Rows of weight 0 are left out.
+
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split divides
+            them. A `cv` that splits by groups, such as
+            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
+            Members get them too if metadata routing is enabled and they request them.
 
         **fit_params : dict
             Routed to the `fit` of the members and the splitter where metadata routing is enabled.
@@ -177,6 +190,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
         rows = rows_to_fit(X, y, sample_weight)
         if of_classes:
             rows = replace(rows, y=self._encode(rows.y))
+        groups = checked_groups(groups, X)
+        fit_params = with_groups(fit_params, groups, self)
         params = fit_arguments(sample_weight, fit_params, X, rows)
         # Errors that need no fit come before the first fit.
         for name, member in pairs:
@@ -193,7 +208,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
             predictions = self._predictions_of_members(rows.X)
             held, folds = np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)
         else:
-            routed, splitting = self._routed(params), {}
+            routed, splitting = self._routed(params), {"groups": groups}
             if routing_enabled() and hasattr(self.cv, "get_metadata_routing"):
                 given = {} if sample_weight is None else {"sample_weight": sample_weight}
                 splitting = process_routing(self, "fit", **fit_params, **given)["splitter"]["split"]
@@ -203,7 +218,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
                     for (name, member), method in zip(pairs, self.stack_method_)
                 ],
                 rows,
-                splits_of_rows(self.cv, X, y, rows.numbers, of_classes, splitting),
+                splits_of_rows(self.cv, X, y, rows.numbers, of_classes, **splitting),
                 self._classes_of_columns(),
                 share=not routing_enabled(),  # otherwise the arguments of fit may differ
                 known=self._known,
@@ -304,6 +319,8 @@ class BaseStacking(TransformerMixin, NamedMembers):
     ) -> Any:
         """Fit the final estimator to the columns of the members, and X with `passthrough`."""
         X, y = rows.X, rows.y
+        if not requests(final, "groups"):  # they were for the splits
+            params = {name: value for name, value in params.items() if name != "groups"}
         is_default_ridge = self.final_estimator is None and not isinstance(self, ClassifierMixin)
         if is_default_ridge and y.dtype.kind == "f" and np.abs(y).max() > LARGEST_TARGET:
             raise ValueError(

@@ -25,6 +25,7 @@ from sklearn_ensemble_theory._folds import checked_n_splits, row_numbers, splits
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
+    checked_groups,
     finite_predictions,
     kept_rows,
     validate_data,
@@ -486,7 +487,11 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     @fit_context(prefer_skip_nested_validation=False)
     @blas_threads_by_work()
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> "LinearL2BoostingRegressor":
         """Decompose the learner and choose the time.
 
@@ -499,6 +504,10 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows, also for the learner (with metadata routing: if it requests them);
             an array or a Dask collection.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split of
+            `time="cv"` divides them. A `cv` that splits by groups, such as
+            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
 
         Returns
         -------
@@ -512,7 +521,9 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         rows = kept_rows(X, y, sample_weight)
         # Splits are of the rows that the user passed; those of weight zero are left out of every
         # part.
-        splits = splits_of_rows(self.cv, X, y, rows.numbers) if self.time == "cv" else []
+        groups, splits = checked_groups(groups, X), []
+        if self.time == "cv":
+            splits = splits_of_rows(self.cv, X, y, rows.numbers, groups=groups)
         rows = replace(rows, y=rows.y.astype(np.float64, copy=False))
         self._n_samples = len(X)
 

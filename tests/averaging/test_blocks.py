@@ -71,7 +71,7 @@ def test_groups_stay_together(rows):
     assert np.bincount(model.blocks_).min() > 40
     with pytest.raises(ValueError, match="larger than the number of groups, 25"):
         DivideAndConquerRegressor(Ridge(), 26).fit(X, y, groups=groups)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(ValueError, match="groups must have a label for each row"):
         DivideAndConquerRegressor(Ridge(), 2).fit(X, y, groups=groups[:-1])
 
 

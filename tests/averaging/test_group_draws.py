@@ -349,7 +349,7 @@ def test_warm_start_continues_the_same_groups_only():
     [
         (np.zeros(130), "at least 2 groups"),
         (np.zeros((120, 2)), "one dimension"),
-        (np.arange(5), "inconsistent numbers of samples"),
+        (np.arange(5), "groups must have a label for each row"),
         (np.where(np.arange(120) % 2, 1.0, np.nan), "missing values"),
         (np.array([None, "a"] * 60, dtype=object), "missing values"),
         (np.array([1, "a"] * 60, dtype=object), "can be compared"),

@@ -15,7 +15,7 @@ from sklearn_ensemble_theory._typing import ArrayLike
 from ..._bins import sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._folds import fold_numbers
-from ..._rows import Rows, is_frame, kept_rows, validate_data
+from ..._rows import Rows, checked_groups, is_frame, kept_rows, validate_data
 from ..._running import Progress
 from ..._scaling import power_of_two
 from .bins import (
@@ -117,6 +117,7 @@ class BaseAdditive(BaseEstimator):
         *,
         classifies: bool,
         classes: np.ndarray | None = None,
+        groups: Any = None,
     ) -> TrainingRows:
         """Check the rows, keep those of positive weight as numbers, and find their folds.
 
@@ -147,6 +148,7 @@ class BaseAdditive(BaseEstimator):
                 X, y, estimator=self, ensure_all_finite="allow-nan", y_numeric=not classifies
             )
         self._wanted_pairs(X.shape[1])  # refused before any work
+        groups = checked_groups(groups, X)
         if classifies:
             check_classification_targets(y)
         else:
@@ -168,7 +170,7 @@ class BaseAdditive(BaseEstimator):
         folds, n_splits = None, 0
         if self.n_estimators == "cv":
             kept = slice(None) if isinstance(rows.numbers, range) else rows.numbers
-            folds, n_splits = fold_numbers(self.cv, X, y, kept, classifies)
+            folds, n_splits = fold_numbers(self.cv, X, y, kept, classifies, groups)
         return TrainingRows(
             rows.X, numbers, rows.weight, rows.numbers, None, 0, folds, n_splits, columns, labels
         )

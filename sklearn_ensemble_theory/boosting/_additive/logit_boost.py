@@ -330,7 +330,13 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Fit the model.
 
         Parameters
@@ -342,6 +348,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         sample_weight : array-like or Dask collection of shape (n_samples,), default=None
             Non-negative weights of the rows; equal weights by default. Rows of weight 0 are left
             out.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient: no split of
+            `n_estimators="cv"` divides them. A `cv` that splits by groups, such as
+            `GroupKFold`, gets them; an integer is then a number of folds of whole groups.
 
         Returns
         -------
@@ -355,7 +365,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
         """
-        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=True)
+        rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=True, groups=groups)
         classes = rows.classes
         end_fit = begin_fit(self, X, y, sample_weight)
         monotonic = self._monotonic(rows.X.shape[1], rows.columns, len(classes))

@@ -10,6 +10,7 @@ import math
 from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from copy import copy, deepcopy
+from dataclasses import replace
 from itertools import islice
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -41,8 +42,16 @@ from ..._compat import (
 from ..._conversion import copy_attributes, shared_parameters, sklearn_member, to_sklearn
 from ..._fitting import fit_context
 from ..._folds import split_off
-from ..._learners import is_tree, reads_numbers, reads_single_precision
-from ..._rows import ChunkedRows, Rows, checked_weights, is_frame, kept_rows, validate_data
+from ..._learners import is_tree, reads_numbers, reads_single_precision, with_groups
+from ..._rows import (
+    ChunkedRows,
+    Rows,
+    checked_groups,
+    checked_weights,
+    is_frame,
+    kept_rows,
+    validate_data,
+)
 from ..._running import warn_user
 from ..._typing import ArrayLike, MatrixLike, available_if
 from ...trees._binned_tree import BinnedTreeRegressor
@@ -144,6 +153,7 @@ class BaseGradientBoosting(
         X_val: MatrixLike | None = None,
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
         **fit_params: Any,
     ) -> Self:
         """Boost the base learner.
@@ -166,6 +176,10 @@ class BaseGradientBoosting(
             is given, it determines when to stop, and no fraction of X is held out.
         sample_weight_val : array-like of shape (n_val,), default=None
             Weights of the validation rows.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient. Where
+            `n_iter_no_change` holds rows out, it holds out `validation_fraction` of the groups, and
+            all rows of a group are on the same side. A warm start needs the same groups.
         **fit_params : dict
             Routed to the base learners' `fit` if metadata routing is enabled.
 
@@ -191,7 +205,8 @@ class BaseGradientBoosting(
             )
         raise_for_params(fit_params, self, "fit")
         if routing_enabled():
-            fit_params = process_routing(self, "fit", **fit_params)["estimator"]["fit"]
+            passed = with_groups(fit_params, groups, self._base_learner(X))
+            fit_params = process_routing(self, "fit", **passed)["estimator"]["fit"]
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val must be given together.")
         learner = self._base_learner(X)
@@ -203,6 +218,8 @@ class BaseGradientBoosting(
         continued = self.warm_start and self.__sklearn_is_fitted__()
         train, classes, loss = self._read(X, y, sample_weight, learner, continued)
         n_classes = 0 if classes is None else len(classes)
+        groups = checked_groups(groups, X)
+        train = replace(train, groups=None if groups is None else train.of(groups))
 
         # The rows that decide when to stop: given ones, or a share of X, which stays the same when
         # a fit is continued. The generator is a copy: a fit that fails must not have drawn from
@@ -506,7 +523,7 @@ class BaseGradientBoosting(
     def _split(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
         """The rows to fit, and those that decide when to stop."""
         stratify = rows.y if isinstance(self, ClassifierMixin) else None
-        part, others = split_off(len(rows), self.validation_fraction, seed, stratify)
+        part, others = split_off(len(rows), self.validation_fraction, seed, stratify, rows.groups)
         train = rows.take(part)
         if stratify is not None and len(np.unique(train.y)) < len(np.unique(rows.y)):
             raise ValueError(

@@ -44,9 +44,11 @@ from sklearn_ensemble_theory._learners import (
     is_tree,
     predict_codes,
     prepare_rounds,
+    with_groups,
 )
 from sklearn_ensemble_theory._rows import (
     Rows,
+    checked_groups,
     kept_rows,
     positive_rows,
     validate_data,
@@ -430,7 +432,9 @@ class BinaryBooster(WeightedVotes):
     def _check_parameters(self) -> None:
         """Raise a ValueError where parameters do not fit each other."""
 
-    def _splits(self, X: Any, codes: np.ndarray, rows: Rows) -> list | None:
+    def _splits(
+        self, X: Any, codes: np.ndarray, rows: Rows, groups: np.ndarray | None
+    ) -> list | None:
         """The splits of the kept rows that `_setting` chooses by, if there is a choice."""
         return None
 
@@ -440,7 +444,12 @@ class BinaryBooster(WeightedVotes):
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **fit_params: Any
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **fit_params: Any,
     ) -> Self:
         """Boost the weak learner.
 
@@ -453,6 +462,10 @@ class BinaryBooster(WeightedVotes):
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; only their ratios matter. Rows of weight 0 are left out.
+        groups : array-like of shape (n_samples,), default=None
+            Labels of the rows that belong together, such as those of one patient. Where rows are
+            held out, `validation_fraction` of the groups are, and all rows of a group are on the
+            same side; so they are in the splits of `cv`, where the class has it.
         **fit_params : dict
             Passed to the `fit` of the weak learners if metadata routing is enabled.
 
@@ -468,8 +481,8 @@ class BinaryBooster(WeightedVotes):
             support weights, or it is no better than guessing in the first round.
         """
         self._check_parameters()
-        routed = self._routed(fit_params)
         estimator = self._boosted_learner()
+        routed = self._routed(with_groups(fit_params, groups, estimator))
         name = type(estimator).__name__
         if not has_fast_path(estimator) and not has_fit_parameter(estimator, "sample_weight"):
             raise ValueError(f"estimator: {name} doesn't support sample_weight.")
@@ -482,9 +495,10 @@ class BinaryBooster(WeightedVotes):
             check_single_precision(X)
         check_classification_targets(y)
         classes, codes = np.unique(y, return_inverse=True)
-        rows = kept_rows(X, codes, sample_weight)
-        splits = self._splits(X, codes, rows) if len(classes) > 1 else None
+        rows, groups = kept_rows(X, codes, sample_weight), checked_groups(groups, X)
+        splits = self._splits(X, codes, rows, groups) if len(classes) > 1 else None
         X, codes, weight = rows.X, rows.y, rows.shares()
+        groups = None if groups is None else rows.of(groups)
 
         # One problem for two classes, none for one, otherwise each class against the rest.
         labels, targets = classes, [codes] if len(classes) == 2 else []
@@ -494,14 +508,16 @@ class BinaryBooster(WeightedVotes):
         rng = check_random_state(self.random_state)
         seeds = rng.randint(np.iinfo(np.int32).max, size=(len(targets), 2)).tolist()
         problems = [
-            BinaryProblem(Rows(X, one, weight, range(len(one))), labels, estimator, seed, routed)
+            BinaryProblem(
+                Rows(X, one, weight, range(len(one)), groups), labels, estimator, seed, routed
+            )
             for one, (seed, _) in zip(targets, seeds)
         ]
 
         def data() -> dict:
             # With more than two classes each of them holds out its own rows.
             alone = len(problems) == 1 and self.n_iter_no_change is not None
-            part = self._split(codes, seeds[0][1])[0] if alone else None
+            part = self._split(problems[0].rows, seeds[0][1])[0] if alone else None
             return rows_for_callbacks(given, y, rows, sample_weight is not None, part)
 
         def attributes(fitted: list[BinaryVotes]) -> dict:
@@ -529,10 +545,10 @@ class BinaryBooster(WeightedVotes):
         self.__dict__.update(attributes(fitted))
         return self
 
-    def _split(self, codes: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    def _split(self, rows: Rows, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """The rows to fit and the rows that decide when to stop."""
-        stratify = codes if np.bincount(codes, minlength=2).min() > 1 else None
-        train, test = split_off(len(codes), self.validation_fraction, seed, stratify)
+        stratify = rows.y if np.bincount(rows.y, minlength=2).min() > 1 else None
+        train, test = split_off(len(rows), self.validation_fraction, seed, stratify, rows.groups)
         return np.sort(train), np.sort(test)
 
     def _fit_problem(
@@ -541,7 +557,7 @@ class BinaryBooster(WeightedVotes):
         """Choose the setting by all rows, hold some of them out, and boost."""
         setting, held_out = self._setting(problem, splits), None
         if self.n_iter_no_change is not None:
-            problem, held_out = map(problem.take, self._split(problem.rows.y, seed))
+            problem, held_out = map(problem.take, self._split(problem.rows, seed))
         return self._boosted(problem, setting, held_out, reports)
 
     def _boosted(

@@ -310,10 +310,12 @@ class MassartBoostClassifier(BinaryBooster):
         rounds = boost(risk, learner, step, np.zeros(len(problem.rows)))
         return rounds, BinaryVotes(problem.labels, threshold=s)
 
-    def _splits(self, X: Any, codes: np.ndarray, rows: Rows) -> list | None:
+    def _splits(
+        self, X: Any, codes: np.ndarray, rows: Rows, groups: np.ndarray | None
+    ) -> list | None:
         if self.noise_rate != "auto":
             return None
-        return splits_of_rows(self.cv, X, codes, rows.numbers, True)
+        return splits_of_rows(self.cv, X, codes, rows.numbers, True, groups=groups)
 
     def _setting(self, problem: BinaryProblem, splits: list | None) -> NoiseRate:
         """The noise rate as given, or that of the least potential on the test rows."""

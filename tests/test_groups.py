@@ -1,0 +1,143 @@
+"""Rows that belong together are on one side of every split that an estimator makes itself."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_regression
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    StratifiedGroupKFold,
+    cross_validate,
+)
+
+from sklearn_ensemble_theory import MatchingPursuitRegressor
+
+from .estimators import estimator_classes, make
+
+# What makes an estimator read its `cv`.
+BY_CV = {
+    "FrankWolfeClassifier": {"radius": "cv", "radii": [0.5, 2.0, 8.0]},
+    "FrankWolfeRegressor": {"radius": "cv", "radii": [0.5, 20.0, 800.0]},
+    "L2BoostingRegressor": {"n_estimators": "cv", "max_estimators": 20},
+    "LinearL2BoostingRegressor": {"time": "cv"},
+    "LogitBoostClassifier": {"n_estimators": "cv", "max_estimators": 20},
+    "MassartBoostClassifier": {"noise_rate": "auto"},
+    "MatchingPursuitRegressor": {"early_stopping": "cv"},
+}
+
+
+def with_parameter(name):
+    return [cls for cls in estimator_classes() if name in inspect.signature(cls).parameters]
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_regression(90, 3, noise=30.0, random_state=0)
+    groups = np.random.default_rng(1).permutation(np.repeat(list("abcdefghi"), 10))
+    return X, y, groups
+
+
+def target_of(estimator, y):
+    return np.where(y > 0, "high", "low") if is_classifier(estimator) else y
+
+
+def by_cv(cls, **params):
+    return make(cls, **{**BY_CV.get(cls.__name__, {}), **params})
+
+
+def assert_same(model, other, X):
+    scores = "decision_function" if hasattr(model, "decision_function") else "predict"
+    np.testing.assert_array_equal(getattr(model, scores)(X), getattr(other, scores)(X))
+
+
+every_cv = pytest.mark.parametrize("cls", with_parameter("cv"), ids=lambda c: c.__name__)
+
+
+@every_cv
+def test_splits_by_groups_are_those_of_the_splitter(cls, data):
+    X, y, groups = data
+    cv = GroupKFold(3)
+    model = by_cv(cls, cv=cv)
+    y = target_of(model, y)
+    splits = by_cv(cls, cv=list(cv.split(X, y, groups))).fit(X, y)
+    assert_same(model.fit(X, y, groups=groups), splits, X)
+    # An integer is the number of folds of whole groups, stratified for a classifier.
+    whole = StratifiedGroupKFold(3) if is_classifier(model) else cv
+    splits = by_cv(cls, cv=list(whole.split(X, y, groups))).fit(X, y)
+    assert_same(by_cv(cls, cv=3).fit(X, y, groups=groups), splits, X)
+    # A row of weight 0 has no part, and the groups of the others stay theirs.
+    weight = np.ones(90)
+    weight[:7] = 0.0
+    left_out = by_cv(cls, cv=3).fit(X, y, sample_weight=weight, groups=groups)
+    assert_same(left_out, by_cv(cls, cv=3).fit(X[7:], y[7:], np.ones(83), groups=groups[7:]), X)
+
+
+@every_cv
+def test_groups_that_are_missing_or_wrong_are_named(cls, data):
+    X, y, groups = data
+    model = by_cv(cls, cv=GroupKFold(3))
+    y = target_of(model, y)
+    with pytest.raises(ValueError, match=r"cv=GroupKFold splits by groups.*groups=\.\.\."):
+        model.fit(X, y)
+    with pytest.raises(ValueError, match="groups must have a label for each row"):
+        model.fit(X, y, groups=groups[:-1])
+    with pytest.raises(ValueError, match="groups must not contain missing values"):
+        model.fit(X, y, groups=np.where(groups == "a", None, groups))
+    with pytest.raises(ValueError, match="groups has 2 groups, but cv is 3 folds"):
+        model.set_params(cv=3).fit(X, y, groups=groups == "a")
+
+
+@every_cv
+@config_context(enable_metadata_routing=True)
+def test_groups_are_routed_through_a_search(cls, data):
+    X, y, groups = data
+    model = clone(by_cv(cls, cv=GroupKFold(3))).set_fit_request(groups=True)
+    for _, member in getattr(model, "estimators", []):  # of a stack: for the splits alone
+        if "groups" in inspect.signature(member.fit).parameters:
+            member.set_fit_request(groups=False)
+    y = target_of(model, y)
+    search = GridSearchCV(model, {"cv": [GroupKFold(2), GroupKFold(3)]}, cv=GroupKFold(3))
+    search.fit(X, y, groups=groups)
+    chosen = clone(model).set_params(**search.best_params_).fit(X, y, groups=groups)
+    assert_same(search.best_estimator_, chosen, X)
+    found = cross_validate(
+        model, X, y, params={"groups": groups}, cv=GroupKFold(3), error_score="raise"
+    )
+    (train, test), *_ = GroupKFold(3).split(X, y, groups)
+    fold = clone(model).fit(X[train], y[train], groups=groups[train])
+    assert found["test_score"][0] == fold.score(X[test], y[test])
+
+
+def copies_of_groups():
+    """Ten copies of each of 12 rows, with a target that nothing but the row itself explains."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(12), 10)
+    return rng.standard_normal((12, 40))[groups], rng.permutation(np.repeat([-1.0, 1.0], 6)), groups
+
+
+@pytest.mark.parametrize("cls", with_parameter("validation_fraction"), ids=lambda c: c.__name__)
+def test_rows_that_are_held_out_are_whole_groups(cls):
+    X, y, groups = copies_of_groups()
+    y = y[groups]
+    params = {"validation_fraction": 0.5, "random_state": 0}
+    if cls is MatchingPursuitRegressor:
+        params |= {"early_stopping": True, "n_iterations": 12}
+    else:
+        params |= {"n_iter_no_change": 4, "n_estimators": 20}
+    errors = []
+    for own in (None, groups):
+        model = make(cls, **params)
+        model.fit(X, target_of(model, y), **({} if own is None else {"groups": own}))
+        path = next(
+            getattr(model, name)
+            for name in ("validation_scores_", "validation_errors_", "validation_path_")
+            if hasattr(model, name)
+        )
+        errors.append(np.min(path) / np.abs(path[0]))
+    # Copies of the training rows are predicted, new groups are not.
+    assert errors[0] < 0.2
+    assert errors[1] > 0.6
