@@ -256,12 +256,17 @@ class AdditiveDesign:
 
     def gram(self, X: np.ndarray, w: np.ndarray) -> np.ndarray:
         """D'WD, dense."""
-        # The sums stay sparse: splines of one feature overlap with few others.
-        total: sp.csr_matrix = 0
+        # Feature by feature, above the diagonal: of several features most products are not zero,
+        # and a sparse sum of all of them would be larger than the result.
+        columns = self.slices
+        total = np.zeros((columns[-1].stop,) * 2)
         for rows in row_blocks(*X.shape):
-            D = self.matrix(X[rows])
-            total = total + D.T @ scaled_rows(D, w[rows])
-        return total.toarray()
+            D = scaled_rows(self.matrix(X[rows]), np.sqrt(w[rows])).tocsc()
+            for own in columns:
+                total[own, own.start :] += (D[:, own].T @ D[:, own.start :]).toarray()
+        for own in columns:
+            total[own.start :, own] = total[own, own.start :].T
+        return total
 
     def moments(self, X: np.ndarray, w: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """D'W Y for a matrix Y."""

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import ClassVar, Literal
 
@@ -468,15 +469,22 @@ def spectral_form(
     gram = sums.gram(design)
     parts = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
     columns = design.slices
-    with threads_for(len(gram) ** 3):
-        C = np.block(
-            [[a.T @ gram[i, j] @ b for b, j in zip(parts, columns)] for a, i in zip(parts, columns)]
-        )
-        # The small matrix Psi'W Psi has the eigenvalues of the n x n average of the smoothers.
-        mu, V = scipy.linalg.eigh((C + C.T) / 2, check_finite=False, overwrite_a=True)
-    # Each feature's functions read their own rows of the eigenvectors.
+    # Each feature's functions have their own rows and columns. Only those above the diagonal are
+    # read, by column as LAPACK stores them: another copy would be as large as all the rest.
     ends = np.cumsum([0, *(b.shape[1] for b in parts)])
-    T = np.vstack([b @ V[s:e] for b, s, e in zip(parts, ends[:-1], ends[1:])])
+    own = [slice(start, stop) for start, stop in pairwise(ends)]
+    C = np.zeros((ends[-1], ends[-1]), order="F")
+    with threads_for(len(gram) ** 3):
+        for i, (a, rows) in enumerate(zip(parts, own)):
+            for b, j, others in zip(parts[i:], columns[i:], own[i:]):
+                C[rows, others] = a.T @ gram[columns[i], j] @ b
+        del gram
+        # The small matrix Psi'W Psi has the eigenvalues of the n x n average of the smoothers.
+        mu, V = scipy.linalg.eigh(C, lower=False, check_finite=False, overwrite_a=True)
+    del C
+    T = np.empty((columns[-1].stop, len(mu)))
+    for b, rows, j in zip(parts, own, columns):
+        np.matmul(b, V[rows], out=T[j])
     return SpectralForm(design, T, np.clip(mu, 0.0, 1.0))
 
 

@@ -1,5 +1,7 @@
 """The sums over rows that splines and boosting by the best feature read, by different ways."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,12 @@ from sklearn_ensemble_theory.smoothing._spline_basis import (
     SplineBasis,
     demmler_reinsch,
 )
-from sklearn_ensemble_theory.smoothing._splines import one_feature_forms
+from sklearn_ensemble_theory.smoothing._splines import (
+    MemorySums,
+    PenaltySpec,
+    one_feature_forms,
+    spectral_form,
+)
 
 from ..local_blocks import LocalBlocks
 
@@ -128,3 +135,20 @@ def test_gram_route_equals_stacked_route():
         basis, None, None, gram=AdditiveDesign((basis,)).gram(X, np.ones(4001)), theta=1.0
     )
     np.testing.assert_allclose(product.gamma, direct.gamma, rtol=1e-7)
+
+
+def test_the_average_over_features_needs_room_for_two_matrices_of_all_functions():
+    rng = np.random.default_rng(0)
+    X, w = rng.random((300, 4)), rng.random(300)
+    tracemalloc.start()
+    try:
+        form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, "auto"), True)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * 8 * len(form.eigenvalues) ** 2
+    # What it is made of: products of the functions are the eigenvalues.
+    U = form.design.matrix(X) @ form.coefficients
+    np.testing.assert_allclose(U.T @ (w[:, None] * U), np.diag(form.eigenvalues), atol=1e-12)
+    D = form.design.matrix(X).toarray()
+    np.testing.assert_allclose(form.design.gram(X, w), D.T @ (w[:, None] * D), atol=1e-12)
