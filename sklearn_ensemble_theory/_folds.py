@@ -129,15 +129,29 @@ def fold_numbers(
     """The number of the split that tests on each fitted row, and the number of splits.
 
     For a `cv` that tests on no row twice; the arguments are those of `splits_of_rows`. Rows that no
-    split tests on have the number `n_splits`.
+    split tests on have the number `n_splits`. An integer draws the folds of the rows that are
+    fitted, in the order of y, from a fixed seed: they are those of the table, whatever the order of
+    its rows, but for rows of equal y. Those of a classifier are stratified.
 
     Raises
     ------
     ValueError
         If a row is in more than one test set, or in neither set of a split.
     """
+    n = len(y) if isinstance(kept, slice | range) else len(kept)
+    if groups is None and (cv is None or isinstance(cv, Integral)):
+        y = np.unique(y[kept], return_inverse=True)[1]  # labels may be of any type
+        splitter = check_cv(cv, y, classifier=classifier)
+        next(splitter.split(y[:, None], y))  # scikit-learn's checks of the number
+        n_splits = splitter.get_n_splits()
+        # Folds that are balanced in a real y would differ less than samples do, and so would the
+        # models from which standard errors are computed: only classes are dealt out evenly.
+        drawn = np.random.RandomState(0).permutation(n)
+        order = np.lexsort((drawn, y)) if classifier else np.argsort(y, kind="stable")[drawn]
+        folds = np.empty(n, np.min_scalar_type(n_splits))
+        folds[order] = np.arange(n) % n_splits
+        return folds, n_splits
     splits = splits_of_rows(cv, X, y, kept, classifier, groups=groups)
-    n = X.shape[0] if isinstance(kept, slice) else len(kept)
     folds = np.full(n, len(splits), dtype=np.min_scalar_type(len(splits)))
     for number, (train, test) in enumerate(splits):
         in_test, in_train = np.zeros((2, n), dtype=bool)

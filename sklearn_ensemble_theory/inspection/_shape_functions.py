@@ -46,8 +46,9 @@ class ShapeFunctionDisplay:
     their effects, and a pair of features a map of colours in which 0 is white. A panel shows what
     the term adds to the prediction (regressors), to the log-odds of the second class (two classes)
     or to the score of a class (several classes). Bands and error bars are the value plus and minus
-    two standard errors, where the model has them. The grey histogram on one side of a panel is the
-    distribution of the training rows. Missing values have a place of their own, shaded in grey.
+    two standard errors, where the model has them: pointwise, for new training rows, as the line
+    below the panels says. The grey histogram on one side of a panel is the distribution of the
+    training rows. Missing values have a place of their own, shaded in grey.
     Grey cells of a map contain no training rows: the value there is extrapolated.
 
     Use `from_estimator` to create a display; the constructor stores its arguments.
@@ -252,6 +253,9 @@ class ShapeFunctionDisplay:
                 axes[0].figure.legend(handles, names, title="class", **loc)
             else:
                 axes[0].legend(handles, names, title="class", fontsize="small")
+        if ax is None and any(s.errors is not None and not s.is_pair for s in self.shapes):
+            text = f"bands: ± {n_standard_errors:g} standard errors, for new training rows"
+            axes[0].figure.supxlabel(text, fontsize="small", color="0.3")
         self.axes_ = np.empty(n, dtype=object)
         self.axes_[:] = axes
         self.ax_, self.figure_ = axes[0], axes[0].figure

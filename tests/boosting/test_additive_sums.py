@@ -15,7 +15,6 @@ from sklearn_ensemble_theory.boosting._additive.sums import (
     StumpSums,
     cut_sums,
 )
-from sklearn_ensemble_theory.boosting._additive.terms import delete_group_errors
 
 from ..routes import native_disabled
 from .l2_boosting_data import additive_data, left_of_cuts, quantile_edges
@@ -207,13 +206,6 @@ def test_whole_features_are_counted_once_that_pays(counted):
     for j in whole:  # no cut of its own after that
         after = counted[counted.index(2540 + j) + 1 :]
         assert not any(254 * j <= group < 254 * (j + 1) for group in after)
-
-
-def test_errors_of_a_mean_are_those_of_the_groups():
-    groups = np.random.default_rng(0).standard_normal((6, 3, 4))
-    without = [np.delete(groups, k, axis=0).mean(axis=0) for k in range(6)]
-    expected = groups.std(axis=0, ddof=1) / np.sqrt(6)
-    np.testing.assert_allclose(delete_group_errors(without), expected, rtol=1e-12)
 
 
 def test_features_that_are_never_chosen_are_never_counted(counted):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import (
@@ -13,7 +14,8 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
-from sklearn_ensemble_theory import L2BoostingRegressor
+from sklearn_ensemble_theory import L2BoostingRegressor, LogitBoostClassifier
+from sklearn_ensemble_theory._folds import fold_numbers
 
 from .l2_boosting_data import additive_data, quantile_edges
 
@@ -79,13 +81,48 @@ def test_path_of_a_fold_that_is_learned_before_the_end():
     assert model.n_estimators_ == 1
 
 
-def test_an_integer_does_not_shuffle_and_a_splitter_may():
+@pytest.mark.parametrize("classify", [False, True])
+def test_an_integer_draws_folds_and_a_splitter_is_taken_as_it_is(classify):
+    """The same for a table in any order of its rows, as far as y tells these apart."""
     X, y = additive_data(n=120)
-    model = L2BoostingRegressor("cv", max_estimators=100, learning_rate=0.1)
-    by_count = clone(model).set_params(cv=4).fit(X, y).cv_path_
-    np.testing.assert_array_equal(clone(model).set_params(cv=KFold(4)).fit(X, y).cv_path_, by_count)
-    shuffled = KFold(4, shuffle=True, random_state=1)
-    assert not np.array_equal(clone(model).set_params(cv=shuffled).fit(X, y).cv_path_, by_count)
+    model = LogitBoostClassifier if classify else L2BoostingRegressor
+    model = model("cv", max_estimators=30, learning_rate=0.1, max_bins=16, interactions=[(0, 1)])
+    target = np.where(y > 1, "yes", "no") if classify else y
+    fitted = clone(model).set_params(cv=4).fit(X, target)
+    again = clone(fitted).fit(X, target)
+    np.testing.assert_array_equal(again.cv_path_, fitted.cv_path_)
+    for order in (np.argsort(y), np.argsort(X[:, 0])):
+        other = clone(fitted).fit(X[order], target[order])
+        if classify:  # rows of a class are told apart by their order alone
+            change = other.predict_proba(X) - fitted.predict_proba(X)
+            assert 0 < np.abs(change).mean() < 0.05
+            continue
+        np.testing.assert_allclose(other.predict(X), fitted.predict(X), rtol=0, atol=1e-10)
+        for one, two in zip(other.shape_standard_errors_, fitted.shape_standard_errors_):
+            np.testing.assert_allclose(one, two, rtol=0, atol=1e-10)
+    # The folds are those of a list, of about the same size, and not those of consecutive rows.
+    folds, n_splits = fold_numbers(4, X, target, classifier=classify)
+    listed = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(n_splits)]
+    assert np.ptp([len(test) for _, test in listed]) <= 1
+    by_list = clone(model).set_params(cv=listed).fit(X, target).cv_path_
+    np.testing.assert_array_equal(by_list, fitted.cv_path_)
+    consecutive = clone(model).set_params(cv=KFold(4)).fit(X, target)
+    assert not np.array_equal(consecutive.cv_path_, fitted.cv_path_)
+
+
+def test_drawn_folds_are_unrelated_to_x_and_y_and_stratify_classes():
+    rng = np.random.default_rng(0)
+    y = np.sort(rng.standard_normal(5000))
+    folds, _ = fold_numbers(5, y[:, None], y)
+    for lag in (1, 2, 5):
+        pairs = np.bincount(5 * folds[lag:].astype(int) + folds[:-lag], minlength=25)
+        assert stats.chisquare(pairs).pvalue > 1e-3
+    labels = np.repeat(["a", "b", "c"], [7, 100, 893])
+    folds, _ = fold_numbers(5, y[:1000, None], labels, classifier=True)
+    for label in "abc":
+        assert np.ptp(np.bincount(folds[labels == label])) <= 1
+    with pytest.raises(ValueError, match="n_splits=5 greater than the number of samples"):
+        fold_numbers(5, y[:3, None], y[:3])
 
 
 def test_rows_of_weight_0_are_in_no_fold_of_an_integer():

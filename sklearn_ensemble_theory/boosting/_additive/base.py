@@ -16,7 +16,7 @@ from ..._bins import sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._folds import fold_numbers
 from ..._rows import Rows, checked_groups, is_frame, kept_rows, validate_data
-from ..._running import Progress
+from ..._running import Progress, warn_user
 from ..._scaling import power_of_two
 from .bins import (
     MAX_SMOOTHING_ROUNDS,
@@ -34,8 +34,8 @@ from .squared_error import SquaredError
 from .sums import CutLayout
 from .terms import (
     StumpSegment,
+    band_errors,
     centred,
-    delete_group_errors,
     explain_terms,
     segments_of,
     shapes_of,
@@ -273,6 +273,13 @@ class BaseAdditive(BaseEstimator):
         if pair_fit is None or wanted in (0, []):
             return smoothing, stumps, None
         is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
+        if not (is_free.all() or isinstance(wanted, list)):
+            names = [name for name, free in zip(self._feature_names(), is_free) if not free]
+            warn_user(
+                "interactions leaves out all pairs with the features that monotonic_cst "
+                f"constrains: {', '.join(names)}. Functions of pairs cannot be constrained.",
+                UserWarning,
+            )
         pairs = pair_fit.fit(stumps.models, wanted, np.flatnonzero(is_free))
         if pairs is None:
             self._progress().message("no pairs of features")
@@ -335,10 +342,11 @@ class BaseAdditive(BaseEstimator):
     ) -> None:
         """Set what is learned, and nothing of an earlier fit.
 
-        `weights` are those of the training rows in each bin, `results` is from `_fit_models`;
+        `weights` are those of the rows of each fold in each bin, `results` is from `_fit_models`;
         `scale` and `mean` are the units of the target, and `units` of losses makes those of the
         user.
         """
+        of_folds, weights = weights, [own.sum(axis=0) for own in weights]
         smoothing, stumps, pairs = results
         layout = bins.layout()
         p, n_scores = len(layout.n_bins), len(stumps.models[0].tables)
@@ -377,14 +385,16 @@ class BaseAdditive(BaseEstimator):
             places += [(coarse[a], coarse[b]) for a, b in pairs.pairs]
         self.shape_functions_ = [(place, scale * shape) for place, shape in zip(places, shapes)]
         self.__dict__.pop("shape_standard_errors_", None)
-        if len(stumps.models) > 2:  # the jackknife over the models that leave out one fold
-            of_folds = [
-                shapes_of(model, own, weights, bins.missing)[0]
-                for model, own in zip(stumps.models[1:], pure[1:])
-            ]
-            self.shape_standard_errors_ = [
-                scale * delete_group_errors(tables) for tables in zip(*of_folds)
-            ]
+        if len(stumps.models) > 2:
+            # The models that leave out one fold, whose functions have mean 0 over their own rows.
+            without = []
+            for fold, (model, own) in enumerate(zip(stumps.models[1:], pure[1:])):
+                rest = [weight - each[fold] for weight, each in zip(weights, of_folds)]
+                without.append(shapes_of(model, own, rest, bins.missing)[0])
+            tables, all_weights = list(zip(*without)), self.bin_weights_
+            errors = band_errors(tables[:p], all_weights[:p])
+            errors += band_errors(tables[p:], all_weights[p:])
+            self.shape_standard_errors_ = [scale * each for each in errors]
 
         # The rounds, and the losses on their way.
         self._segments, self.category_sets_ = segments_of(
@@ -415,10 +425,14 @@ class BaseAdditive(BaseEstimator):
     def term_names_(self) -> list[str]:
         """The name of each term: its feature's, or both names of a pair."""
         check_is_fitted(self)
+        names = self._feature_names()
+        return [" & ".join(names[j] for j in term) for term in self.term_features_]
+
+    def _feature_names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)
         if names is None:
-            names = [f"x{j}" for j in range(self.n_features_in_)]
-        return [" & ".join(str(names[j]) for j in term) for term in self.term_features_]
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return [str(name) for name in names]
 
     @property
     def term_importances_(self) -> np.ndarray:

@@ -110,15 +110,15 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     monotonic_cst : array-like of int of shape (p,) or dict, default=None
         1 for features whose function may only increase, -1 for decreasing ones, and 0 without a
         constraint, for each feature, or by the names of the constrained ones. These features have
-        no smoothing rounds. Functions of pairs are not constrained, nor is what they add to the
-        functions of their features.
+        no smoothing rounds, and are in no pair.
 
     cv : int, cross-validation generator or iterable, default=5
-        The splits of ``n_estimators="cv"``. An integer specifies the number of folds of consecutive
-        rows, as in :class:`~sklearn.model_selection.KFold`; pass ``KFold(shuffle=True,
-        random_state=...)`` to shuffle. Each split has to train on all rows that it does not test
-        on, and no row may be in more than one test set: `KFold`, `GroupKFold` or `PredefinedSplit`,
-        for example, or a list of their splits.
+        The splits of ``n_estimators="cv"``. An integer specifies the number of folds, which are
+        drawn from a fixed seed in the order of y: they are always the same for a table, and but for
+        rows of equal y they do not depend on the order of its rows. Pass ``KFold(5)`` for
+        consecutive rows. Each split has to train on all rows that it does not test on, and no row
+        may be in more than one test set: `KFold`, `GroupKFold` or `PredefinedSplit`, for example,
+        or a list of their splits.
 
     max_estimators : int, default=10000
         Largest number of rounds that ``n_estimators="cv"`` compares.
@@ -156,8 +156,8 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
         0. The weighted mean of every function over the training rows is 0.
 
     shape_standard_errors_ : list of n_terms ndarrays
-        Standard errors of the `values` of `shape_functions_`, by the jackknife over the folds; only
-        with ``n_estimators="cv"`` and at least two folds.
+        Standard errors of the `values` of `shape_functions_`: how much these vary over new training
+        rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -375,6 +375,12 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
             If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
+
+        Warns
+        -----
+        UserWarning
+            If `interactions` is a number or "auto" and `monotonic_cst` constrains features, whose
+            pairs are left out.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=False, groups=groups)
         end_fit = begin_fit(self, X, y, sample_weight)
@@ -568,7 +574,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
                 1,
                 risk.n_splits,
                 is_quadratic=True,
-                bin_weights=() if risk.rows is not None else weights,
+                bin_weights=() if risk.rows is not None else [own.sum(axis=0) for own in weights],
                 passes=risk.passes,
             )
         results = self._fit_models(risk, pair_fit, layout, jumps, monotonic)

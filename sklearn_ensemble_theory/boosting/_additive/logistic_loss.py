@@ -362,7 +362,7 @@ class _RowTotals(SummedFields):
 
     n_rows: int
     class_weight: np.ndarray  # (k, n_classes)
-    bin_weight: np.ndarray  # (n_bins of all features,)
+    bin_weight: np.ndarray  # (k, n_bins of all features)
 
 
 @dataclass
@@ -396,8 +396,8 @@ class LogisticLossOfBlocks(LogisticLoss):
 
     Attributes
     ----------
-    bin_weights : list of p arrays
-        The weight of the rows in each bin.
+    bin_weights : list of p arrays of shape (k, B)
+        The weight of the rows of each fold in each bin.
     """
 
     def __init__(
@@ -408,7 +408,7 @@ class LogisticLossOfBlocks(LogisticLoss):
         by_class = totals.class_weight
         super().__init__(layout, by_class, by_class.sum() / totals.n_rows, n_splits)
         self.blocks, self.passes = blocks, passes
-        self.bin_weights = np.split(totals.bin_weight, np.cumsum(layout.n_bins)[:-1])
+        self.bin_weights = np.split(totals.bin_weight, np.cumsum(layout.n_bins)[:-1], axis=1)
         self.models: Sequence[TableModel] = []
         self.pairs: PairTerms | None = None
         self.found: _GradientSums

@@ -101,8 +101,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     monotonic_cst : array-like of int of shape (p,) or dict, default=None
         1 for features of which the log-odds may only be an increasing function, -1 for decreasing
         ones, and 0 without a constraint, for each feature, or by the names of the constrained ones;
-        for two classes only. These features have no smoothing rounds. Functions of pairs are not
-        constrained, nor is what they add to the functions of their features.
+        for two classes only. These features have no smoothing rounds, and are in no pair.
 
     refresh_tol : float, default=0.2
         Gradients are computed again when a function has moved by this since they were, in log-odds
@@ -112,8 +111,9 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
 
     cv : int, cross-validation generator or iterable, default=5
         The splits of ``n_estimators="cv"``. An integer specifies the number of stratified folds,
-        not shuffled, as in :class:`~sklearn.model_selection.StratifiedKFold`. Each split has to
-        train on all rows that it does not test on, and no row may be in more than one test set.
+        which are drawn from a fixed seed; pass ``StratifiedKFold(5)`` for rows in their order. Each
+        split has to train on all rows that it does not test on, and no row may be in more than one
+        test set.
 
     max_estimators : int, default=10000
         Largest number of rounds that ``n_estimators="cv"`` compares.
@@ -156,8 +156,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         classes `values` has a last axis of classes.
 
     shape_standard_errors_ : list of n_terms ndarrays
-        Standard errors of the `values` of `shape_functions_`, by the jackknife over the folds; only
-        with ``n_estimators="cv"`` and at least two folds.
+        Standard errors of the `values` of `shape_functions_`: how much these vary over new training
+        rows, by a jackknife over the folds; only with ``n_estimators="cv"`` and at least two folds.
 
     bin_edges_ : list of p ndarrays
         The thresholds of each feature; none of categorical ones.
@@ -364,6 +364,12 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             If `cv` tests on a row more than once, or if the sums over a single cut with
             all others exceed `max_memory`. With Dask collections, if the sums over all pairs of
             cuts exceed it, or `cv` is no integer.
+
+        Warns
+        -----
+        UserWarning
+            If `interactions` is a number or "auto" and `monotonic_cst` constrains features, whose
+            pairs are left out.
         """
         rows = self._checked_rows(X, y, sample_weight, reset=True, classifies=True, groups=groups)
         classes = rows.classes
@@ -517,7 +523,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
             n_scores,
             n_splits,
             is_quadratic=False,
-            bin_weights=risk.bin_weights,
+            bin_weights=[own.sum(axis=0) for own in risk.bin_weights],
             passes=passes,
         )
         self._fit_risk(
@@ -540,7 +546,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         layout = rows.layout
         max_cuts = cuts_in_memory(self.max_memory, rows, n_scores)
         risk = LogisticLossOfRows(rows, len(classes), max_cuts)
-        weights = np.split(weight_by_bin(rows, rows.weight), np.cumsum(layout.n_bins)[:-1])
+        ends = np.cumsum(layout.n_bins)[:-1]
+        weights = np.split(weight_by_bin(rows, rows.weight), ends, axis=1)
         blocks = MemoryRows(rows, len(layout.n_bins))
         pair_fit = PairFit(
             blocks, layout, logistic_work, n_scores, rows.n_splits, is_quadratic=False
@@ -559,7 +566,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         jumps: np.ndarray | tuple,
         monotonic: np.ndarray | None,
     ) -> None:
-        """Fit the model to rows, wherever they are; `weights` are those of the bins."""
+        """Fit the model to rows, wherever they are; `weights` by fold and bin."""
         results = self._fit_models(risk, pair_fit, risk.layout, jumps, monotonic, self.refresh_tol)
         self._set_terms(bins, columns, weights, results)
         self.classes_, self.n_refreshes_ = classes, risk.n_refreshes

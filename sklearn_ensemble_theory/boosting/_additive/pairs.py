@@ -67,7 +67,7 @@ from .pair_tables import (
     quadrant_sums,
 )
 from .phases import BinnedRows, TableModel
-from .sums import CutLayout
+from .sums import CutLayout, tables_by_bin
 
 # Ordered bins of a feature in the tables that find pairs, and in those of their functions.
 DETECTION_BINS, PAIR_BINS = 32, 64
@@ -397,10 +397,11 @@ WithWork = Callable[Concatenate[BinnedRows, WorkingResiduals, ...], Any]
 
 
 def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:
-    """Sum the weight of the rows in each bin, feature by feature: (n_bins of all features,)."""
-    n_bins = rows.layout.n_bins
-    found = [np.bincount(rows.codes[:, j], weight, n_bins[j]) for j in range(len(n_bins))]
-    return np.concatenate(found).astype(float)
+    """Sum the weight of the rows of each fold in each bin: (n_groups, n_bins of all features)."""
+    n_bins, k = rows.layout.n_bins, rows.n_groups
+    first = np.zeros(len(rows.codes), np.uint32) if rows.folds is None else rows.folds
+    found = tables_by_bin(first, k, rows.codes, range(len(n_bins)), n_bins, weight)
+    return np.concatenate(found, axis=1).astype(float)
 
 
 def own_folds(numbers: np.ndarray) -> np.ndarray:
@@ -466,7 +467,7 @@ class PairFit:
         if isinstance(self.blocks, MemoryRows):
             rows = self.blocks.block
             if not len(self.bin_weights):
-                self.bin_weights = self._by_feature(weight_by_bin(rows, rows.weight))
+                self.bin_weights = self._by_feature(weight_by_bin(rows, rows.weight).sum(axis=0))
             if rows.folds is None:
                 rows.pair_folds = own_folds(np.arange(len(rows.codes)))
         self._open(models, None)
@@ -574,7 +575,7 @@ def _with_work(rows, function, work_of, models, terms, score, *args):
 
 
 def _working_weights(rows: BinnedRows, work: WorkingResiduals) -> np.ndarray:
-    return weight_by_bin(rows, work.weight)
+    return weight_by_bin(rows, work.weight).sum(axis=0)
 
 
 def _detection_tables(

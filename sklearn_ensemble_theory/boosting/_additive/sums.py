@@ -159,14 +159,15 @@ class CutSums:
         return train, CutSums(*(a[fold] for a in arrays))
 
     def bin_weights(self, layout: CutLayout) -> list[np.ndarray]:
-        """Recover the weight of all rows in each bin of each feature."""
-        left, total = self.left_weight.sum(axis=0), self.weight.sum()
+        """Recover the weight of the rows of each fold in each bin of each feature: (k, B)."""
+        total, none = self.weight[:, None], np.zeros((len(self.weight), 1))
         weights = []
         for j, span in enumerate(layout.spans):
+            left = self.left_weight[:, span]
             if layout.categorical[j]:
-                weights.append(np.append(left[span], total - left[span].sum()))
+                weights.append(np.hstack([left, total - left.sum(axis=1, keepdims=True)]))
             else:
-                weights.append(np.diff(np.concatenate([[0.0], left[span], [total]])))
+                weights.append(np.diff(np.hstack([none, left, total])))
         return [np.maximum(weight, 0.0) for weight in weights]
 
 
