@@ -21,7 +21,8 @@ from .arrays cimport require
 from .growth cimport (
     PACKED, SQUARED_ERROR, UNKNOWN, WIDE, Constraint, Packing, Rules, Sums, comparable, cut_score,
     integer_scale, lowest_bit, node_score, unpack)
-from .losses cimport MULTINOMIAL, Loss, LossRows, add_leaf_sums, sum_losses
+from .losses cimport (
+    MULTINOMIAL, Loss, LossRows, add_leaf_sums, shorten_steps, sum_losses)
 from .threads cimport CHUNK_ROWS, do_in_threads, n_row_chunks, start_of_part
 
 import numpy as np
@@ -1015,24 +1016,33 @@ cdef int write_fields(const Growth* g, const Fields* to, Py_ssize_t first, doubl
     return depth
 
 
-cdef void set_newton_steps(
-    const Fields* to, Py_ssize_t first, Py_ssize_t m, const double* sums, double share, double l2
-) noexcept nogil:
+cdef int set_newton_steps(
+    const Fields* to, Py_ssize_t first, Py_ssize_t m, const LossRows* rows, Py_ssize_t score,
+    const double* target, const uint16_t* leaf, double* sums, double l2, double rate,
+    double longest
+) except -1 nogil:
     """Leaves get their Newton step; regularised ones shrink as means do.
 
-    A curvature that has vanished beside the weights says nothing of the length of a step.
+    A curvature that has vanished beside the weights says nothing of the length of a step. There is
+    room for 4 m sums.
     """
     cdef Py_ssize_t i, k
-    cdef double step
+    cdef double share = 1.0
+    cdef double* steps = sums + 3 * m
+    memset(sums, 0, 3 * m * sizeof(double))
+    add_leaf_sums(rows, score, target, leaf, 2, m, sums)
+    if rows.options.kind == MULTINOMIAL:  # scores of classes that move together change nothing
+        share = <double>(rows.K - 1) / <double>rows.K
+    for i in range(m):
+        steps[i] = 0.0
+        if to.left[first + i] == NO_NODE and not sums[3 * i + 1] <= 1e-150 * sums[3 * i + 2]:
+            steps[i] = share * (sums[3 * i] / sums[3 * i + 1])
+    shorten_steps(rows, target, leaf, 2, m, steps, rate, longest)
     for i in range(m):
         k = first + i
-        if to.left[k] != NO_NODE:
-            continue
-        step = sums[3 * i] / sums[3 * i + 1]
-        if sums[3 * i + 1] <= 1e-150 * sums[3 * i + 2]:
-            step = 0.0
-        step *= share
-        to.value[k] = step * (to.weight[k] / (to.weight[k] + l2)) if l2 != 0 else step
+        if to.left[k] == NO_NODE:
+            to.value[k] = steps[i] * (to.weight[k] / (to.weight[k] + l2)) if l2 != 0 else steps[i]
+    return 0
 
 
 cdef void* allocated(Py_ssize_t size, Py_ssize_t item) except NULL:
@@ -1508,7 +1518,8 @@ cdef class BoostedTrees:
     def boost(
         self, Loss loss not None, y, const double[::1] loss_weight not None,
         double[::1] scores not None, double[::1] target not None, const double[::1] weight or None,
-        const Py_ssize_t[:, :, ::1] rank not None, double length, double stop_at,
+        const Py_ssize_t[:, :, ::1] rank not None, double length, double rate,
+        double longest, double stop_at,
         bint takes_newton_steps, options, units
     ):
         """Rounds of gradient boosting: a tree for each score, and a step along its outputs.
@@ -1530,6 +1541,8 @@ cdef class BoostedTrees:
             As in `grow`, for each tree.
         length : float
             By which the outputs are multiplied before they are added to the scores.
+        rate, longest : float
+            As for `Loss.shorten_steps`.
         stop_at : float
             A round after which the risk is not below this is the last one.
         takes_newton_steps : bool
@@ -1571,7 +1584,7 @@ cdef class BoostedTrees:
         fields = empty_fields(n_rounds * K * most_nodes)
         to = pointers(fields)
         leaf, start = np.empty((K, n), np.uint16), np.empty(K, np.intp)
-        gradient, sums = np.empty(n if K > 1 else 1), np.empty(3 * most_nodes)
+        gradient, sums = np.empty(n if K > 1 else 1), np.empty(4 * most_nodes)
         sizes, risks = [], []
         g.n_rows, g.drawn = n, NULL
         g.weight = &weight[0] if weight is not None else NULL
@@ -1596,13 +1609,9 @@ cdef class BoostedTrees:
                         self.find_leaves(&leaf[k, 0], 2)
                         depth = write_fields(g, &to, first, l2)
                         if takes_newton_steps:
-                            sums[:3 * g.n_nodes] = 0.0
-                            add_leaf_sums(&rows, k, g.gradient, &leaf[k, 0], 2, g.n_nodes, &sums[0])
-                            # Scores of classes that move together change nothing.
                             set_newton_steps(
-                                &to, first, g.n_nodes, &sums[0],
-                                <double>(K - 1) / <double>K
-                                if rows.options.kind == MULTINOMIAL else 1.0, l2)
+                                &to, first, g.n_nodes, &rows, k, g.gradient, &leaf[k, 0], &sums[0],
+                                l2, rate, longest)
                     sizes.append((g.n_nodes, depth))
                     first += g.n_nodes
                 with nogil:

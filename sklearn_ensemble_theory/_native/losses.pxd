@@ -33,3 +33,6 @@ cdef double sum_losses(const LossRows* rows, double* target) except? -1 nogil
 cdef int add_leaf_sums(
     const LossRows* rows, Py_ssize_t score, const double* target, const void* leaf, int leaf_size,
     Py_ssize_t n_leaves, double* sums) except -1 nogil
+cdef int shorten_steps(
+    const LossRows* rows, const double* target, const void* leaf, int leaf_size,
+    Py_ssize_t n_leaves, double* steps, double rate, double longest) except -1 nogil

@@ -5,7 +5,7 @@ several in turn where one would wait for the other, and then in the order of the
 of threads changes no bit. Where all rows weigh the same, `weight` has one entry.
 """
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport INFINITY, copysign, expm1, fabs, log, log1p
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc
 
@@ -15,6 +15,7 @@ from .threads cimport do_in_threads, n_row_chunks, start_of_part
 cdef extern from "losses.h" nogil:
     enum:
         BLOCK
+    double MAX_EXPONENT
     double smaller(double, double)
     double larger(double, double)
     double sum_losses_of_rows(
@@ -153,6 +154,34 @@ cdef class Loss:
         with nogil:
             add_leaf_sums(
                 &rows, score, &target[0], &leaf[0], sizeof(int32_t), sums.shape[0], &sums[0, 0])
+
+    def shorten_steps(
+        self, const double[::1] target, const double[::1] weight, const int32_t[::1] leaf,
+        double[::1] steps, double rate, double longest, int n_threads
+    ):
+        """Shorten the steps of leaves whose losses they would raise. O(n) where a step is long.
+
+        Parameters
+        ----------
+        target, weight, leaf, n_threads
+            As for `add_leaf_sums`.
+        steps : float64 array of shape (n_leaves,)
+            Changed in place.
+        rate, longest : float
+            The share of the steps that is taken; steps of at most this length raise no loss.
+        """
+        cdef Py_ssize_t n = leaf.shape[0]
+        cdef LossRows rows
+        if n == 0:
+            return
+        require(target.shape[0] == n and (weight.shape[0] == n or weight.shape[0] == 1)
+                and leaves_are_below(&leaf[0], n, steps.shape[0]))
+        rows.options, rows.n, rows.n_threads = &self.options, n, n_threads
+        rows.same, rows.each = weight[0], each_of(weight)
+        with nogil:
+            shorten_steps(
+                &rows, &target[0], &leaf[0], sizeof(int32_t), steps.shape[0], &steps[0], rate,
+                longest)
 
 
 cdef inline const double* each_of(const double[::1] weight) noexcept nogil:
@@ -338,6 +367,112 @@ cdef inline void add_row(LeafSums* to, double first, double second, double w) no
     to.first += w * first
     to.second += w * second
     to.weight += w
+
+
+# --- steps that would raise the loss of a leaf ----------------------------------------------------
+
+
+# What the chunks of the changes of leaves share.
+cdef struct Changes:
+    const LossRows* rows
+    const double* target
+    const void* leaf
+    int leaf_size
+    const double* steps  # 0 for leaves that are not looked at
+    double* tables  # of chunk after chunk
+    Py_ssize_t n_leaves, n_chunks
+    bint of_losses
+
+
+cdef int shorten_steps(
+    const LossRows* rows, const double* target, const void* leaf, int leaf_size,
+    Py_ssize_t n_leaves, double* steps, double rate, double longest
+) except -1 nogil:
+    """Shorten the steps of leaves whose losses they would raise: see `lowering_steps`.
+
+    Of the classes' losses alone: steps of the exponential loss are at most 1. A pass over the rows
+    where a step is long, which finds the leaves with rows of both sides of the step; one more over
+    these.
+
+    Parameters
+    ----------
+    target, leaf, leaf_size, n_leaves
+        As for `add_leaf_sums`.
+    steps : n_leaves doubles
+        Changed in place.
+    rate, longest
+        The share of the steps that is taken; steps of at most this length raise no loss.
+    """
+    cdef Changes to = Changes(rows, target, leaf, leaf_size, NULL, NULL, n_leaves, 1, False)
+    cdef double* long_ones
+    cdef Py_ssize_t c, k, n_long = 0
+    cdef int looks
+    if rows.options.kind != LOGISTIC and rows.options.kind != MULTINOMIAL:
+        return 0
+    for k in range(n_leaves):
+        n_long += fabs(steps[k]) > longest
+    if n_long == 0:
+        return 0
+    to.n_chunks = n_row_chunks(rows.n) if n_leaves <= MAX_CHUNKED_LEAVES else 1
+    long_ones = <double*>malloc((1 + to.n_chunks) * n_leaves * sizeof(double))
+    if long_ones == NULL:
+        raise MemoryError
+    to.steps, to.tables = long_ones, long_ones + n_leaves
+    for k in range(n_leaves):
+        long_ones[k] = rate * steps[k] if fabs(steps[k]) > longest else 0.0
+    for looks in range(2):
+        to.of_losses = looks == 1
+        for k in range(to.n_chunks * n_leaves):
+            to.tables[k] = 0.0
+        do_in_threads(add_changes, &to, to.n_chunks, rows.n_threads)
+        for c in range(1, to.n_chunks):
+            for k in range(n_leaves):
+                to.tables[k] += to.tables[c * n_leaves + k]
+        for k in range(n_leaves):
+            if long_ones[k] != 0 and to.tables[k] <= 0:
+                long_ones[k] = 0.0  # no row of the other side, or a loss that falls
+                n_long -= 1
+        if n_long == 0:
+            break
+    for k in range(n_leaves):
+        if long_ones[k] != 0:
+            steps[k] = copysign(log1p(fabs(steps[k])), steps[k])
+    free(long_ones)
+    return 0
+
+
+cdef void add_changes(void* context, Py_ssize_t chunk, int thread) noexcept nogil:
+    cdef const Changes* to = <const Changes*>context
+    if to.leaf_size == 2:
+        add_changes_of(to, chunk, <const uint16_t*>to.leaf)
+    else:
+        add_changes_of(to, chunk, <const int32_t*>to.leaf)
+
+
+cdef void add_changes_of(const Changes* to, Py_ssize_t chunk, const Leaf* leaf) noexcept nogil:
+    """The number of rows of the other side of the step, or the changes of the losses of all rows.
+
+    From log(1 + e^-m) the step d towards the row's class leads to log(1 + a (e^-d - 1)) more, where
+    a = |target| is the probability of the other classes.
+    """
+    cdef const LossRows* rows = to.rows
+    cdef double* table = to.tables + chunk * to.n_leaves
+    cdef double d, a
+    cdef Py_ssize_t i
+    for i in range(start_of_part(chunk, rows.n, to.n_chunks),
+                   start_of_part(chunk + 1, rows.n, to.n_chunks)):
+        d = to.steps[leaf[i]]
+        if d == 0:
+            continue
+        d = d if to.target[i] > 0 else -d
+        if not to.of_losses:
+            table[leaf[i]] += d < 0
+            continue
+        # Of a probability of 1 to rounding the distance from 1 is not known.
+        a = smaller(fabs(to.target[i]), 1.0 - 1.2e-16)
+        # Beyond the range of the exponential function.
+        d = log1p(a * expm1(-d)) if d > -MAX_EXPONENT else larger(log(a) - d, 0.0)
+        table[leaf[i]] += d * (rows.same if rows.each == NULL else rows.each[i])
 
 
 def add_group_sums(

@@ -18,7 +18,7 @@ from .._arrays import inner
 from .._rows import normalised_weights
 from ..trees._compiled_growth import RiskArrays
 from .losses import Loss, as_loss
-from .losses._base import group_totals, leaf_codes, newton_leaves
+from .losses._base import group_totals, leaf_codes, lowering_steps, newton_leaves, safe_length
 from .losses._compiled import compiled_loss
 
 Array = NDArray[np.float64]
@@ -93,6 +93,10 @@ class EmpiricalRisk:
             else:
                 self._known = known
                 self._loop_weight = self.weight[:1].copy() if self.same_weights else self.weight
+        self._losses: Array | None = None  # of the rows at the scores of `at`, without a loop
+        # What is taken of the steps of leaves. Those of K scores, taken together, do not raise the
+        # risk where none does so K times as long.
+        self.rate = 1.0
         # Whether the loss may change with the scores, and the one whose risk was reported last.
         self.adapts = False
         self.scored_loss = self.loss
@@ -111,8 +115,8 @@ class EmpiricalRisk:
                     self._compiled = compiled_loss(loss)
         found = self._in_one_pass(u)
         if found is None:
-            value = inner(self.weight, self.loss.value(self.y, u))
-            found = value, -self.loss.gradient(self.y, u)
+            self._losses = self.loss.value(self.y, u)
+            found = inner(self.weight, self._losses), -self.loss.gradient(self.y, u)
         value, target = found
         return RiskState(value if before is None else before, target, self.weight)
 
@@ -176,7 +180,21 @@ class EmpiricalRisk:
                 if second is not None:
                     second = second if score is None else second[:, score]
                     first = -target[seen]
-                    return newton_leaves(first, second, self.weight[seen], leaf[seen], n_leaves)
+                    y, weight, options = self.y[seen], self.weight[seen], {"rate": self.rate}
+                    if self._losses is not None:
+                        options["before"] = self._losses[seen]
+                    return newton_leaves(
+                        self.loss,
+                        y,
+                        u[seen],
+                        weight,
+                        leaf[seen],
+                        n_leaves,
+                        score,
+                        first,
+                        second,
+                        **options,
+                    )
             # A loss with one score need not know of the argument `score`.
             which = {} if score is None else {"score": score}
             return self.loss.leaf_values(
@@ -187,7 +205,20 @@ class EmpiricalRisk:
         if rows is not None:
             arrays = tuple(part if part.size == 1 else part.take(rows, axis=0) for part in arrays)
             leaf = leaf.take(rows)
-        return loops.leaf_values(arrays, leaf_codes(leaf), n_leaves, score or 0, self.n_threads)
+        codes = leaf_codes(leaf)
+        steps = loops.leaf_values(arrays, codes, n_leaves, score or 0, self.n_threads)
+        if loops.boosts:
+            _, _, weight, target = arrays
+            longest = self.longest_step
+            loops.loops.shorten_steps(
+                target, weight, codes, steps, self.rate, longest, self.n_threads
+            )
+        return steps
+
+    @property
+    def longest_step(self) -> float:
+        """The length up to which no Newton step raises the loss of a leaf; see `safe_length`."""
+        return safe_length(self.loss, self.rate)
 
     def leaf_sums(
         self, u: Array, target: Array, leaf: NDArray[Any], n_leaves: int, score: int | None = None
@@ -294,8 +325,7 @@ class SecondOrderRisk(EmpiricalRisk):
     Raises
     ------
     ValueError
-        If the loss has no second derivative; from `at`, if that is negative, or 0 in all rows while
-        the first one is not.
+        If the loss has no second derivative; from `at`, if that is negative.
     """
 
     def __init__(
@@ -304,6 +334,7 @@ class SecondOrderRisk(EmpiricalRisk):
         super().__init__(loss, y, sample_weight, n_threads)
         self.user_weight = sample_weight
         self.total = float(len(y) if sample_weight is None else np.sum(sample_weight))
+        self._is_flat = False  # no curvature in any row
 
     @classmethod
     def check(cls, loss: Any, y: NDArray[Any], n_scores: int) -> None:
@@ -336,12 +367,8 @@ class SecondOrderRisk(EmpiricalRisk):
             )
         size = np.abs(first)
         mean, mean_size = self._mean(second), self._mean(size)
-        if mean == 0:
-            if mean_size > 0:
-                raise ValueError(
-                    f"second_order=True requires a loss with a second derivative; that of "
-                    f"{_name(self.loss)} is 0 in all rows."
-                )
+        self._is_flat = mean == 0
+        if self._is_flat:  # far from all targets it underflows: a round of the first order
             return np.ones_like(second)
         if mean_size > 0:
             with np.errstate(over="ignore"):
@@ -357,6 +384,38 @@ class SecondOrderRisk(EmpiricalRisk):
         # They are only inexact where they are far below the first derivative, and replaced.
         loops = self._compiled
         return loops.hessian(first) if loops is not None and loops.takes(u, len(self.y)) else None
+
+    def lowering_values(
+        self,
+        u: Array,
+        target: Array,
+        weight: Array,
+        leaf: NDArray[Any],
+        values: Array,
+        rows: NDArray[Any] | None = None,
+        score: int | None = None,
+    ) -> Array:
+        """The values of the leaves of a tree, replaced as `lowering_steps` says.
+
+        Parameters
+        ----------
+        u, leaf, rows, score
+            As for `leaf_values`.
+        target, weight : arrays of shape (n,)
+            Of the state at u, in the score that the tree belongs to.
+        values : array of shape (n_leaves,)
+        """
+        if (np.abs(values) <= self.longest_step).all():
+            return values
+        if rows is not None:
+            u, target, weight, leaf = (part[rows] for part in (u, target, weight, leaf))
+        y, own = (part if rows is None else part[rows] for part in (self.y, self.weight))
+        first = group_totals(weight / self.total, leaf, len(values))(target)
+        steps = np.zeros(len(values)) if self._is_flat else values
+        found = lowering_steps(
+            self.loss, y, u, own, leaf, steps, score, first, self.rate, is_whole=False
+        )
+        return np.where(found == steps, values, found)
 
     def _mean(self, values: Array) -> float:
         """The mean over rows and scores under the sample weights."""

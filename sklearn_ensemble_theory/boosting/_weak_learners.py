@@ -262,8 +262,12 @@ class TreeClones(RegressorClones):
         values = member.tree_.value[:, 0, 0]
         if self.task.reoptimise_leaves:
             new = self.task.risk.leaf_values(scores, target, leaf, len(values), rows, k)
-            values = np.where(member.tree_.children_left < 0, new, values)
-            member.tree_.value[:, 0, 0] = values
+        elif self.task.reweighted:
+            new = self.task.risk.lowering_values(scores, target, weight, leaf, values, rows, k)
+        else:
+            return member, values.take(leaf)
+        values = np.where(member.tree_.children_left < 0, new, values)
+        member.tree_.value[:, 0, 0] = values
         return member, values.take(leaf)
 
 

@@ -114,6 +114,11 @@ class BinnedTreeRounds:
                 which = k if target.ndim == 2 else None
                 steps = task.risk.leaf_values(scores, column, leaf, len(tree), rows, which)
                 set_leaf_values(tree, steps, self.options)
+            elif task.reweighted:
+                which = k if target.ndim == 2 else None
+                grown = tree.value[:, 0]
+                new = task.risk.lowering_values(scores, column, given, leaf, grown, rows, which)
+                set_leaf_values(tree, new, self.options, new == grown)
             members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0])
             leaves.append(leaf)
@@ -166,6 +171,8 @@ class BinnedTreeRounds:
             self.weight,
             ranks.reshape(n, width, -1),
             length=length,
+            rate=task.risk.rate,
+            longest=task.risk.longest_step,
             stop_at=stop_at,
             takes_newton_steps=self.reoptimises,
         )
@@ -205,15 +212,17 @@ def tree_member(pattern: Any, tree: TreeArrays, shape: TreeShape, seed: int) -> 
     return member
 
 
-def set_leaf_values(tree: TreeArrays, values: np.ndarray, options: GrowthOptions) -> None:
+def set_leaf_values(
+    tree: TreeArrays, values: np.ndarray, options: GrowthOptions, is_final: Any = False
+) -> None:
     """Set the values of the leaves to those that a loss proposes (Friedman 2001).
 
-    Regularised values shrink by the same factor W/(W + l2) as means do, and values that break a
-    monotonic constraint move to the middle.
+    Regularised values, but for the final ones, shrink by the same factor W/(W + l2) as means do,
+    and values that break a monotonic constraint move to the middle.
     """
     l2 = options.l2_regularization
     if l2:
-        values = values * (tree.weight / (tree.weight + l2))
+        values = np.where(is_final, values, values * (tree.weight / (tree.weight + l2)))
     if options.monotonic_cst is not None:
         values = _monotonic(values, tree, options.monotonic_cst)
     tree.value[:, 0] = np.where(tree.left == LEAF, values, tree.value[:, 0])

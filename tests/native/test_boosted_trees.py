@@ -113,6 +113,8 @@ def rounds(**others):
         "weight": None,
         "rank": np.tile(np.arange(P), (4, 1, 1)),
         "length": 0.5,
+        "rate": 0.5,
+        "longest": 5.0,
         "stop_at": 1e100,
         "takes_newton_steps": True,
         "options": OPTIONS,

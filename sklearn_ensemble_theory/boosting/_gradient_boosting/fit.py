@@ -248,6 +248,8 @@ class BaseGradientBoosting(
         risk.adapts = True
         step = self._make_step(risk, loss.n_scores(n_classes))
         model = self._begin(loss, train, rng, classes, continued)
+        constant = step.constant()
+        risk.rate = 1.0 if constant is None else min(model.n_scores * constant, 1.0)
         task = step.task(
             risk,
             n_scores=model.n_scores,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,12 @@ SMALLEST_PROBABILITY = float(np.finfo(float).eps)
 
 # Fewer expected events than this are none: near the end of the range exp(u) has lost its digits.
 SMALLEST_RATE = 1e-290
+
+# A loss that changes by this share of its size may have fallen.
+ROUNDING = 16 * float(np.finfo(float).eps)
+# A loss falls by so much, at least and at most, of what the parabola promises whose minimum is
+# Newton's step. Of another parabola: where its curvature is a half to one and a half of that.
+LEAST_OF_PROMISE, MOST_OF_PROMISE = 0.5, 1.5
 
 
 def bounded_exp(z: Array) -> Array:
@@ -66,6 +74,9 @@ class Loss(BaseEstimator):
     differentiable: bool = True
     is_quadratic: bool = False
     link_domain: tuple[float, float] = (-np.inf, np.inf)
+    # Whether the third derivative in each score is at most the second one, as for exponentials
+    # (see `safe_length`). Not inherited, like the loops.
+    _is_self_concordant: bool = False
     # Whether the mean of the targets determines the optimal constant.
     _constant_of_mean: bool = False
     # scikit-learn's gradient boosting reports this multiple of the risk.
@@ -355,8 +366,9 @@ class Loss(BaseEstimator):
         """Compute the step for the scores of each leaf: a Newton step, or the exact minimum.
 
         If the loss has a second derivative, it is one Newton step (Friedman 2001, TreeBoost),
-        because the exact minimum in a pure leaf is infinite for the logistic loss. Otherwise it is
-        the exact minimum in the leaf.
+        because the exact minimum in a pure leaf is infinite for the logistic loss. Where that would
+        raise the loss of the leaf, or the curvature has vanished and the gradient has not, and for
+        a loss without second derivative, it is the exact minimum in the leaf.
 
         Parameters
         ----------
@@ -378,13 +390,21 @@ class Loss(BaseEstimator):
         steps : ndarray of shape (n_leaves,)
             The steps.
         """
+        if np.ndim(u) == 2 and score is None:
+            name = type(self).__name__
+            raise ValueError(f"{name}.leaf_values needs `score`, the index of a class.")
         column = ... if score is None else np.s_[:, score]
         second = self.hessian(y, u)
         if second is None:
             psi = np.zeros(np.shape(u))
             psi[column] = 1.0
             return self.line_search(y, u, psi, weight, leaf, n_leaves)
-        return newton_leaves(self.gradient(y, u)[column], second[column], weight, leaf, n_leaves)
+        first = self.gradient(y, u)[column]
+        return newton_leaves(self, y, u, weight, leaf, n_leaves, score, first, second[column])
+
+    def _newton_share(self, u: Array) -> float:
+        """What is taken of the Newton step of a score."""
+        return 1.0
 
     def leaf_terms(self, y: Array, u: Array, score: int | None = None) -> tuple | None:
         """Compute two terms of each row whose weighted sums determine the steps of leaves.
@@ -425,12 +445,112 @@ def leaf_codes(leaf: Array) -> Array:
     return np.ascontiguousarray(leaf, dtype=np.int32)
 
 
+def safe_length(loss: Loss, rate: float) -> float:
+    """The length up to which no Newton step of a leaf raises its loss; 0 where it is not known.
+
+    A leaf with the gradient -G and the curvature H takes the share `rate` of the step t = G / H.
+    Where the third derivative is at most the second one, a step x raises the loss by at most
+    H (exp|x| - 1 - |x|) - G x (Bach 2010, proposition 1): not at all for x = rate t up to the root
+    of exp(x) = 1 + x + x²/rate, and for the minimum of this bound, sign(t) log(1 + |t|).
+    """
+    if loss.is_quadratic or rate == 0:
+        return np.inf
+    return _root_of_bound(rate) if vars(type(loss)).get("_is_self_concordant") else 0.0
+
+
+@lru_cache
+def _root_of_bound(rate: float) -> float:
+    x = 1.0
+    for _ in range(100):  # from below
+        x = math.log1p(x + x * x / rate)
+    return x / rate
+
+
 def newton_leaves(
-    gradient: Array, hessian: Array, weight: Array, leaf: Array, n_leaves: int
+    loss: Loss,
+    y: Array,
+    u: Array,
+    weight: Array,
+    leaf: Array,
+    n_leaves: int,
+    score: int | None,
+    gradient: Array,
+    hessian: Array,
+    **options: Any,
 ) -> Array:
-    """-sum(w g) / sum(w h) in each leaf, 0 where the curvature has vanished."""
-    totals = group_totals(weight, leaf, n_leaves)
-    return newton_steps(-totals(gradient), totals(hessian), totals(np.ones(len(leaf))))
+    """-sum(w g) / sum(w h) in each leaf, or what `lowering_steps` makes of it."""
+    totals, share = group_totals(weight, leaf, n_leaves), loss._newton_share(u)
+    first, second, total = -totals(gradient), totals(hessian), totals(np.ones(len(leaf)))
+    steps = share * newton_steps(first, second, total)
+    return lowering_steps(loss, y, u, weight, leaf, steps, score, first, **options)
+
+
+def lowering_steps(
+    loss: Loss,
+    y: Array,
+    u: Array,
+    weight: Array,
+    leaf: Array,
+    steps: Array,
+    score: int | None,
+    first: Array,
+    rate: float = 1.0,
+    is_whole: bool = True,
+    before: Array | None = None,
+) -> Array:
+    """Newton steps of leaves; others where they would raise the loss of the leaf.
+
+    For a loss with a bound (see `safe_length`) that is its minimum. For others it is the exact
+    minimum, also where the loss does not fall by about as much as the parabola promises that has
+    its minimum at the step: then the second derivative is wrong, has vanished, or holds nearby
+    only. O(n), and a search in the leaves whose steps are replaced.
+
+    Parameters
+    ----------
+    loss, y, u, weight, leaf, score
+        As for `Loss.leaf_values`.
+    steps : array of shape (n_leaves,)
+    first : array of shape (n_leaves,)
+        The weighted sums of negative gradients.
+    rate : float, default=1.0
+        The share of the steps that is taken.
+    is_whole : bool, default=True
+        Whether the steps are not regularised, so that a larger fall tells of too short a step.
+    before : array of shape (n,), default=None
+        The losses of the rows at u, where they are known.
+    """
+    safe = safe_length(loss, rate)
+    bounded = safe > 0
+    long = ~(np.abs(steps) <= safe) if bounded else first != 0  # nan is long
+    if not long.any():
+        return steps
+    if not long.all():
+        seen = np.flatnonzero(long.take(leaf))
+        y, u, weight, leaf = y[seen], u[seen], weight[seen], leaf[seen]
+        before = None if before is None else before[seen]
+    column = ... if score is None else np.s_[:, score]
+    moved = np.array(u, dtype=float)
+    with np.errstate(all="ignore"):  # wherever the step leads
+        moved[column] += ((rate if bounded else 1.0) * steps).take(leaf)
+        before = loss.value(y, u) if before is None else before
+        after = loss.value(y, moved)
+        fall = group_sums(weight * (before - after), leaf, len(steps))
+        noise = ROUNDING * group_sums(weight * (np.abs(after) + np.abs(before)), leaf, len(steps))
+        if bounded:
+            rises = long & ~(fall >= -noise)
+            return np.where(rises, np.copysign(np.log1p(np.abs(steps)), steps), steps)
+        promise = 0.5 * first * steps
+        is_right = np.isfinite(fall) & (LEAST_OF_PROMISE * promise - noise <= fall)
+        if is_whole:
+            is_right &= fall <= MOST_OF_PROMISE * promise + noise
+        wrong = long & ~(is_right & (steps != 0))
+    seen = np.flatnonzero(wrong.take(leaf))
+    if not len(seen):
+        return steps
+    psi = np.zeros(np.shape(u[seen]))
+    psi[column] = 1.0
+    found = loss.line_search(y[seen], u[seen], psi, weight[seen], leaf[seen], len(steps))
+    return np.where(wrong, found, steps)
 
 
 def newton_steps(first: Array, second: Array, total: Array) -> Array:

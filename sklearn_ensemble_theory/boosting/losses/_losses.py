@@ -23,7 +23,6 @@ from ._base import (
     Loss,
     as_loss,
     bounded_exp,
-    newton_leaves,
     poisson_steps,
 )
 from ._compiled import (
@@ -304,6 +303,7 @@ class PoissonLoss(Loss):
 
     link_domain = (float(np.finfo(float).eps), np.inf)
     _constant_of_mean = True
+    _is_self_concordant = True
 
     def check_target(self, y: np.ndarray) -> None:
         if np.min(y, initial=0) < 0 or not np.max(y, initial=0) > 0:
@@ -378,6 +378,7 @@ class LogisticLoss(MarginLoss):
     lipschitz = 1.0
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    _is_self_concordant = True
     _deviance_factor = 2.0
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -424,6 +425,7 @@ class ExponentialLoss(MarginLoss):
 
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    _is_self_concordant = True
 
     def value(self, y: np.ndarray, u: np.ndarray) -> np.ndarray:
         return bounded_exp(-y * u)
@@ -514,6 +516,7 @@ class MultinomialLoss(Loss):
     lipschitz = float(np.sqrt(2.0))
     probability = True
     link_domain = (SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
+    _is_self_concordant = True
 
     def n_scores(self, n_classes: int) -> int:
         return max(n_classes, 2)
@@ -549,27 +552,13 @@ class MultinomialLoss(Loss):
     ) -> np.ndarray:
         return self.optimal_constant(y, sample_weight, n_classes)
 
-    def leaf_values(
-        self,
-        y: np.ndarray,
-        u: np.ndarray,
-        weight: np.ndarray,
-        leaf: np.ndarray,
-        n_leaves: int,
-        score: int | None = None,
-    ) -> np.ndarray:
+    def _newton_share(self, u: np.ndarray) -> float:
         # One class at a time, with the K-1 free scores spread over K (Friedman 2001, equation 34).
-        if score is None:
-            raise ValueError("MultinomialLoss.leaf_values needs `score`, the index of a class.")
-        n_classes = u.shape[1]
-        p = softmax(u, axis=1)[:, score]
-        leaves = newton_leaves(p - (y == score), p * (1 - p), weight, leaf, n_leaves)
-        return (n_classes - 1) / n_classes * leaves
+        return (u.shape[1] - 1) / u.shape[1]
 
     def leaf_terms(self, y: np.ndarray, u: np.ndarray, score: int | None = None) -> tuple | None:
-        n_classes = u.shape[1]
         p = softmax(u, axis=1)[:, score]
-        return (n_classes - 1) / n_classes * ((y == score) - p), p * (1 - p)
+        return self._newton_share(u) * ((y == score) - p), p * (1 - p)
 
     def _compiled(self) -> CompiledLoss:
         return MultinomialLoops()

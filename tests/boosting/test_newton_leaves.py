@@ -1,0 +1,197 @@
+"""Newton steps of leaves never raise the loss of their leaf, on every route and in every order."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize_scalar
+
+from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
+from sklearn_ensemble_theory.boosting.losses._base import as_loss, safe_length
+
+from ..routes import native_disabled
+from .loss_cases import ROWS, targets
+
+pytestmark = pytest.mark.routes
+
+both_routes = pytest.mark.parametrize(
+    "route", [nullcontext, native_disabled], ids=["this", "numpy"]
+)
+
+
+class LogCosh:
+    """The guide's example; the second derivative is `share` times the right one, or absent."""
+
+    def __init__(self, share=None):
+        if share is not None:
+            self.hessian = lambda y, u: share * (1 - np.tanh(u - y) ** 2)
+
+    def value(self, y, u):
+        return np.logaddexp(u - y, y - u) - np.log(2)
+
+    def gradient(self, y, u):
+        return np.tanh(u - y)
+
+
+OF_USERS = [LogCosh(), LogCosh(1.0), LogCosh(0.01), LogCosh(100.0), LogCosh(0.0)]
+
+
+def problem(kind, seed=0, n=300):
+    """Few columns that explain little; targets from far away."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3)).round(1)
+    y = targets(kind, n, rng)
+    if kind == "real":
+        y = 5 * X[:, 0] + y
+        y[::50] = 1e6
+    if kind == "count":
+        y[::50] = 1e6
+    return X, y
+
+
+def model_of(loss, kind, **options):
+    options = {"n_estimators": 20, "random_state": 0, "max_depth": 2, **options}
+    made = GradientBoostingRegressor if kind in ("real", "count") else GradientBoostingClassifier
+    return made(loss=loss, **options)
+
+
+class Far:
+    """Scores to start from, on the wrong side for half of the rows."""
+
+    def __init__(self, score):
+        self.score = score
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.score)
+
+    def get_params(self, deep=True):
+        return {"score": self.score}
+
+
+def check_never_rises(model, X, y):
+    model.fit(X, y)
+    risks = model.train_scores_
+    assert np.isfinite(risks).all()
+    assert (np.diff(risks) <= 1e-9 * np.abs(risks[:-1])).all()
+    return model
+
+
+# --- the bound ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [1e-300, 1e-3, 0.1, 0.5, 1.0])
+def test_the_safe_length_is_the_root_of_the_bound(rate):
+    def excess(x):  # of logarithms, which do not overflow
+        return np.log(np.expm1(x) - x) - np.log(x) - np.log(x / rate)
+
+    root = brentq(excess, 0.1, 709) / rate
+    assert safe_length(losses.LogisticLoss(), rate) == pytest.approx(root, rel=1e-6)
+    assert safe_length(losses.SquaredLoss(), rate) == np.inf
+    assert safe_length(as_loss(LogCosh(1.0)), rate) == 0
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
+def test_steps_within_the_bound_lower_the_losses_of_classes(rate):
+    """Longer ones raise some: not of the exponential loss, whose Newton steps are at most 1."""
+    rng = np.random.default_rng(0)
+    n, leaf = 20_000, np.arange(20_000) % 2000
+    u = rng.normal(rng.normal(0, 6, 2000)[leaf], 1)
+    y, w = rng.choice([-1.0, 1.0], n), rng.random(n)
+    for loss in (losses.LogisticLoss(), losses.ExponentialLoss()):
+        first = np.bincount(leaf, -w * loss.gradient(y, u))
+        newton = first / np.bincount(leaf, w * loss.hessian(y, u))
+
+        def fall(steps, loss=loss):
+            return np.bincount(leaf, w * (loss.value(y, u) - loss.value(y, u + steps[leaf])))
+
+        longest = safe_length(loss, rate)
+        assert (fall(rate * np.clip(newton, -longest, longest)) >= 0).all()
+        assert (fall(np.sign(newton) * np.log1p(np.abs(newton))) >= 0).all()
+        rises = fall(rate * newton) < 0
+        assert rises.any() == isinstance(loss, losses.LogisticLoss)
+        assert (np.abs(newton[rises]) > longest).all()
+
+
+@both_routes
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("rate", [0.2, 1.0])
+def test_steps_are_those_of_newton_where_no_loss_rises(rate, n_classes, route):
+    rng = np.random.default_rng(1)
+    n, leaf = 40_000, np.arange(40_000) % 300
+    w, score = rng.random(n), None
+    if n_classes == 2:
+        loss, y = losses.LogisticLoss(), rng.choice([-1.0, 1.0], n)
+        u = rng.normal(rng.normal(0, 3, 300)[leaf], 1)
+        y[leaf < 50] = 1.0  # pure leaves, of steps of any length
+    else:
+        loss, y, score = losses.MultinomialLoss(), rng.integers(0, 4, n), 2
+        u = rng.normal(rng.normal(0, 3, (300, 4))[leaf], 1)
+    column = ... if score is None else np.s_[:, score]
+    with route():
+        risk = EmpiricalRisk(loss, y, w)
+        risk.rate = rate
+        target = np.ascontiguousarray(risk.at(u).target[column])
+        steps = risk.leaf_values(u, target, leaf, 300, None, score)
+    second = np.bincount(leaf, w * loss.hessian(y, u)[column])
+    newton = np.bincount(leaf, w * target) / second * (1 if n_classes == 2 else 0.75)
+    moved = u.copy()
+    moved[column] += rate * newton[leaf]
+    rises = np.bincount(leaf, w * (loss.value(y, moved) - loss.value(y, u))) > 0
+    assert 10 < rises.sum() < 280
+    assert (np.abs(newton[~rises]) > safe_length(loss, rate)).any()
+    np.testing.assert_allclose(steps[~rises], newton[~rises], rtol=1e-9)
+    bounded = np.sign(newton) * np.log1p(np.abs(newton))
+    np.testing.assert_allclose(steps[rises], bounded[rises], rtol=1e-9)
+
+
+def test_leaves_of_a_wrong_second_derivative_are_exact():
+    rng = np.random.default_rng(2)
+    y, w, leaf = 50 * rng.standard_normal(200), rng.random(200), np.arange(200) % 4
+    for share in (0.01, 100.0, 0.0, -1.0, np.nan):
+        risk = EmpiricalRisk(LogCosh(share), y, w)
+        u = np.zeros(200)
+        steps = risk.leaf_values(u, risk.at(u).target, leaf, 4)
+        for k in range(4):
+            own = leaf == k
+            best = minimize_scalar(lambda s, own=own: w[own] @ LogCosh().value(y[own], s))
+            at = [w[own] @ LogCosh().value(y[own], s) for s in (best.x, steps[k])]
+            assert at[1] <= at[0] * (1 + 1e-9)
+
+
+# --- whole fits -----------------------------------------------------------------------------------
+
+CASES = [(loss, kind) for _, loss, kind in ROWS] + [(loss, "real") for loss in OF_USERS]
+
+
+@both_routes
+@pytest.mark.parametrize(("loss", "kind"), CASES, ids=lambda case: type(case).__name__)
+def test_no_round_raises_the_training_loss(loss, kind, route):
+    X, y = problem(kind)
+    has_second = as_loss(loss).hessian(y[:1], np.zeros((1, 4) if kind == "code" else 1))
+    with route():
+        starts = [None]
+        if kind in ("real", "count"):
+            starts += [Far(30.0 if kind == "count" else 1e4)]
+        for init in starts:
+            for second_order in (False, True)[: 1 + (has_second is not None)]:
+                options = {"second_order": second_order, "init": init}
+                check_never_rises(model_of(loss, kind, **options), X, y)
+
+
+@pytest.mark.parametrize("share", [1.0, 0.01, 100.0, 0.0])
+def test_the_end_is_that_of_exact_leaves(share):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 4))
+    y = 30 * np.sin(2 * X[:, 0]) + 10 * X[:, 1] + rng.standard_normal(400)
+    y[:4] = 1e6
+    options = {"n_estimators": 100, "random_state": 0}
+    exact = GradientBoostingRegressor(loss=LogCosh(), **options).fit(X, y)
+    start = LogCosh().value(y, exact.initial_scores_).mean()
+    guarded = GradientBoostingRegressor(loss=LogCosh(share), **options).fit(X, y)
+    fall, of_exact = (start - model.train_scores_[-1] for model in (guarded, exact))
+    assert fall >= 0.99 * of_exact
