@@ -118,7 +118,7 @@ def tree_constraints(tree_class):
     """The constraints of the tree parameters that a forest passes on: all but the splitter's."""
     constraints = dict(tree_class._parameter_constraints)
     constraints.pop("splitter")
-    return constraints
+    return {**constraints, "monotonic_cst": ["array-like", dict, None]}
 
 
 @cache

@@ -12,6 +12,8 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._features import Features
+
 
 def to_sklearn(self: Any) -> Any:
     """The fitted model as the object of scikit-learn that makes the same predictions.
@@ -83,6 +85,8 @@ def shared_parameters(estimator: Any, /, **changes: Any) -> dict[str, Any]:
     known = set(estimator._sklearn_class().get_params(deep=False))
     known -= getattr(estimator, "_other_meaning", frozenset())
     own = {**estimator.get_params(deep=False), "warm_start": False, **changes}
+    if isinstance(own.get("monotonic_cst"), dict) and hasattr(estimator, "n_features_in_"):
+        own["monotonic_cst"] = Features.known_to(estimator).signs(own["monotonic_cst"])
     return {name: own[name] for name in known if name in own}
 
 

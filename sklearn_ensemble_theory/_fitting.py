@@ -5,7 +5,8 @@
 1. the fit runs on a twin of the estimator, which takes over its attributes when everything has
    succeeded (`twin`): a fit that fails or is interrupted leaves the estimator as it was;
 2. BLAS has one thread for small work, unless others are fitted (`blas_threads_of_fit`);
-3. parameters that are scalars of NumPy become numbers of Python;
+3. parameters that are scalars of NumPy become numbers of Python, and `monotonic_cst` by name an
+   array (`signs_by_place`), until the fit has ended;
 4. parameters that scikit-learn's constraints let through are checked (`check_parameters`);
 5. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
    `fit` itself, with a target that is checked before any work (`checked_target`) and scikit-learn's
@@ -27,6 +28,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
 from sklearn_ensemble_theory._compat import sklearn_fit_context
+from sklearn_ensemble_theory._features import Features, signs_by_place
 from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks, checked_target
 from sklearn_ensemble_theory._running import blas_threads_by_work
 
@@ -53,13 +55,17 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
             fresh = twin(estimator, continued=fit.__name__ == "partial_fit")
             # With np.uint8 or np.float16, sums and products of parameters would overflow or be
             # rounded to their few digits.
-            given = {
-                name: value
+            changed = {
+                name: value.item()
                 for name, value in fresh.__dict__.items()
                 if isinstance(value, np.number) and not name.startswith("_") and name[-1] != "_"
             }
-            for name, value in given.items():
-                fresh.__dict__[name] = value.item()
+            continued = fit.__name__ == "partial_fit" and hasattr(fresh, "n_features_in_")
+            changed |= signs_by_place(
+                fresh, Features.known_to(fresh) if continued else Features.of(X)
+            )
+            given = {name: fresh.__dict__[name] for name in changed}
+            fresh.__dict__.update(changed)
             with blas_threads_of_fit(estimator):
                 if any_collection(X, y, *args, *kwargs.values()):
                     result = fit_collections(fresh, fit, X, y, *args, **kwargs)
@@ -153,7 +159,11 @@ def fit_collections(
     estimator._validate_params()
     meta = meta_of(X)
     validate_data(estimator, meta, skip_check_array=True, reset=True)
-    checks = RowChecks(meta.shape[1], is_classifier(estimator))
+    checks = RowChecks(
+        meta.shape[1],
+        is_classifier(estimator),
+        takes_categories=hasattr(estimator, "categorical_features"),
+    )
     fit_chunks(ChunkedRows(row_blocks(X, y, weight), checks, meta, weight is not None))
     return estimator
 

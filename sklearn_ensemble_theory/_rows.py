@@ -20,6 +20,8 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
+from sklearn_ensemble_theory._features import is_frame, naming_columns
+from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._typing import ArrayLike
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -105,19 +107,23 @@ def kept_rows(
 # --- X and y --------------------------------------------------------------------------------------
 
 
-def validate_data(estimator: Any, *data: Any, as_frame: bool = False, **options: Any) -> Any:
+def validate_data(
+    estimator: Any, *data: Any, as_frame: bool = False, learner: Any = None, **options: Any
+) -> Any:
     """X, or (X, y), by scikit-learn's function of this name.
 
     Numbers near the largest float pass without the warning that their sum is not finite. With
     `as_frame` X is a data frame and is returned as it is: only its shape and its names are checked.
+    Where the `learner` that gets X is a tree, X becomes numbers here, with its names in an error.
 
     Raises
     ------
     TypeError
-        Also if X has values that are no numbers, such as pandas' NA; the message names X. And if X
-        or y is a Dask collection, of which all rows would be read into memory.
+        Also if X has values that are no numbers, such as pandas' NA. And if X or y is a Dask
+        collection, of which all rows would be read into memory.
     ValueError
-        Also if X has an integer that is too large for a float.
+        Also if X has text, or an integer that is too large for a float; the message names the
+        column.
     """
     if any_collection(*data):
         raise TypeError(
@@ -126,18 +132,17 @@ def validate_data(estimator: Any, *data: Any, as_frame: bool = False, **options:
         )
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):
-            found = sklearn_validate_data(estimator, *data, **options)
-    except OverflowError:
-        raise ValueError("X has an integer that is too large for a float64.") from None
-    except TypeError as error:
-        if "float() argument" not in str(error) and "boolean value of NA" not in str(error):
-            raise
-        raise TypeError(f"X must hold numbers: {error}.") from None
-    if not as_frame:
-        return found
-    return (data[0], *found[1:]) if len(data) > 1 else data[0]
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        naming_columns(data[0], hasattr(estimator, "categorical_features")),
+    ):
+        found = sklearn_validate_data(estimator, *data, **options)
+        X, *y = found if len(data) > 1 else (found,)
+        if as_frame:
+            X = data[0]
+        elif reads_single_precision(learner) and X.dtype.kind in "OUS":
+            X = X.astype(np.float64)
+    return (X, *y) if y else X
 
 
 def finite_predictions(method: Method) -> Method:
@@ -386,11 +391,6 @@ def group_codes(groups: ArrayLike, X: Any) -> np.ndarray:
 # --- data frames, which base learners may get as they are -----------------------------------------
 
 
-def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars data frame."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
-
-
 def rows_of(X: Any, rows: slice | np.ndarray) -> Any:
     """Rows of an array, a sparse matrix, a data frame or a list."""
     if isinstance(X, np.ndarray) or issparse(X):
@@ -427,6 +427,8 @@ class RowChecks:
     ----------
     n_features : int
     is_classifier : bool
+    takes_categories : bool, default=False
+        Whether the estimator has `categorical_features`, which messages name.
     allow_nan : bool, default=False
         Whether X may have missing values.
     multi_output : bool, default=False
@@ -445,6 +447,7 @@ class RowChecks:
 
     n_features: int
     is_classifier: bool
+    takes_categories: bool = False
     allow_nan: bool = False
     multi_output: bool = False
     encode: Callable[[Any], Any] | None = None
@@ -494,16 +497,16 @@ class RowChecks:
     def _numbers(self, X):
         if self.encode is not None:
             X = self.encode(X)
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return check_array(
-                    X,
-                    dtype=(np.float64, np.float32),
-                    ensure_all_finite="allow-nan" if self.allow_nan else True,
-                    input_name="X",
-                )
-        except OverflowError:
-            raise ValueError("X has an integer that is too large for a float64.") from None
+        with (
+            np.errstate(over="ignore", invalid="ignore"),
+            naming_columns(X, self.takes_categories),
+        ):
+            return check_array(
+                X,
+                dtype=(np.float64, np.float32),
+                ensure_all_finite="allow-nan" if self.allow_nan else True,
+                input_name="X",
+            )
 
     def _target(self, y):
         y = checked_target(np.asarray(y), is_real=not self.is_classifier)
@@ -521,7 +524,8 @@ class RowChecks:
         number = np.searchsorted(self.classes, y)
         known = self.classes.take(np.minimum(number, len(self.classes) - 1))
         if not np.array_equal(known, y):
-            raise ValueError(f"y has labels that are not in classes: {np.unique(y[known != y])!r}.")
+            unknown = np.unique(y[known != y]).tolist()
+            raise ValueError(f"y has labels that are not in classes: {unknown}.")
         return number
 
 

@@ -265,7 +265,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator = self._checked_estimator()
         continued = self.warm_start and hasattr(self, "estimators_")
         frames = self._takes_frames(X, estimator) and (not continued or self._member_spec.frames)
-        X, y = validate_data(self, X, y, as_frame=frames, multi_output=True, **self._validation)
+        checks = {"as_frame": frames, "learner": estimator, **self._validation}
+        X, y = validate_data(self, X, y, multi_output=True, **checks)
         if sample_weight is not None:
             sample_weight = in_usual_units(checked_weights(sample_weight, X))
         codes = None if groups is None else group_codes(groups, X)
@@ -337,7 +338,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
     def _validate_X(self, X: MatrixLike):
         as_frame = self._member_spec.frames and is_frame(X)
-        return validate_data(self, X, as_frame=as_frame, reset=False, **self._validation)
+        checks = {"as_frame": as_frame, "learner": self.estimator_, **self._validation}
+        return validate_data(self, X, reset=False, **checks)
 
     def _make_scheme(
         self,
@@ -543,7 +545,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator = self._checked_estimator()
         unfitted = clone(self)  # without the members of an earlier fit
         frames = self._takes_frames(rows.meta, estimator)
-        read = LearnerRows(unfitted, self._validation, rows.checks.n_features, frames)
+        checks = {"learner": estimator, **self._validation}
+        read = LearnerRows(unfitted, checks, rows.checks.n_features, frames)
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")

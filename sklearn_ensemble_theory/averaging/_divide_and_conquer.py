@@ -147,7 +147,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         raise_for_params(fit_params, self, "fit")
         estimator: Any = self._get_estimator()
         self._check_learner(estimator)
-        X, y = validate_data(self, X, y, multi_output=True, **ROW_CHECKS)
+        X, y = validate_data(self, X, y, multi_output=True, learner=estimator, **ROW_CHECKS)
         y, description = self._encode_y(y)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         # Rows of weight 0 are in no block: repeating or removing them changes nothing.
@@ -269,7 +269,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
             )
         # The first pass checks the rows and finds what all blocks must agree on: classes and units.
         unfitted = clone(self)  # without the members of an earlier fit
-        read = LearnerRows(unfitted, ROW_CHECKS, rows.checks.n_features)
+        read = LearnerRows(unfitted, {"learner": estimator, **ROW_CHECKS}, rows.checks.n_features)
         facts = rows.given.sum(of_learner_rows, read, facts_of_block)
         if facts is None:
             raise ValueError("X has no rows.")
@@ -317,7 +317,7 @@ class BaseDivideAndConquer(MetaEstimatorMixin, BaseEstimator):
         self.block_weights_ = shares / shares.sum()
 
     def _validate_X(self, X: MatrixLike) -> Any:
-        return validate_data(self, X, reset=False, **ROW_CHECKS)
+        return validate_data(self, X, reset=False, learner=self._get_estimator(), **ROW_CHECKS)
 
     def _mean_prediction(self, X: Any, method: str, params: dict[str, Any]) -> np.ndarray:
         """Return the weighted mean of the members' predictions, added up one after the other.

@@ -29,6 +29,7 @@ from sklearn_ensemble_theory._compat import (
     tree_constraints,
 )
 from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
+from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._averages import (
@@ -100,13 +101,11 @@ class BaseForest(BaseBagging):
     def _get_estimator(self) -> BaseEstimator:
         return self._tree_class(**{name: getattr(self, name) for name in TREE_PARAMETERS})
 
-    def _checked_estimator(self) -> BaseEstimator:
-        given = self.monotonic_cst
-        if given is not None and np.ndim(given) != 1:
-            raise ValueError(
-                f"monotonic_cst must be an array-like of shape (n_features,), got {given!r}."
-            )
-        return super()._checked_estimator()
+    def _prepared(self, estimator, scheme, X, y, target, **options):
+        features = Features.known_to(self, X.shape[1])
+        signs = features.signs(self.monotonic_cst, np.max(target.get("n_classes_", 0)))
+        estimator.set_params(monotonic_cst=signs)
+        return super()._prepared(estimator, scheme, X, y, target, **options)
 
     def _scheme_class(self) -> type[SamplingScheme]:
         """As in scikit-learn's forests, `bootstrap=False` without `max_samples` is all rows."""
@@ -302,9 +301,9 @@ class RandomForestRegressor(AveragedRegressor, BaseForest):
         Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
         above 1. With groups the number of groups.
 
-    monotonic_cst : array-like of int of shape (n_features,), default=None
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained.
+        constrained. A dict has the signs of the constrained features by their names.
 
     max_bins : int, "auto" or None, default="auto"
         Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
@@ -417,7 +416,7 @@ class RandomForestRegressor(AveragedRegressor, BaseForest):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
-        monotonic_cst: ArrayLike | None = None,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
@@ -515,9 +514,10 @@ class RandomForestClassifier(AveragedClassifier, BaseForest):
         Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
         above 1. With groups the number of groups.
 
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
+        increases, decreases or is not constrained. A dict has the signs of the constrained features
+        by their names.
 
     voting : {"soft", "hard"}, default="soft"
         `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
@@ -637,7 +637,7 @@ class RandomForestClassifier(AveragedClassifier, BaseForest):
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
-        monotonic_cst: ArrayLike | None = None,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
@@ -738,9 +738,9 @@ class ExtraTreesRegressor(AveragedRegressor, BaseForest):
         Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
         above 1. With groups the number of groups.
 
-    monotonic_cst : array-like of int of shape (n_features,), default=None
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained.
+        constrained. A dict has the signs of the constrained features by their names.
 
     max_bins : int, "auto" or None, default="auto"
         Number of bins, 2 to 65,535, into which the columns of X are cut, once for all trees, which
@@ -853,7 +853,7 @@ class ExtraTreesRegressor(AveragedRegressor, BaseForest):
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
-        monotonic_cst: ArrayLike | None = None,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
@@ -952,9 +952,10 @@ class ExtraTreesClassifier(AveragedClassifier, BaseForest):
         Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
         above 1. With groups the number of groups.
 
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
-        constrained.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
+        increases, decreases or is not constrained. A dict has the signs of the constrained features
+        by their names.
 
     voting : {"soft", "hard"}, default="soft"
         `"soft"` averages the probabilities of the trees; `"hard"` is the majority vote.
@@ -1070,7 +1071,7 @@ class ExtraTreesClassifier(AveragedClassifier, BaseForest):
         class_weight: Literal["balanced", "balanced_subsample"] | dict | list[dict] | None = None,
         ccp_alpha: float = 0.0,
         max_samples: int | float | None = None,
-        monotonic_cst: ArrayLike | None = None,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,

@@ -314,7 +314,9 @@ def _signs(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             f"Only binary classification is supported. The type of the target is {kind}."
         )
     if len(classes) < 2:
-        raise ValueError(f"y has only one class, {classes[0]!r}; classification needs two classes.")
+        raise ValueError(
+            f"y has only one class, {classes.tolist()[0]!r}; classification needs two classes."
+        )
     return np.where(y == classes[1], 1.0, -1.0), classes
 
 

@@ -571,7 +571,8 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         known = np.unique(np.asarray(classes)) if classes is not None else self.classes_
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(
-                f"classes={classes!r} must be the same as in the first call, {self.classes_!r}."
+                f"classes={known.tolist()} must be the same as in the first call, "
+                f"{self.classes_.tolist()}."
             )
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=first)
         check_classification_targets(y)

@@ -122,13 +122,14 @@ def number_of_class(estimator, target) -> int | None:
         return None
     found = np.flatnonzero(np.asarray(classes == target))
     if len(found) != 1:
-        raise ValueError(f"target must be one of the classes {list(classes)}; got {target!r}.")
+        raise ValueError(f"target must be one of the classes {classes.tolist()}; got {target!r}.")
     if len(classes) > 2:
         return int(found[0])
     # The same terms with the opposite sign would be another picture of one model.
     if found[0] == 0:
         raise ValueError(
-            f"The terms of two classes are log-odds of {classes[1]!r}, which target must be."
+            "The terms of two classes are log-odds of the second one, which target must be: "
+            f"{classes.tolist()[1]!r}."
         )
     return None
 

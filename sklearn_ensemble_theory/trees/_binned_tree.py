@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._conversion import shared_parameters, to_sklearn
+from sklearn_ensemble_theory._features import naming_columns
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import positive_weights, validate_data
@@ -47,6 +48,7 @@ class BaseBinnedTree:
 
     _parameter_constraints: ClassVar[dict] = {
         "max_bins": [Interval(Integral, 2, MOST_BINS, closed="both")],
+        "monotonic_cst": ["array-like", dict, None],
     }
     _sklearn_class: Any
     max_bins: int
@@ -212,7 +214,7 @@ class BaseBinnedTree:
 
     def _validate_X_predict(self, X: Any, check_input: bool) -> Any:
         # Of what overflows in single precision scikit-learn's next check raises an error.
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), naming_columns(X):
             return super()._validate_X_predict(X, check_input)  # type: ignore[misc]
 
     def _support_missing_values(self, X: Any) -> bool:
@@ -273,8 +275,9 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
     l2_regularization : float, default=0.0
         With criterion="squared_error", the value of a node is the sum of the residuals about the
         mean of y, divided by the weight of the node plus this number, and added to the mean.
-    monotonic_cst : array-like of int of shape (n_features,), default=None
-        1, -1 or 0 for predictions that increase, decrease or are free in a feature.
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
+        1, -1 or 0 for predictions that increase, decrease or are free in a feature. A dict has the
+        signs of the constrained features by their names.
     ccp_alpha : float, default=0.0
         The complexity parameter of minimal cost-complexity pruning.
     random_state : int, RandomState instance or None, default=None
@@ -359,7 +362,7 @@ class BinnedTreeRegressor(BaseBinnedTree, DecisionTreeRegressor):
         min_impurity_decrease: float = 0.0,
         max_features: float | Literal["sqrt", "log2"] | None = None,
         l2_regularization: float = 0.0,
-        monotonic_cst: ArrayLike | None = None,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         ccp_alpha: float = 0.0,
         random_state: RandomStateLike = None,
     ) -> None:
@@ -485,9 +488,9 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
     max_features : int, float, {"sqrt", "log2"} or None, default=None
         The number or the share of the features that are drawn at each node, or the square root or
         the logarithm of their number. None considers all features.
-    monotonic_cst : array-like of int of shape (n_features,), default=None
+    monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for probabilities of the second class that increase, decrease or
-        are free in a feature.
+        are free in a feature. A dict has the signs of the constrained features by their names.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with the sample weights. "balanced" weighs classes
         inversely to their numbers of rows.
@@ -570,7 +573,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         min_weight_fraction_leaf: float = 0.0,
         min_impurity_decrease: float = 0.0,
         max_features: float | Literal["sqrt", "log2"] | None = None,
-        monotonic_cst: ArrayLike | None = None,
+        monotonic_cst: ArrayLike | dict[str, int] | None = None,
         class_weight: dict | Literal["balanced"] | None = None,
         ccp_alpha: float = 0.0,
         random_state: RandomStateLike = None,

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_ensemble_theory._features import Features
 from sklearn_ensemble_theory._running import seeded
 
 
@@ -35,7 +36,7 @@ class GrowthOptions:
         them.
     l2_regularization : float
         Added to the weight of a node in its value and in its gain; squared error only.
-    monotonic_cst : int8 array of shape (p,), default=None
+    monotonic_cst : int array of shape (p,), default=None
         1, -1 or 0 for each feature. For two classes it constrains the probability of the second.
     random_splits : bool, default=False
         One random cut for each drawn feature, as in extremely randomised trees.
@@ -97,25 +98,7 @@ def growth_options(tree: Any, shape: TreeShape, has_missing: bool) -> GrowthOpti
             "l2_regularization requires criterion='squared_error'; "
             f"got criterion={tree.criterion!r}."
         )
-    # The constraints, None where no feature has one.
-    constraints = None
-    if tree.monotonic_cst is not None:
-        given = np.asarray(tree.monotonic_cst)
-        if given.shape != (p,):
-            raise ValueError(
-                f"monotonic_cst has shape {given.shape} but the input data X has {p} features."
-            )
-        if not np.isin(given, (-1, 0, 1)).all():
-            raise ValueError(
-                "monotonic_cst must be None or an array-like of -1, 0 or 1, but got "
-                f"{np.unique(given)}"
-            )
-        if shape.n_classes > 2:
-            raise ValueError(
-                "monotonic_cst: constraints are not supported with multiclass classification; "
-                f"y has {shape.n_classes} classes."
-            )
-        constraints = given.astype(np.int8) if given.any() else None
+    constraints = Features.known_to(tree, p).signs(tree.monotonic_cst, shape.n_classes)
     if constraints is not None and has_missing and criterion in ("poisson", "log_loss"):
         raise ValueError(
             f"monotonic_cst with criterion={tree.criterion!r} requires X without missing values."

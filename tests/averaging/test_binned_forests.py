@@ -112,7 +112,6 @@ def cases_without_bins():
     yield "criterion", RandomForestRegressor(2, criterion="absolute_error"), X, y
     yield "sparse", BaggingRegressor(n_estimators=2), sp.csc_matrix(X), y
     yield "outputs", BaggingRegressor(n_estimators=2), X, np.column_stack([y, -y])
-    yield "objects", BaggingRegressor(n_estimators=2), X.astype(object), y
     yield "learner", BaggingRegressor(KNeighborsRegressor(), n_estimators=2), X, y
     yield "learner", BaggingRegressor(ExtraTreeRegressor(), n_estimators=2), X, y
     yield "own bins", BaggingRegressor(BinnedTreeRegressor(), n_estimators=2), X, y

@@ -95,7 +95,7 @@ def test_pairs_that_are_asked_for(kind):
     assert named.term_features_[4:] == [(0, 3), (1, 2)]
     assert named.term_names_[4:] == ["a & d", "b & c"]
     refused = [
-        ([("a", "z")], "pair of two features"),
+        ([("a", "z")], "the name 'z'"),
         ([("a", "b", "c"), ("a", "b")], "pair of two features"),
         (["ab"], "pair of two features"),
         ([("a", "a")], "with itself"),

@@ -14,6 +14,7 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..._bins import sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions
+from ..._features import Features
 from ..._folds import fold_numbers
 from ..._rows import Rows, checked_groups, is_frame, kept_rows, validate_data
 from ..._running import Progress, warn_user
@@ -129,8 +130,7 @@ class BaseAdditive(BaseEstimator):
         if reset and given is not None and (is_frame(X) or not isinstance(given, str)):
             if not is_frame(X):
                 X = check_array(X, dtype=None, ensure_all_finite=False)
-            names = [str(name) for name in X.columns] if is_frame(X) else None
-            columns = CategoricalColumns(X, given, names)
+            columns = CategoricalColumns(X, given)
             columns = columns if columns.any else None
         if columns is None:
             X, y = validate_data(
@@ -163,7 +163,7 @@ class BaseAdditive(BaseEstimator):
             labels = found if classes is None else classes
             if not np.isin(found, labels).all():
                 unknown = found[~np.isin(found, labels)]
-                raise ValueError(f"y has labels that are not in classes: {unknown!r}.")
+                raise ValueError(f"y has labels that are not in classes: {unknown.tolist()}.")
             self._check_classes(labels)
             numbers = np.searchsorted(labels, rows.y)
         # `cv` splits all rows that were given, those of weight 0 too, as scikit-learn does.
@@ -179,63 +179,36 @@ class BaseAdditive(BaseEstimator):
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows of at least two classes; y has one class, "
-                f"{classes[0]!r}."
+                f"{classes.tolist()[0]!r}."
             )
 
     def _monotonic(
         self, p: int, columns: CategoricalColumns | None, n_classes: int = 2
     ) -> np.ndarray | None:
         """Check the signs: -1, 0 or 1 for each feature, None without constraints."""
-        given = self.monotonic_cst
-        if given is None:
+        features = Features.known_to(self, p)
+        signs = features.signs(self.monotonic_cst, n_classes)
+        if signs is None:
             return None
-        if isinstance(given, dict):
-            names = getattr(self, "feature_names_in_", None)
-            if names is None:
-                raise ValueError("monotonic_cst is a dict, but X has no feature names.")
-            unknown = set(given) - set(names)
-            if unknown:
-                raise ValueError(f"monotonic_cst has names that X has not: {sorted(unknown)!r}.")
-            given = [given.get(name, 0) for name in names]
-        signs = np.asarray(given)
-        if signs.shape != (p,):
-            raise ValueError(f"monotonic_cst has shape {signs.shape}, but X has {p} features.")
-        if not np.isin(signs, (-1, 0, 1)).all():
-            raise ValueError("monotonic_cst must have the entries -1, 0 and 1 only.")
-        signs = signs.astype(np.int64)
-        if columns is not None:
-            for j in np.flatnonzero(signs):
-                if columns.categories[j] is not None:
-                    raise ValueError(f"monotonic_cst constrains feature {j}, which is categorical.")
-        if n_classes > 2 and signs.any():
-            raise ValueError(
-                "monotonic_cst is possible for two classes only, where it constrains the "
-                f"probability of the second; y has {n_classes} classes."
-            )
-        return signs if signs.any() else None
+        categories = [None] * p if columns is None else columns.categories
+        for j in np.flatnonzero(signs).tolist():
+            if categories[j] is not None:
+                raise ValueError(
+                    f"monotonic_cst constrains feature {features.label(j)}, which is categorical."
+                )
+        return signs
 
     def _wanted_pairs(
         self, p: int, monotonic: np.ndarray | None = None
     ) -> int | Literal["auto"] | list[Pair]:
         """Check `interactions`, which must not pair features with a constraint."""
-        given = self.interactions
-        # Names of features become their numbers; what is no name is left for the message.
-        names = getattr(self, "feature_names_in_", None)
-        is_list = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
-        if names is not None and is_list:
-            number = {name: j for j, name in enumerate(names)}
-            given = [
-                [number.get(name, name) if isinstance(name, str) else name for name in pair]
-                if isinstance(pair, Sequence | np.ndarray) and not isinstance(pair, str)
-                else pair
-                for pair in given
-            ]
-        interactions = resolve_interactions(given, p)
+        features = Features.known_to(self, p)
+        interactions = resolve_interactions(self.interactions, p, features.names)
         for a, b in interactions if isinstance(interactions, list) else []:
             if monotonic is not None and (monotonic[a] or monotonic[b]):
                 raise ValueError(
-                    f"interactions has the pair ({a}, {b}), of which monotonic_cst constrains a "
-                    "feature."
+                    f"interactions has the pair {features.labels(a, b)}, of which monotonic_cst "
+                    "constrains a feature."
                 )
         return interactions
 

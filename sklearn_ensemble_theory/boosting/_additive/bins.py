@@ -39,8 +39,9 @@ from ..._bins import (
     columns_with_missing,
     edges_of_sorted,
 )
+from ..._features import Features, column_of, naming_columns
 from ..._folds import checked_n_splits, first_rows_of, folds_by_hash, row_numbers
-from ..._rows import ChunkedRows, Rows, is_frame
+from ..._rows import ChunkedRows, Rows
 from ..._scaling import TargetScale, power_of_two
 from .pairs import own_folds
 from .phases import MIB, BinnedRows, run_phase
@@ -75,31 +76,39 @@ class CategoricalColumns:
     ----------
     X : {array, data frame} of shape (n, p)
     categorical_features : "from_dtype", None, or array-like of bool, int or str
-    feature_names : sequence of str or None
 
     Attributes
     ----------
+    features : Features
     categories : list of p arrays or None
         The categories that occur in X, sorted where they can be.
     """
 
-    def __init__(
-        self, X: Any, categorical_features: Any, feature_names: Sequence[str] | None
-    ) -> None:
-        p = X.shape[1]
-        flags = _categorical_flags(X, p, categorical_features, feature_names)
-        self.categories: list[np.ndarray | None] = [None] * p
-        for j in np.flatnonzero(flags):
-            self.categories[j] = _few_categories(_occurring(_column(X, j)), j)
+    def __init__(self, X: Any, categorical_features: Any) -> None:
+        self.features = Features.of(X)
+        self.categories: list[np.ndarray | None] = [None] * self.features.n
+        for j in np.flatnonzero(self.features.flags(categorical_features, X)).tolist():
+            self.categories[j] = self._few_categories(_occurring(column_of(X, j)), j)
 
     def __add__(self, other: "CategoricalColumns") -> "CategoricalColumns":
         """The categories that occur here or there."""
         both = copy.copy(self)
         both.categories = [
-            None if own is None else _few_categories(_occurring(np.concatenate([own, theirs])), j)
+            None
+            if own is None
+            else self._few_categories(_occurring(np.concatenate([own, theirs])), j)
             for j, (own, theirs) in enumerate(zip(self.categories, other.categories))
         ]
         return both
+
+    def _few_categories(self, found: np.ndarray, j: int) -> np.ndarray:
+        if len(found) > MAX_CATEGORIES:
+            raise ValueError(
+                f"Feature {self.features.label(j)} has {len(found)} categories; at most "
+                f"{MAX_CATEGORIES} are possible."
+            )
+        # of no category only: one that never occurs
+        return found if len(found) else np.array([np.nan], dtype=object)
 
     @property
     def any(self) -> bool:
@@ -110,11 +119,11 @@ class CategoricalColumns:
         n, p = X.shape
         out = np.empty((n, p), order="F")
         for j, categories in enumerate(self.categories):
-            column = _column(X, j)
+            column = column_of(X, j)
             if categories is not None:
                 out[:, j] = _numbers(column, categories)
                 continue
-            try:
+            with naming_columns(X, takes_categories=True, only=j):
                 if not hasattr(column, "to_numpy"):
                     out[:, j] = np.asarray(column, dtype=np.float64)
                     continue
@@ -122,73 +131,7 @@ class CategoricalColumns:
                     out[:, j] = column.to_numpy(dtype=np.float64, na_value=np.nan)
                 except TypeError:  # polars has no such arguments
                     out[:, j] = np.asarray(column.to_numpy(), dtype=np.float64)
-            except (TypeError, ValueError):
-                raise ValueError(
-                    f"Feature {j} has values that are no numbers and no categories; give it a "
-                    "categorical dtype or name it in categorical_features."
-                ) from None
         return out
-
-
-def _column(X, j):
-    if not is_frame(X):
-        return X[:, j]
-    return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
-
-
-def _categorical_flags(X, p, given, names):
-    """Tell which columns `categorical_features` declares."""
-    flags = np.zeros(p, dtype=bool)
-    if given is None:
-        return flags
-    if isinstance(given, str):
-        if given != "from_dtype":
-            raise ValueError(
-                "categorical_features must be 'from_dtype', None, or an array of bool, int or "
-                f"str; got {given!r}."
-            )
-        if is_frame(X):  # by the dtypes of pandas and polars
-            dtypes = X.dtypes.values if hasattr(X.dtypes, "values") else X.dtypes
-            kinds = [str(dtype).split("(")[0] for dtype in dtypes]
-            flags[:] = [kind in ("category", "Categorical", "Enum") for kind in kinds]
-        return flags
-    given = np.asarray(given)
-    if given.ndim != 1:
-        raise ValueError("categorical_features must have one dimension.")
-    if given.size == 0:
-        return flags
-    if given.dtype.kind == "b":
-        if len(given) != p:
-            raise ValueError(
-                f"categorical_features has {len(given)} entries, but X has {p} features."
-            )
-        return given.astype(bool)
-    if given.dtype.kind in "iu":
-        if given.min() < -p or given.max() >= p:
-            raise ValueError(f"categorical_features has indices out of bounds for {p} features.")
-        flags[given] = True
-        return flags
-    if given.dtype.kind in "UO":
-        if names is None:
-            raise ValueError("categorical_features has names, but X has no feature names.")
-        position = {name: j for j, name in enumerate(names)}
-        for name in given.tolist():
-            if name not in position:
-                raise ValueError(
-                    f"categorical_features has the name {name!r}, which is no feature of X."
-                )
-            flags[position[name]] = True
-        return flags
-    raise ValueError("categorical_features must be an array of bool, int or str.")
-
-
-def _few_categories(found, j):
-    if len(found) > MAX_CATEGORIES:
-        raise ValueError(
-            f"Feature {j} has {len(found)} categories; at most {MAX_CATEGORIES} are possible."
-        )
-    # of no category only: one that never occurs
-    return found if len(found) else np.array([np.nan], dtype=object)
 
 
 def _values(column):
@@ -590,11 +533,10 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     """
     n_splits = checked_n_splits(model.cv) if model.n_estimators == "cv" else 0
     # The categories that occur in any block: one pass, if a feature has any.
-    names = [str(name) for name in rows.meta.columns] if hasattr(rows.meta, "columns") else None
     columns: CategoricalColumns | None
-    columns = CategoricalColumns(rows.meta, model.categorical_features, names)
+    columns = CategoricalColumns(rows.meta, model.categorical_features)
     if columns.any:
-        found = rows.given.sum(_categories_of_block, model.categorical_features, names)
+        found = rows.given.sum(_categories_of_block, model.categorical_features)
         columns = columns if found is None else columns + found
     else:
         columns = None
@@ -615,10 +557,8 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
     return BinnedBlocks(rows, bins, columns, summary.target, n_splits, n_passes)
 
 
-def _categories_of_block(
-    block: tuple[int, Any, Any, Any], given: Any, names: Sequence[str] | None
-) -> CategoricalColumns:
-    return CategoricalColumns(block[1], given, names)
+def _categories_of_block(block: tuple[int, Any, Any, Any], given: Any) -> CategoricalColumns:
+    return CategoricalColumns(block[1], given)
 
 
 def folds_of_block(block: Rows, n_splits: int) -> np.ndarray | None:

@@ -445,7 +445,8 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         if known is not None:
             if classes is not None and not np.array_equal(classes, self.classes_):
                 raise ValueError(
-                    f"classes={classes!r} differ from those of the first call, {self.classes_!r}."
+                    f"classes={np.asarray(classes).tolist()} differ from those of the first call, "
+                    f"{self.classes_.tolist()}."
                 )
             classes = self.classes_
         rows = self._checked_rows(

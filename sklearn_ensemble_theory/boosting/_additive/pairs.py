@@ -43,6 +43,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ..._blocks import Blocks, PassCount
+from ..._features import Features
 from ..._rows import MemoryRows
 from .pair_rounds import (
     PairColumns,
@@ -93,18 +94,21 @@ _NEWTON_STEPS = 3
 # --- the parameter `interactions` -----------------------------------------------------------------
 
 
-def resolve_interactions(interactions: Any, n_features: int) -> int | Literal["auto"] | list[Pair]:
+def resolve_interactions(
+    interactions: Any, n_features: int, names: tuple[str, ...] | None = None
+) -> int | Literal["auto"] | list[Pair]:
     """The number of pairs, "auto", or the pairs themselves, as tuples (a, b) with a < b.
 
     Parameters
     ----------
-    interactions : int, float, "auto" or sequence of pairs of int
+    interactions : int, float, "auto" or sequence of pairs of int or str
         - int: so many pairs; all pairs, if there are fewer.
         - float: the number of pairs as a multiple of the number of features, rounded up, and at
           most all pairs: 0.9 of 20 features are 18 pairs.
         - "auto": as many as are found to be significant.
-        - pairs of numbers of features: these, in this order.
+        - pairs of numbers or names of features: these, in this order.
     n_features : int
+    names : tuple of str, default=None
 
     Raises
     ------
@@ -143,8 +147,13 @@ def resolve_interactions(interactions: Any, n_features: int) -> int | Literal["a
     if not isinstance(interactions, Sequence | np.ndarray):
         raise TypeError(refused)
     checked: list[Pair] = []
+    features = Features(n_features, names)
     for k, pair in enumerate(interactions):
         members = list(pair) if isinstance(pair, Sequence | np.ndarray) else []
+        if not isinstance(pair, str) and len(members) == 2:
+            members = [
+                features.number(j, "interactions") if isinstance(j, str) else j for j in members
+            ]
         whole = [isinstance(j, Integral) and not isinstance(j, bool) for j in members]
         if isinstance(pair, str) or len(members) != 2 or not all(whole):
             raise ValueError(f"interactions[{k}] must be a pair of two features; got {pair!r}.")
@@ -156,7 +165,7 @@ def resolve_interactions(interactions: Any, n_features: int) -> int | Literal["a
         if a == b:
             raise ValueError(f"interactions[{k}] is a feature with itself: {pair!r}.")
         if (a, b) in checked:
-            raise ValueError(f"interactions names the pair ({a}, {b}) twice.")
+            raise ValueError(f"interactions names the pair {features.labels(a, b)} twice.")
         checked.append((a, b))
     return checked
 

@@ -251,7 +251,13 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
 
     def _data_checks(self) -> dict:
         """What `validate_data` checks of X: as in scikit-learn, the learner validates it itself."""
-        return {"accept_sparse": ["csr", "csc"], "allow_nd": True, "dtype": None}
+        learner = self._boosted_learner()
+        return {
+            "accept_sparse": ["csr", "csc"],
+            "allow_nd": True,
+            "dtype": None,
+            "learner": learner,
+        }
 
     def _takes_sparse(self) -> bool:
         learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None

@@ -326,7 +326,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs rows of at least two classes; y has one class only, "
-                f"{classes[0]!r}."
+                f"{classes.tolist()[0]!r}."
             )
 
     def _scaled_ball(self, largest: float) -> tuple[Ball, float]:
@@ -456,9 +456,12 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             return self.classes_
         labels = np.unique(np.asarray(classes))
         if len(labels) < 2:
-            raise ValueError(f"classes must contain at least two labels, got {classes!r}.")
+            raise ValueError(f"classes must contain at least two labels, got {labels.tolist()}.")
         if not first and not np.array_equal(labels, self.classes_):
-            raise ValueError(f"classes={classes!r} differs from that of previous calls.")
+            raise ValueError(
+                f"classes={labels.tolist()} differs from that of previous calls, "
+                f"{self.classes_.tolist()}."
+            )
         return labels
 
     @finite_predictions

@@ -1,0 +1,244 @@
+"""The columns of X as a user knows them: by name, in parameters and in messages.
+
+All estimators read `monotonic_cst` and `categorical_features` here, so that a dict of names, a list
+of names, a mask and an array mean the same everywhere, and are refused in the same words.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+
+@dataclass(frozen=True)
+class Features:
+    """The number of columns, and their names if X is a data frame whose columns have names."""
+
+    n: int
+    names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(cls, X: Any) -> "Features":
+        """The columns of data that need not be checked yet."""
+        if not is_frame(X):
+            return cls(X.shape[1] if len(getattr(X, "shape", ())) == 2 else 0)
+        named = all(isinstance(name, str) for name in X.columns)
+        return cls(len(X.columns), tuple(X.columns) if named else None)
+
+    @classmethod
+    def known_to(cls, estimator: Any, n: int | None = None) -> "Features":
+        """The columns that an estimator was fitted to, or `n` columns without names."""
+        names = getattr(estimator, "feature_names_in_", None)
+        n = estimator.n_features_in_ if n is None else n
+        return cls(n, None if names is None or len(names) != n else tuple(map(str, names)))
+
+    def label(self, j: int) -> str:
+        """What messages call a column: its name in quotes, or its number."""
+        return str(j) if self.names is None else repr(self.names[j])
+
+    def labels(self, *pair: int) -> str:
+        return f"({', '.join(map(self.label, pair))})"
+
+    def number(self, name: Any, parameter: str) -> int:
+        """The number of a column that `parameter` names."""
+        if self.names is None:
+            raise ValueError(
+                f"{parameter} has names, but X has no feature names; give numbers of columns, or X "
+                "as a data frame."
+            )
+        if name not in self.names:
+            known = ", ".join(map(repr, self.names[:20])) + ", ..." * (self.n > 20)
+            raise ValueError(
+                f"{parameter} has the name {_plain(name)!r}, which is no feature of X. These are "
+                f"{known}."
+            )
+        return self.names.index(name)
+
+    def signs(self, monotonic_cst: Any, n_classes: int = 0) -> np.ndarray | None:
+        """`monotonic_cst` as an array of -1, 0 and 1; None if no column has a constraint.
+
+        Parameters
+        ----------
+        monotonic_cst : dict of names to signs, array-like of n signs, or None
+        n_classes : int, default=0
+            0 for regression.
+
+        Raises
+        ------
+        ValueError
+            If it is something else, or there are more than two classes.
+        """
+        if monotonic_cst is None:
+            return None
+        given = monotonic_cst
+        if isinstance(given, Mapping):
+            if self.names is None:
+                raise ValueError(
+                    "monotonic_cst is a dict, but X has no feature names; give an array-like with "
+                    "a sign for each column, or X as a data frame."
+                )
+            by_number = {self.number(name, "monotonic_cst"): sign for name, sign in given.items()}
+            given = [by_number.get(j, 0) for j in range(self.n)]
+        signs = np.asarray(given)
+        if signs.shape != (self.n,):
+            raise ValueError(
+                f"monotonic_cst has the shape {signs.shape}, but X has {self.n} features."
+            )
+        wrong = np.flatnonzero(~np.isin(signs, (-1, 0, 1)))
+        if len(wrong):
+            raise ValueError(
+                "monotonic_cst must have the entries -1, 0 and 1 only; got "
+                f"{_plain(signs[wrong[0]])!r} for feature {self.label(wrong[0])}."
+            )
+        if not signs.any():
+            return None
+        if n_classes > 2:
+            raise ValueError(
+                "monotonic_cst is possible for two classes only, where it constrains the "
+                f"probability of the second; y has {n_classes} classes."
+            )
+        # Not int8, of which scikit-learn's classification trees turn the signs in place.
+        return signs.astype(np.int64)
+
+    def flags(self, categorical_features: Any, X: Any) -> np.ndarray:
+        """Which columns `categorical_features` declares, as a mask.
+
+        Parameters
+        ----------
+        categorical_features : "from_dtype", array-like of bool, int or str, or None
+        X : array or data frame
+            "from_dtype" reads its dtypes.
+
+        Raises
+        ------
+        ValueError
+            If it is something else.
+        """
+        flags, given = np.zeros(self.n, dtype=bool), categorical_features
+        kinds = "'from_dtype', None, or an array-like of bool, int or str"
+        if given is None:
+            return flags
+        if isinstance(given, str):
+            if given != "from_dtype":
+                raise ValueError(f"categorical_features must be {kinds}; got {given!r}.")
+            for j, dtype in enumerate(X.dtypes if is_frame(X) else ()):
+                flags[j] = str(dtype).split("(")[0] in ("category", "Categorical", "Enum")
+            return flags
+        given = np.asarray(given)
+        if given.ndim != 1:
+            raise ValueError("categorical_features must have one dimension.")
+        if given.size == 0:
+            return flags
+        if given.dtype.kind == "b":
+            if len(given) != self.n:
+                raise ValueError(
+                    f"categorical_features has {len(given)} entries, but X has {self.n} features."
+                )
+            return given
+        if given.dtype.kind in "iu":
+            if given.min() < -self.n or given.max() >= self.n:
+                raise ValueError(
+                    f"categorical_features has indices out of bounds for {self.n} features."
+                )
+            flags[given] = True
+            return flags
+        if given.dtype.kind not in "UO":
+            raise ValueError(f"categorical_features must be {kinds}.")
+        for name in given.tolist():
+            flags[self.number(name, "categorical_features")] = True
+        return flags
+
+
+def signs_by_place(estimator: Any, features: Features) -> dict[str, Any]:
+    """The parameters of an estimator that have `monotonic_cst` as a dict, with an array instead.
+
+    These are its own, and a base learner, which may see the columns without their names.
+    """
+    found: dict[str, Any] = {}
+    given = vars(estimator).get("monotonic_cst")
+    if isinstance(given, Mapping):
+        found["monotonic_cst"] = features.signs(given)
+    learner = vars(estimator).get("estimator")
+    given = getattr(learner, "monotonic_cst", None)
+    if isinstance(given, Mapping):
+        found["estimator"] = clone(learner).set_params(monotonic_cst=features.signs(given))
+    return found
+
+
+# --- columns that are no numbers ------------------------------------------------------------------
+
+# What NumPy, Python and pandas say of them.
+_CONVERSIONS = (
+    "could not convert",
+    "argument must be a string or a real number",
+    "value of NA is ambiguous",
+    "could not be promoted",
+    "Cannot cast",
+    "array element with a sequence",
+)
+
+
+@contextmanager
+def naming_columns(
+    X: Any, takes_categories: bool = False, only: int | None = None
+) -> Iterator[None]:
+    """An error of a conversion of X, or of its column `only`, names the column and the cure."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        is_large = isinstance(error, OverflowError)
+        if not is_large and not any(words in str(error) for words in _CONVERSIONS):
+            raise
+        found = None if issparse(X) else _first_wrong(X, takes_categories, only)
+        if found is None and not is_large:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(found or "X has an integer that is too large for a float64.") from None
+
+
+def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None:
+    """What is wrong with the first column that is no numbers, and what to do."""
+    if not is_frame(X):
+        try:
+            X = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
+        except ValueError:  # rows of different lengths
+            return None
+    features = Features.of(X)
+    for j in range(features.n) if only is None else [only]:
+        column, label = column_of(X, j), features.label(j)
+        if getattr(column.dtype, "kind", "O") in "fiub":  # also with pandas' NA
+            continue
+        for value in column.to_list() if hasattr(column, "to_list") else column.tolist():
+            try:
+                float(0.0 if value is None else value)
+            except OverflowError:
+                return f"X has an integer that is too large for a float64, in feature {label}."
+            except (TypeError, ValueError) as wrong:
+                cure = "make numbers of it"
+                if isinstance(value, str) and takes_categories:
+                    cure = "name it in categorical_features, or give it a categorical dtype"
+                elif isinstance(value, str):
+                    cure += ", for example by OneHotEncoder or TargetEncoder of scikit-learn"
+                return f"X must hold numbers. Feature {label}: {wrong}; {cure}."
+    return None
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a pandas or polars data frame."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes")
+
+
+def column_of(X: Any, j: int) -> Any:
+    """A column of an array, or of a data frame of pandas or polars."""
+    if not is_frame(X):
+        return X[:, j]
+    return X.iloc[:, j] if hasattr(X, "iloc") else X.to_series(j)
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of NumPy as Python's, which messages show without its type."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,192 @@
+"""Every estimator speaks of columns by name: in `monotonic_cst`, `categorical_features`, errors."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import is_classifier
+from sklearn.tree import DecisionTreeRegressor
+
+import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory.boosting._additive.pairs import resolve_interactions
+from tests.estimators import POLARS_IS_READ, estimator_classes, make
+
+RNG = np.random.default_rng(0)
+FRAME = pd.DataFrame(RNG.uniform(-1, 1, (80, 3)), columns=["age", "bmi", "dose"])
+NOISE = 0.3 * RNG.standard_normal(80)
+COLOUR = pd.Series(RNG.choice(["blue", "green", "red"], 80), name="colour")
+TEXT = pd.concat([FRAME[["age"]], COLOUR, FRAME[["dose"]]], axis=1)
+FRAMES = [pd.DataFrame, *([pl.from_pandas] if POLARS_IS_READ else [])]
+
+
+def target(model, values):
+    return (values > np.median(values)).astype(int) if is_classifier(model) else values
+
+
+def having(parameter):
+    return [c for c in estimator_classes() if parameter in inspect.signature(c).parameters]
+
+
+# --- monotonic_cst --------------------------------------------------------------------------------
+
+LEARNERS = {
+    "boosting": lambda cst: package.GradientBoostingRegressor(
+        package.BinnedTreeRegressor(monotonic_cst=cst, max_depth=3), n_estimators=5
+    ),
+    "bagging": lambda cst: package.BaggingRegressor(
+        DecisionTreeRegressor(monotonic_cst=cst), n_estimators=3, random_state=0
+    ),
+    "AdaBoost.R2": lambda cst: package.AdaBoostRegressor(
+        package.BinnedTreeRegressor(monotonic_cst=cst), n_estimators=3, random_state=0
+    ),
+}
+CONSTRAINED = {
+    c.__name__: lambda cst, c=c: make(c, monotonic_cst=cst) for c in having("monotonic_cst")
+}
+
+
+@pytest.mark.parametrize("name", [*CONSTRAINED, *LEARNERS])
+@pytest.mark.parametrize("library", FRAMES)
+def test_constraints_by_name_are_those_by_place(name, library):
+    of = {**CONSTRAINED, **LEARNERS}[name]
+    named, placed = of({"bmi": -1, "age": 0}), of(np.array([0, -1, 0], dtype=np.int8))
+    y = target(named, np.sin(5 * FRAME["bmi"]) + FRAME["age"] + NOISE)
+    X, given = library(FRAME), named.get_params()
+    named.fit(X, y)
+    method = "predict_proba" if is_classifier(named) else "predict"
+    found = getattr(named, method)(X)
+    np.testing.assert_array_equal(found, getattr(placed.fit(FRAME, y), method)(FRAME))
+    # The constraint is met, and matters; the parameter is still the dict.
+    line = FRAME.iloc[[0] * 50].assign(bmi=np.linspace(-1, 1, 50))
+    sign = np.diff(getattr(named, method)(library(line)), axis=0)
+    assert (sign[:, -1] if sign.ndim == 2 else sign).max() <= 1e-12
+    assert not np.array_equal(found, getattr(of(None).fit(FRAME, y), method)(FRAME))
+    assert {k: v for k, v in named.get_params().items() if "monotonic_cst" in k} == {
+        k: v for k, v in given.items() if "monotonic_cst" in k
+    }
+
+
+@pytest.mark.parametrize("name", CONSTRAINED)
+def test_constraints_are_refused_in_the_same_words(name):
+    model = CONSTRAINED[name](None)
+    y = target(model, FRAME["age"] + NOISE)
+
+    def refused(cst, message, X=FRAME, y=y):
+        with pytest.raises(ValueError, match=message):
+            CONSTRAINED[name](cst).fit(X, y)
+
+    refused({"bmi": 1, "size": 1}, "has the name 'size', .* 'age', 'bmi', 'dose'")
+    refused({"bmi": 2}, "got 2 for feature 'bmi'")
+    refused([0, 0.5, 0], "got 0.5 for feature 'bmi'")
+    refused([0, 0.5, 0], "got 0.5 for feature 1", FRAME.to_numpy())
+    refused([1, 0], r"has the shape \(2,\), but X has 3 features")
+    refused({"bmi": 1}, "dict, but X has no feature names", FRAME.to_numpy())
+    if is_classifier(model):
+        refused({"bmi": 1}, "two classes only.* y has 3 classes", y=np.arange(80) % 3)
+        model = CONSTRAINED[name]([0, 0, 0]).fit(FRAME, np.arange(80) % 3)
+        assert len(model.classes_) == 3
+
+
+def test_scikit_learns_counterpart_has_constraints_by_place():
+    model = package.RandomForestRegressor(2, monotonic_cst={"bmi": 1}).fit(FRAME, NOISE)
+    theirs = model.to_sklearn()
+    np.testing.assert_array_equal(theirs.monotonic_cst, [0, 1, 0])
+    theirs.fit(FRAME, NOISE)
+
+
+# --- categorical_features -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", having("categorical_features"))
+def test_categories_by_name_mask_number_and_dtype_are_the_same(cls):
+    colours = TEXT.assign(colour=COLOUR.astype("category"))
+    y = target(make(cls), np.array([2.0, 0.0, 1.0])[colours["colour"].cat.codes] + NOISE)
+    first = make(cls).fit(colours, y)
+    shape = dict(zip(first.categories_[1], first.shape_functions_[1][1]))
+    assert shape["blue"] > shape["red"] > shape["green"]
+    for given in (["colour"], [False, True, False], [1], [-2], np.array(["colour"])):
+        model = make(cls, categorical_features=given).fit(TEXT, y)
+        np.testing.assert_array_equal(model._scores(TEXT), first._scores(colours))
+    with pytest.raises(ValueError, match=r"categorical_features has the name 'color', .*'colour'"):
+        make(cls, categorical_features=["color"]).fit(TEXT, y)
+    with pytest.raises(ValueError, match="monotonic_cst constrains feature 'colour'"):
+        make(cls, monotonic_cst={"colour": 1}).fit(colours, y)
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", estimator_classes())
+def test_text_is_refused_with_the_name_of_the_column_and_the_cure(cls):
+    cure = "categorical_features" if cls in having("categorical_features") else "OneHotEncoder"
+    message = rf"Feature {{}}: could not convert string to float: '[a-z]+'; .*{cure}"
+    y = target(make(cls), FRAME["age"] + NOISE)
+    for library in FRAMES:
+        with pytest.raises(ValueError, match=message.format("'colour'")):
+            make(cls).fit(library(TEXT), y)
+    with pytest.raises(ValueError, match=message.format(1)):
+        make(cls).fit(TEXT.to_numpy(), y)
+    model = make(cls).fit(FRAME.set_axis(TEXT.columns, axis=1), y)
+    with pytest.raises(ValueError, match=message.format("'colour'")):
+        model.predict(TEXT)
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (pd.Series(np.array(["a"] * 80)), "string to float: 'a'"),  # no np.str_('a')
+        (pd.Series([10**400] * 80), "integer that is too large for a float64, in feature 'bmi'"),
+        (pd.Series([{}] * 80), "argument must be a string or a real number, not 'dict'"),
+        (pd.Series(pd.date_range("2020", periods=80)), "not 'Timestamp'"),
+    ],
+)
+def test_values_that_are_no_numbers(column, message):
+    for model in (package.DecisionStumpRegressor(), package.L2BoostingRegressor(5)):
+        with pytest.raises((TypeError, ValueError), match=f"X .*{message}"):
+            model.fit(FRAME.assign(bmi=column, missing=pd.array([1, None] * 40)), NOISE)
+
+
+@pytest.mark.parametrize("name", ["Bagging", "DivideAndConquer", "AdaBoost"])
+def test_trees_get_numbers_of_objects(name):
+    model = make(getattr(package, f"{name}Regressor"))
+    expected = model.fit(FRAME, NOISE).predict(FRAME)
+    objects = FRAME.astype(object)
+    np.testing.assert_array_equal(model.fit(objects, NOISE).predict(objects), expected)
+
+
+def test_other_errors_are_left_alone():
+    for model in (package.L2BoostingRegressor(5), package.RandomForestRegressor(2)):
+        with pytest.raises(ValueError, match=r"^y must hold numbers"):
+            model.fit(TEXT, ["a"] * 80)
+        with pytest.raises(ValueError, match=r"^sample_weight must have a number"):
+            model.fit(FRAME, NOISE, sample_weight=["a"] * 80)
+
+
+def test_pairs_are_named():
+    names = ("age", "bmi", "dose")
+    assert resolve_interactions([("dose", "age"), (1, "age")], 3, names) == [(0, 2), (0, 1)]
+    for given, message in [
+        ([("age", "size")], "interactions has the name 'size'"),
+        ([("age", "bmi"), (1, 0)], r"the pair \('age', 'bmi'\) twice"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            resolve_interactions(given, 3, names)
+    with pytest.raises(ValueError, match=r"pair \('age', 'dose'\), of which monotonic_cst"):
+        package.L2BoostingRegressor(
+            5, interactions=[("age", "dose")], monotonic_cst={"dose": 1}
+        ).fit(FRAME, NOISE)
+
+
+def test_names_that_are_no_strings_are_none():
+    assert Features.of(FRAME.set_axis([1, 2, 3], axis=1)) == Features(3)
+    assert Features.of(FRAME).label(1) == "'bmi'"
+    assert Features.of(FRAME.to_numpy()).labels(0, 2) == "(0, 2)"
+
+
+@pytest.mark.parametrize("name", ["LogitBoost", "FrankWolfe", "BallConstrained"])
+def test_labels_are_shown_without_their_type(name):
+    with pytest.raises(ValueError, match=r"one class.* 'a'[;.]"):
+        make(getattr(package, f"{name}Classifier")).fit(FRAME, np.array(["a"] * 80))
