@@ -39,7 +39,6 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "figures",
     "estimator_map",
-    "home_figure",
     "mathml",
     "page_checks",
     "page_sources",

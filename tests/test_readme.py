@@ -47,9 +47,29 @@ def test_the_two_commands_stand_alone():
 
 def test_every_extra_is_described():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    install = README[README.index("## Install") : README.index("## Getting started")]
+    install = README[README.index("## Install") : README.index("## Five minutes")]
     described = set(re.findall(r"`(\w+)`", install))
     assert set(project["optional-dependencies"]) <= described
+
+
+def test_the_address_of_the_repository_is_that_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for path in ("README.md", "docs/getting_started.md", ".github/CITATION.cff"):
+        found = re.findall(r"https://github\.com/[\w/-]+", (ROOT / path).read_text("utf-8"))
+        assert found, path
+        assert set(found) == {project["urls"]["Source"]}, path
+
+
+def test_the_first_page_shows_what_the_readme_does():
+    page = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    start, end = re.findall(r":(?:start-after|end-before): \"(.*)\"", page)
+    assert README.count(start) == README.count(end) == 1
+    shown = re.findall(r"docs/pictures/(\w+)\.png", README[README.index(start) : README.index(end)])
+    drawn = re.findall(
+        r"^def (\w+)\(axis\)", (ROOT / "docs/pictures/draw.py").read_text("utf-8"), re.M
+    )
+    pictures = {path.stem for path in (ROOT / "docs" / "pictures").glob("*.png")}
+    assert set(shown) < set(drawn) == pictures
 
 
 def test_links_lead_somewhere():

@@ -29,7 +29,7 @@ MAP = {
         ("bands around curves, y is a number", "L2Boosting", NUMBERS),
         ('the quantiles themselves: loss="quantile"', "GradientBoosting", NUMBERS),
     ],
-    ("Millions of rows", "larger_than_memory"): [
+    ("Millions of rows", "speed_and_memory"): [
         ("in memory: trees on bins, in threads", "GradientBoosting", BOTH),
         ("in chunks or on a cluster, one curve for each feature", "L2Boosting", NUMBERS),
         ("the same for classes", "LogitBoost", CLASSES),
@@ -39,12 +39,12 @@ MAP = {
         ("several rows of one patient, user or site: groups=", "RandomForest", BOTH),
         ('a time series: bootstrap="moving_block"', "Bagging", BOTH),
     ],
-    ("Categories, missing values", "l2_boosting"): [
+    ("Categories, missing values", "from_a_csv"): [
         ("categories and missing values as they are, y is a number", "L2Boosting", NUMBERS),
         ("the same for classes", "LogitBoost", CLASSES),
         ("missing values as they are, categories one-hot encoded", "GradientBoosting", BOTH),
     ],
-    ("One class is rare", "averaging"): [
+    ("One class is rare", "imbalanced"): [
         ('weights of the classes: class_weight="balanced"', "RandomForest", CLASSES),
         ('a fixed share of each class in every draw: "stratified"', "Bagging", CLASSES),
         ("probabilities and a threshold of your own", "LogitBoost", CLASSES),

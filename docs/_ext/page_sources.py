@@ -15,13 +15,21 @@ from sphinx.util import logging
 
 EXAMPLE = re.compile(r"\(((?:\.\./)*)examples/(\w+/plot_\w+)\.py\)")
 WORDS = {
+    "getting_started": ["install", "installation", "pip", "quick start", "tutorial"],
     "user_guide/additive_models": [
         *("EBM", "GAM", "explainable boosting machine", "generalized additive model"),
         *("glass box", "interpretable model", "shape function"),
     ],
     "user_guide/averaging": ["bagging", "bootstrap", "random forest", "out-of-bag"],
     "user_guide/boosting": ["gradient boosting", "custom loss", "early stopping"],
+    "user_guide/from_a_csv": [
+        *("CSV", "categorical features", "missing values", "read_csv", "save a model"),
+    ],
     "user_guide/groups": ["GroupKFold", "block bootstrap", "clustered data", "time series"],
+    "user_guide/imbalanced": [
+        *("calibration", "class weight", "class_weight", "imbalance", "imbalanced"),
+        *("rare class", "threshold", "unbalanced"),
+    ],
     "user_guide/inspection": [
         "feature importance",
         "permutation importance",
@@ -30,6 +38,8 @@ WORDS = {
     "user_guide/larger_than_memory": ["Dask", "big data", "out of core", "partial_fit"],
     "user_guide/noisy_labels": ["label noise", "wrong labels"],
     "user_guide/other_tools": ["ONNX", "Optuna", "SHAP", "partial dependence", "skops"],
+    "user_guide/speed_and_memory": ["LightGBM", "XGBoost", "memory", "n_jobs", "speed"],
+    "user_guide/which_defaults": ["defaults", "hyperparameters", "tuning"],
     "user_guide/uncertainty": [
         *("conformal prediction", "confidence interval", "error bar", "jackknife"),
         *("prediction interval", "quantile regression forest", "standard error", "uncertainty"),
