@@ -99,6 +99,7 @@ html_theme_options = {
         # The address of the repository is that of pyproject.toml.
         {"name": "Source code", "url": SOURCE, "icon": "fa-brands fa-github"},
     ],
+    "navbar_persistent": ["search-button"],
     "logo": {"text": f"sklearn_ensemble_theory {version}"},
     "footer_start": ["copyright"],
     "footer_end": [],
