@@ -17,8 +17,16 @@ from scipy.special import logsumexp
 from .._arrays import inner
 from .._rows import normalised_weights
 from ..trees._compiled_growth import RiskArrays
+from ..trees._tree_arrays import LeafOutputs
 from .losses import Loss, as_loss
-from .losses._base import group_totals, leaf_codes, lowering_steps, newton_leaves, safe_length
+from .losses._base import (
+    ROUNDING,
+    group_totals,
+    leaf_codes,
+    lowering_steps,
+    newton_leaves,
+    safe_length,
+)
 from .losses._compiled import compiled_loss
 
 Array = NDArray[np.float64]
@@ -244,6 +252,10 @@ class EmpiricalRisk:
         """The b that minimises F(u + b psi)."""
         return float(self.loss.line_search(self.y, u, psi, self.weight)[0])
 
+    def length_of(self, u: Array, psi: Any, state: RiskState, rate: float) -> float:
+        """The length of a fixed step, before the rate."""
+        return 1.0
+
     def mean_square(self, psi: Array) -> float:
         """The weighted mean of psi_i², or of |psi_i|² for several scores; |psi|²/n unweighted."""
         weight = self.weight if psi.ndim == 1 else self.weight[:, None]
@@ -416,6 +428,14 @@ class SecondOrderRisk(EmpiricalRisk):
             self.loss, y, u, own, leaf, steps, score, first, self.rate, is_whole=False
         )
         return np.where(found == steps, values, found)
+
+    def length_of(self, u: Array, psi: Any, state: RiskState, rate: float) -> float:
+        """1, or the best length where outputs would raise the risk; leaves of trees do not."""
+        if isinstance(psi, LeafOutputs):
+            return 1.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            lowers = self.value(u + rate * psi) <= state.value + ROUNDING * abs(state.value)
+        return 1.0 if lowers else self.line_search(u, psi, state)
 
     def _mean(self, values: Array) -> float:
         """The mean over rows and scores under the sample weights."""

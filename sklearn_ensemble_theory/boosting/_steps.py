@@ -131,7 +131,10 @@ class Step:
 
 
 class FixedStep(Step):
-    """b = learning_rate: plain gradient boosting [Shah, algorithm 3]."""
+    """b = learning_rate: plain gradient boosting [Shah, algorithm 3].
+
+    Only where Newton steps would raise the risk, b is shorter: see `SecondOrderRisk.length_of`.
+    """
 
     name = "fixed"
     reoptimizes_leaves = True
@@ -141,8 +144,11 @@ class FixedStep(Step):
     def constant(self) -> float | None:
         return None if callable(self.learning_rate) else self.learning_rate
 
-    def length(self, risk: Any, u: np.ndarray, psi: np.ndarray, state: Any, gain: float) -> float:
-        return 1.0
+    def __call__(
+        self, t: int, risk: Any, u: np.ndarray, psi: np.ndarray, state: RiskState, gain: float
+    ) -> StepResult:
+        rate = self.rate(t)
+        return StepResult(rate * risk.length_of(u, psi, state, rate))
 
 
 class LineSearchStep(Step):

@@ -29,6 +29,7 @@ from sklearn_ensemble_theory.trees._histograms import (
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
+from .loss_cases import LogCosh
 
 
 @pytest.fixture(autouse=True)
@@ -164,3 +165,26 @@ def test_leaf_values_from_sums(loss, n):
     sums = risk.leaf_sums(u, target, leaf, 4, score)
     np.testing.assert_allclose(loss.leaf_steps(*sums.T), expected, rtol=1e-12)
     assert HuberLoss().leaf_terms(y, u) is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_steps_that_would_raise_the_loss_of_a_leaf_are_bounded_as_in_memory(n_classes):
+    """Rare classes, all in one leaf and half of its rows: Newton's steps are 1 / (2 share)."""
+    rng = np.random.default_rng(0)
+    X = rng.random((3000, 2)).round(3)
+    y = np.where(X[:, 0] > 0.99, rng.integers(0, n_classes, 3000), 0)
+    model = GradientBoostingClassifier(n_estimators=6, max_depth=1, random_state=0)
+    expected = GradientBoostingClassifier(**model.get_params()).fit(X, y)
+    assert_same_rounds(in_chunks(model, X, y), expected)
+    assert (np.diff(model.train_scores_) < 0).all()
+
+
+@pytest.mark.parametrize("share", [1.0, 0.01, 0.0])
+def test_losses_of_users_have_the_leaves_that_they_have_in_memory(share):
+    X, y = rows()
+    y[::40] = 30.0
+    parameters = {"loss": LogCosh(share), "init": "zero", "n_estimators": 5, "random_state": 0}
+    model = GradientBoostingRegressor(**parameters)
+    expected = GradientBoostingRegressor(**parameters).fit(X, 30 * y)
+    assert_same_rounds(in_chunks(model, X, 30 * y), expected)
+    assert (np.diff(model.train_scores_) < 0).all()

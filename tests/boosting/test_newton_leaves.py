@@ -6,33 +6,23 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
 
-from sklearn_ensemble_theory import GradientBoostingClassifier, GradientBoostingRegressor
+from sklearn_ensemble_theory import (
+    DecisionStumpRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+)
 from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses._base import as_loss, safe_length
 
 from ..routes import native_disabled
-from .loss_cases import ROWS, targets
+from .loss_cases import ROWS, LogCosh, targets
 
 pytestmark = pytest.mark.routes
 
 both_routes = pytest.mark.parametrize(
     "route", [nullcontext, native_disabled], ids=["this", "numpy"]
 )
-
-
-class LogCosh:
-    """The guide's example; the second derivative is `share` times the right one, or absent."""
-
-    def __init__(self, share=None):
-        if share is not None:
-            self.hessian = lambda y, u: share * (1 - np.tanh(u - y) ** 2)
-
-    def value(self, y, u):
-        return np.logaddexp(u - y, y - u) - np.log(2)
-
-    def gradient(self, y, u):
-        return np.tanh(u - y)
 
 
 OF_USERS = [LogCosh(), LogCosh(1.0), LogCosh(0.01), LogCosh(100.0), LogCosh(0.0)]
@@ -195,3 +185,31 @@ def test_the_end_is_that_of_exact_leaves(share):
     guarded = GradientBoostingRegressor(loss=LogCosh(share), **options).fit(X, y)
     fall, of_exact = (start - model.train_scores_[-1] for model in (guarded, exact))
     assert fall >= 0.99 * of_exact
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("rate", [0.3, 1.0])
+def test_outputs_of_other_learners_have_a_line_search_where_they_would_raise_the_risk(
+    rate, n_classes
+):
+    """Half of the rows of one side of a stump are of rare classes: its Newton step is huge."""
+    rng = np.random.default_rng(0)
+    X = rng.random((2000, 3)).round(3)
+    y = np.where(X[:, 0] > 0.99, rng.integers(0, n_classes, 2000), 0)
+    options = {"second_order": True, "learning_rate": rate, "n_estimators": 10, "random_state": 0}
+    model = GradientBoostingClassifier(DecisionStumpRegressor(), **options)
+    check_never_rises(model, X, y)
+    assert model.steps_.min() < rate
+    assert model.steps_.max() == rate or n_classes == 2
+
+
+def test_rare_classes_have_the_probabilities_of_their_leaf():
+    """A Newton step of 1 / (2 share) a round would leave probabilities of 0 and 1 only."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, (20_000, 2)) / 200
+    hot = X[:, 0] == 0.995
+    y = hot & (rng.random(len(X)) < 0.5)
+    tree = {"max_depth": 1, "n_estimators": 100, "random_state": 0}
+    model = check_never_rises(GradientBoostingClassifier(**tree), X, y)
+    assert model.predict_proba(X[hot])[:, 1].mean() == pytest.approx(y[hot].mean(), abs=0.05)
+    assert model.train_scores_[-1] < 0.01

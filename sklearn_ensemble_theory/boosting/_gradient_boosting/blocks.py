@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from ..._bins import QuantileSketch, columns_with_missing
 from ..._blocks import Blocks, in_tree_order
+from ..._roots import root_of_increasing
 from ..._rows import ChunkedRows, Rows
 from ...trees._columns import MISSING, BinnedColumns
 from ...trees._growth import Grid, HistogramGrowth, sum_bits
@@ -32,7 +33,15 @@ from ...trees._weak_learners import set_leaf_values, tree_member
 from .._loop import RoundReports
 from .._risk import EmpiricalRisk
 from ..losses import Loss
-from ..losses._base import group_totals
+from ..losses._base import (
+    bounded_steps,
+    group_totals,
+    is_wrong,
+    leaf_falls,
+    may_rise,
+    safe_length,
+    steps_to_try,
+)
 from .ensemble import AdditiveModel, classes_of, encoded
 
 # Of deeper trees, or of more leaves, the sums in bins would take more memory than many rows.
@@ -416,6 +425,32 @@ def loss_of_block(state: ScoredBlock, data: BinnedBlock, loss: Loss, move: Score
     return OfBlocks({data.number: np.array([value])})
 
 
+def falls_of_block(
+    state: ScoredBlock, data: BinnedBlock, loss: Loss, steps: list[np.ndarray]
+) -> OfBlocks:
+    """`leaf_falls` of all trees, side by side."""
+    weight = np.ones(len(data.y)) if data.weight is None else data.weight
+    falls = [
+        leaf_falls(loss, data.y, state.u, weight, leaf, own, k if state.u.ndim == 2 else None)
+        for k, (leaf, own) in enumerate(zip(state.nodes, steps))
+    ]
+    return OfBlocks({data.number: np.concatenate(falls, axis=1)})
+
+
+def slopes_of_block(
+    state: ScoredBlock, data: BinnedBlock, loss: Loss, steps: list[np.ndarray]
+) -> OfBlocks:
+    """The derivatives of the losses of the leaves of all trees along their steps, side by side."""
+    weight = np.ones(len(data.y)) if data.weight is None else data.weight
+    slopes = []
+    for k, (leaf, own) in enumerate(zip(state.nodes, steps)):
+        column = ... if state.u.ndim == 1 else np.s_[:, k]
+        u = state.u.copy()
+        u[column] += own.take(leaf)
+        slopes.append(group_totals(weight, leaf, len(own))(loss.gradient(data.y, u)[column]))
+    return OfBlocks({data.number: np.concatenate(slopes)})
+
+
 def _moved(state: ScoredBlock, move: ScoreMove | None) -> np.ndarray:
     u = state.u
     if move is not None:
@@ -482,9 +517,10 @@ class BlockBoosting:
             state, replies, risk = self.started(state, data, move, n_scores)
             if t:  # the risk after a round is known with the first sums of the next one
                 report(risk)
-            state, members, values = self.grown(state, data, replies)
             rate = self.model.learning_rate
-            move = ScoreMove(values, float(rate(t) if callable(rate) else rate))
+            rate = float(rate(t) if callable(rate) else rate)
+            state, members, values = self.grown(state, data, replies, rate)
+            move = ScoreMove(values, rate)
             fitted.members.append(members)
             fitted.steps.append(move.step)
         losses = state.sum(loss_of_block, data, loss, move).total(self.n_blocks)
@@ -539,10 +575,10 @@ class BlockBoosting:
         return int(np.clip(self.bits - np.frexp(size)[1], -1000, 1000))
 
     def grown(
-        self, state: Blocks, data: Blocks, replies: list[Any]
+        self, state: Blocks, data: Blocks, replies: list[Any], rate: float
     ) -> tuple[Blocks, list[Any], list[np.ndarray]]:
         """The trees of a round: fitted members, and the values of the nodes of the blocks."""
-        units = self.units
+        units, summary = self.units, self.summary
         assert units is not None  # see `started`
         seeds = [int(self.rng.randint(np.iinfo(np.int32).max)) for _ in replies]
         growths = []
@@ -567,19 +603,56 @@ class BlockBoosting:
         last = [growth.request() for growth in growths]
         sizes = [len(growth.left) for growth in growths]
         state, found = state.step(leaf_tables, data, units, last, sizes, self.leaf_loss)
+        tables = [of_blocks.total(self.n_blocks) for of_blocks in found.parts]
+        leaf_steps = [None] * len(tables)
+        if self.leaf_loss is not None:
+            leaf_steps = self.steps(
+                state, data, [t[:, 3:].T / summary.weight for t in tables], rate
+            )
         members, values = [], []
-        for growth, seed, of_blocks in zip(growths, seeds, found.parts):
-            table = of_blocks.total(self.n_blocks)
+        for growth, seed, table, own in zip(growths, seeds, tables, leaf_steps):
             tree, number = growth.tree(table[:, :3])
-            if self.leaf_loss is not None:
+            if own is not None:
                 steps = np.empty(len(number))
-                steps[number] = self.leaf_loss.leaf_steps(*(table[:, 3:].T / self.summary.weight))
+                steps[number] = own
                 set_leaf_values(tree, steps, self.options)
             members.append(tree_member(self.pattern, tree, self.shape, seed))
             values.append(tree.value[:, 0].take(number))
         # One bit is left for sums that are larger in the next round.
         self.units = units._replace(targets=tuple(self.exponent(size) - 1 for size in self.sizes))
         return state, members, values
+
+    def steps(
+        self, state: Blocks, data: Blocks, sums: list[np.ndarray], rate: float
+    ) -> list[np.ndarray]:
+        """The steps of the leaves of each tree, from the sums of `leaf_terms` and of the weights.
+
+        As in memory (see `lowering_steps`): where a leaf's loss may rise, the rows are read again.
+        """
+        loss: Any = self.leaf_loss
+        steps = [loss.leaf_steps(*own) for own in sums]
+        if type(loss).leaf_steps is not Loss.leaf_steps:  # exact
+            return steps
+        ends = np.cumsum([len(own) for own in steps])[:-1]
+        rate = min(len(steps) * rate, 1.0)
+        found, first = np.concatenate(steps), np.concatenate([own[0] for own in sums])
+        asked = may_rise(loss, found, first, rate)
+        if not asked.any():
+            return steps
+
+        def summed(function, moves: np.ndarray) -> np.ndarray:
+            parts = np.split(np.where(asked, moves, 0.0), ends)
+            total = state.sum(function, data, loss, parts).total(self.n_blocks)
+            return np.where(asked, total / self.summary.weight, 0.0)
+
+        falls = summed(falls_of_block, steps_to_try(loss, found, rate))
+        asked &= is_wrong(loss, found, first, falls, is_whole=True)
+        if safe_length(loss, rate) > 0:
+            found = np.where(asked, bounded_steps(found), found)
+        elif asked.any():
+            exact = root_of_increasing(lambda moves: summed(slopes_of_block, moves), len(found))
+            found = np.where(asked, exact, found)
+        return np.split(found, ends)
 
 
 def _answered(

@@ -519,38 +519,76 @@ def lowering_steps(
     before : array of shape (n,), default=None
         The losses of the rows at u, where they are known.
     """
-    safe = safe_length(loss, rate)
-    bounded = safe > 0
-    long = ~(np.abs(steps) <= safe) if bounded else first != 0  # nan is long
-    if not long.any():
+    asked = may_rise(loss, steps, first, rate)
+    if not asked.any():
         return steps
-    if not long.all():
-        seen = np.flatnonzero(long.take(leaf))
+    if not asked.all():
+        seen = np.flatnonzero(asked.take(leaf))
         y, u, weight, leaf = y[seen], u[seen], weight[seen], leaf[seen]
         before = None if before is None else before[seen]
-    column = ... if score is None else np.s_[:, score]
-    moved = np.array(u, dtype=float)
-    with np.errstate(all="ignore"):  # wherever the step leads
-        moved[column] += ((rate if bounded else 1.0) * steps).take(leaf)
-        before = loss.value(y, u) if before is None else before
-        after = loss.value(y, moved)
-        fall = group_sums(weight * (before - after), leaf, len(steps))
-        noise = ROUNDING * group_sums(weight * (np.abs(after) + np.abs(before)), leaf, len(steps))
-        if bounded:
-            rises = long & ~(fall >= -noise)
-            return np.where(rises, np.copysign(np.log1p(np.abs(steps)), steps), steps)
-        promise = 0.5 * first * steps
-        is_right = np.isfinite(fall) & (LEAST_OF_PROMISE * promise - noise <= fall)
-        if is_whole:
-            is_right &= fall <= MOST_OF_PROMISE * promise + noise
-        wrong = long & ~(is_right & (steps != 0))
+    tried = steps_to_try(loss, steps, rate)
+    falls = leaf_falls(loss, y, u, weight, leaf, tried, score, before)
+    wrong = asked & is_wrong(loss, steps, first, falls, is_whole)
+    if safe_length(loss, rate) > 0:
+        return np.where(wrong, bounded_steps(steps), steps)
     seen = np.flatnonzero(wrong.take(leaf))
     if not len(seen):
         return steps
     psi = np.zeros(np.shape(u[seen]))
-    psi[column] = 1.0
+    psi[... if score is None else np.s_[:, score]] = 1.0
     found = loss.line_search(y[seen], u[seen], psi, weight[seen], leaf[seen], len(steps))
     return np.where(wrong, found, steps)
+
+
+def may_rise(loss: Loss, steps: Array, first: Array, rate: float) -> Array:
+    """The leaves whose losses have to be looked at."""
+    safe = safe_length(loss, rate)
+    return ~(np.abs(steps) <= safe) if safe > 0 else first != 0  # nan is long
+
+
+def steps_to_try(loss: Loss, steps: Array, rate: float) -> Array:
+    """After which the losses are looked at: with a bound what is taken of the steps, or these."""
+    return rate * steps if safe_length(loss, rate) > 0 else steps
+
+
+def leaf_falls(
+    loss: Loss,
+    y: Array,
+    u: Array,
+    weight: Array,
+    leaf: Array,
+    steps: Array,
+    score: int | None,
+    before: Array | None = None,
+) -> Array:
+    """By how much the steps lower the loss of each leaf, and how exact that is: (2, n_leaves)."""
+    moved = np.array(u, dtype=float)
+    with np.errstate(all="ignore"):  # wherever the steps lead
+        moved[... if score is None else np.s_[:, score]] += steps.take(leaf)
+        before = loss.value(y, u) if before is None else before
+        after = loss.value(y, moved)
+        size = ROUNDING * (np.abs(after) + np.abs(before))
+        return np.stack(
+            [group_sums(weight * each, leaf, len(steps)) for each in (before - after, size)]
+        )
+
+
+def is_wrong(loss: Loss, steps: Array, first: Array, falls: Array, is_whole: bool) -> Array:
+    """The leaves whose steps are to be replaced; see `lowering_steps`."""
+    fall, noise = falls
+    with np.errstate(all="ignore"):
+        if safe_length(loss, 1.0) > 0:
+            return ~(fall >= -noise)
+        promise = 0.5 * first * steps
+        is_right = np.isfinite(fall) & (fall >= LEAST_OF_PROMISE * promise - noise)
+        if is_whole:
+            is_right &= fall <= MOST_OF_PROMISE * promise + noise
+    return ~is_right | (steps == 0)
+
+
+def bounded_steps(steps: Array) -> Array:
+    """The minima of the bounds whose curvature and gradient have these ratios."""
+    return np.copysign(np.log1p(np.abs(steps)), steps)
 
 
 def newton_steps(first: Array, second: Array, total: Array) -> Array:
