@@ -4,10 +4,13 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
+from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 from warnings import warn
 
@@ -157,6 +160,10 @@ def seeded(seed: int) -> np.random.RandomState:
 # --- what users are told --------------------------------------------------------------------------
 
 
+# The time that is left is read off the last marks, in seconds at least so far apart.
+MARKS, FEWEST_MARKS, BETWEEN_MARKS = 10, 4, 0.2
+
+
 class Progress:
     """Counts the finished parts of a fit and prints them to standard output, as scikit-learn does.
 
@@ -182,6 +189,9 @@ class Progress:
         self.every = every
         self.done = 0
         self.start = self.last = time.monotonic()
+        # (time, parts done) at moments a while apart, the first of them when the first part was
+        # done: what was prepared before it is not done again.
+        self._marks: deque[tuple[float, int]] = deque(maxlen=MARKS)
 
     def advance(self, note: str = "", steps: int = 1):
         """Count `steps` more parts; `note` is added to the line where one is printed."""
@@ -189,6 +199,8 @@ class Progress:
         if not self.verbose:
             return
         now = time.monotonic()
+        if not self._marks or now - self._marks[-1][0] >= BETWEEN_MARKS:
+            self._marks.append((now, self.done))
         if self.done < self.total and self.verbose < 2 and now - self.last < self.every:
             return
         self.last = now
@@ -206,11 +218,22 @@ class Progress:
 
     def _print_count(self, elapsed, note, ended):
         times = f"{elapsed:.1f} s"
-        if not ended:
-            left = elapsed / self.done * (self.total - self.done)
-            times += f", about {left:.1f} s left"
+        if not ended and (rest := self._rest()) is not None:
+            times += f", about {rest:.1f} s for the rest"
         note = f", {note}" if note else ""
         self._print(f"{self.done}/{self.total} {self.unit}, {times}{note}")
+
+    def _rest(self):
+        """Seconds for the parts that are left; None before there are enough marks to tell.
+
+        By the median of the times of a part between two marks: parts may become slower or faster,
+        and a moment in which the machine did something else has no weight.
+        """
+        marks = list(self._marks)
+        if len(marks) < FEWEST_MARKS:
+            return None
+        pace = [(t - s) / (b - a) for (s, a), (t, b) in pairwise(marks)]
+        return median(pace) * (self.total - self.done)
 
     def _print(self, text):
         print(f"{self.name}: {text}", flush=True)

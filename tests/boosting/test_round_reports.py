@@ -1,6 +1,7 @@
 """`verbose` and callbacks in every estimator that fits in rounds."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from sklearn_ensemble_theory import (
     MatchingPursuitRegressor,
     SmoothBoostClassifier,
 )
+from sklearn_ensemble_theory._running import Progress
 
 from ..estimators import (
     SKLEARN_VERSION,
@@ -73,6 +75,42 @@ def test_verbose_prints_and_changes_nothing(model, rows, capsys):
     model.set_params(verbose=0)
     with pytest.raises(ValueError, match="verbose"):
         type(model)(verbose="loud").fit(X, y)
+
+
+PACES = {
+    # Seconds of the preparation and of each of 200 rounds, and the largest ratio of an estimate.
+    "slow start": (20.0, lambda t: 0.1, 1.01),
+    "a first round of its own kind": (0.0, lambda t: 0.1 if t else 5.0, 1.01),
+    "fast rounds": (1.0, lambda t: 0.02, 1.01),
+    "one stall": (1.0, lambda t: 0.1 if t != 50 else 30.0, 1.01),
+    "slower and slower": (1.0, lambda t: 0.1 + 0.001 * t, 2.0),
+    "irregular": (1.0, lambda t: 0.1 + 0.1 * (t % 3), 1.6),
+}
+
+
+@pytest.mark.parametrize("name", PACES)
+def test_the_time_that_is_left_is_that_of_recent_rounds(name, monkeypatch, capsys):
+    start, pace, largest = PACES[name]
+    now = 0.0
+    monkeypatch.setattr("sklearn_ensemble_theory._running.time.monotonic", lambda: now)
+    progress = Progress("Model", 200, verbose=2, unit="rounds")
+    times = [pace(t) for t in range(200)]
+    now = start
+    for t in range(200):
+        now += times[t]
+        progress.advance()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 200
+    found = [re.search(r"about (\S+) s for the rest", line) for line in lines]
+    # The first rounds are no basis, the end needs no estimate.
+    assert not any(found[:3])
+    assert all(found[40:199])
+    assert not found[199]
+    for t in range(199):
+        if found[t] and (name != "one stall" or t >= 50):
+            truth = sum(times[t + 1 :])
+            ratio = (float(found[t][1]) + 0.05) / (truth + 0.05)
+            assert 1 / largest - 0.1 / truth < ratio < largest + 0.1 / truth, (t, ratio)
 
 
 @pytest.mark.skipif(not HAS_CALLBACKS, reason="scikit-learn 1.9 introduces callbacks")
