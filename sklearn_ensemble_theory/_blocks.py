@@ -112,6 +112,10 @@ class DaskBlocks:
         """The blocks of these numbers."""
         return DaskBlocks([self.blocks[number] for number in numbers], self.paired)
 
+    def lazily(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
+        """The results as blocks, which are computed at each read and not kept."""
+        return DaskBlocks(self._tasks(function, args))
+
     def map(self, function: Callable[..., Any], *args: Any) -> "DaskBlocks":
         import dask
 

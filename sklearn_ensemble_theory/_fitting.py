@@ -8,7 +8,8 @@
 3. parameters that are scalars of NumPy become numbers of Python, and `monotonic_cst` by name an
    array (`signs_by_place`), until the fit has ended;
 4. parameters that scikit-learn's constraints let through are checked (`check_parameters`);
-5. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
+5. weights of classes become a part of `sample_weight` (`weighted_arguments`);
+6. a Dask collection goes to the estimator's `_fit_chunks` (`fit_collections`), everything else to
    `fit` itself, with a target that is checked before any work (`checked_target`) and scikit-learn's
    own check of the parameters.
 """
@@ -27,9 +28,15 @@ from sklearn.base import RegressorMixin, is_classifier
 from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
-from sklearn_ensemble_theory._compat import sklearn_fit_context
+from sklearn_ensemble_theory._compat import StrOptions, sklearn_fit_context
 from sklearn_ensemble_theory._features import Features, signs_by_place
-from sklearn_ensemble_theory._rows import ChunkedRows, RowChecks, checked_target
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    LabelTotals,
+    RowChecks,
+    checked_target,
+    weights_with_classes,
+)
 from sklearn_ensemble_theory._running import blas_threads_by_work
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -72,6 +79,8 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
                 else:
                     check_parameters(estimator)
                     y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
+                    if _weighs_classes(estimator):
+                        args, kwargs = weighted_arguments(fresh, fit, X, y, *args, **kwargs)
                     result = fit(fresh, X, y, *args, **kwargs)
             fresh.__dict__.update(given)
             estimator.__dict__ = fresh.__dict__
@@ -80,6 +89,42 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
         return cast(Function, fit_whole)
 
     return decorated
+
+
+# The parameter `class_weight` of all classifiers but trees and forests, which weigh each tree.
+CLASS_WEIGHT = [dict, StrOptions({"balanced"}), None]
+
+
+def _weighs_classes(estimator: Any) -> bool:
+    given = getattr(estimator, "class_weight", None)
+    if not (isinstance(given, dict) or (isinstance(given, str) and given == "balanced")):
+        return False  # None, or what the check of the parameters refuses
+    return not hasattr(estimator, "_weighs_its_trees")
+
+
+def weighted_arguments(
+    estimator: Any, fit: Callable[..., Any], X: Any, y: Any, *args: Any, **kwargs: Any
+) -> tuple[tuple, dict[str, Any]]:
+    """The arguments of `fit` after X and y, with the weights of the classes in `sample_weight`.
+
+    Raises
+    ------
+    ValueError
+        If the weights do not fit y, or are "balanced" where `fit` sees a part of the rows.
+    """
+    if y is None:
+        return args, kwargs
+    if fit.__name__ == "partial_fit" and isinstance(estimator.class_weight, str):
+        raise ValueError(
+            "class_weight='balanced' needs the classes of all rows, and partial_fit sees a part of "
+            "them; give a dict {label: weight}."
+        )
+    estimator._validate_params()
+    call = inspect.signature(fit).bind(estimator, X, y, *args, **kwargs)
+    call.arguments["sample_weight"] = weights_with_classes(
+        estimator.class_weight, X, y, call.arguments.get("sample_weight")
+    )
+    return call.args[3:], call.kwargs
 
 
 def twin(estimator: Any, *, continued: bool) -> Any:
@@ -164,8 +209,27 @@ def fit_collections(
         is_classifier(estimator),
         takes_categories=hasattr(estimator, "categorical_features"),
     )
-    fit_chunks(ChunkedRows(row_blocks(X, y, weight), checks, meta, weight is not None))
+    blocks = row_blocks(X, y, weight)
+    if _weighs_classes(estimator):
+        totals, weight = blocks.sum(_label_totals), "by class"
+        factors = totals.factors(estimator.class_weight)
+        blocks = blocks.lazily(_weighted_block, totals, factors)
+    fit_chunks(ChunkedRows(blocks, checks, meta, weight is not None))
     return estimator
+
+
+def _label_totals(block: tuple[int, Any, Any, Any]) -> LabelTotals:
+    _, _, y, weight = block
+    y = np.asarray(checked_target(y, is_real=False))
+    return LabelTotals.of(y, None if weight is None else np.asarray(weight))
+
+
+def _weighted_block(
+    block: tuple[int, Any, Any, Any], totals: LabelTotals, factors: np.ndarray
+) -> tuple[int, Any, Any, Any]:
+    number, X, y, weight = block
+    by_class = totals.of_rows(np.asarray(y), factors)
+    return number, X, y, by_class if weight is None else by_class * np.asarray(weight)
 
 
 LARGEST_COUNT = 2**31 - 1

@@ -316,7 +316,7 @@ def prepare_rounds(
         The sample weights, for what is chosen once (quantiles of bins, say). Positive.
     task : Task
     """
-    prepare = _own_method(estimator, "_prepare_rounds")
+    prepare = _fast_path(estimator, "_prepare_rounds")
     return None if prepare is None else prepare(X, weight, task)
 
 
@@ -332,13 +332,13 @@ def prepare_sums(estimator: Any, task: Task) -> Any:
     task : ClassTask or HammingTask
         Without the rows' classes.
     """
-    prepare = _own_method(estimator, "_prepare_sums")
+    prepare = _fast_path(estimator, "_prepare_sums")
     return None if prepare is None else prepare(task)
 
 
 def has_fast_path(estimator: Any) -> bool:
     """Whether the estimator has a fast path for some task, and so reads X as numbers."""
-    return _own_method(estimator, "_prepare_rounds") is not None
+    return _fast_path(estimator, "_prepare_rounds") is not None
 
 
 def predict_validated(member: Any, X: Any) -> np.ndarray:
@@ -430,6 +430,13 @@ def prepare_members(
 def _own_method(estimator: Any, name: str) -> Callable | None:
     """A method that the class of the estimator defines itself: inherited ones do not count."""
     return getattr(estimator, name) if name in vars(type(estimator)) else None
+
+
+def _fast_path(estimator: Any, name: str) -> Callable | None:
+    """The method, unless the classes of the estimator have weights, which are a part of its fit."""
+    if getattr(estimator, "class_weight", None) is not None:
+        return None
+    return _own_method(estimator, name)
 
 
 def aligned_columns(

@@ -9,13 +9,15 @@ is one block, and what is summed over it is the result itself.
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
@@ -350,6 +352,80 @@ def positive_rows(weight: np.ndarray) -> slice | np.ndarray:
     """The rows of positive weight: ``slice(None)`` for all of them, or an index array."""
     positive = weight > 0
     return slice(None) if positive.all() else np.flatnonzero(positive)
+
+
+# --- weights of classes ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LabelTotals:
+    """The labels of rows, in increasing order, and the total weight of each; they add up."""
+
+    labels: np.ndarray
+    totals: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray, weight: np.ndarray | None) -> "LabelTotals":
+        labels, codes = np.unique(y, return_inverse=True)
+        return cls(labels, np.bincount(codes.reshape(-1), weight, len(labels)).astype(float))
+
+    def __add__(self, other: "LabelTotals") -> "LabelTotals":
+        both = [np.concatenate(pair) for pair in zip(astuple(self), astuple(other))]
+        return LabelTotals.of(*both)
+
+    def factors(self, class_weight: dict | str) -> np.ndarray:
+        """What the weights of the rows of each label are multiplied by.
+
+        Raises
+        ------
+        ValueError
+            If weights of a dict are no non-negative numbers, 0 for all labels, or of other labels.
+        """
+        occurs = self.totals > 0
+        if isinstance(class_weight, str):
+            mean = self.totals.sum() / max(occurs.sum(), 1)
+            return np.divide(mean, self.totals, out=np.zeros(len(occurs)), where=occurs)
+        try:
+            found = compute_class_weight(class_weight, classes=self.labels, y=self.labels)
+        except (TypeError, ValueError) as error:
+            if "class_weight" in str(error):
+                raise
+            raise ValueError(f"class_weight must have a number for each label: {error}.") from error
+        if not (np.isfinite(found).all() and found.min() >= 0 and found[occurs].any()):
+            raise ValueError(
+                "class_weight must not be negative or infinite, and be positive for a class of y; "
+                f"got {class_weight!r}."
+            )
+        return in_usual_units(found)
+
+    def of_rows(self, y: np.ndarray, factors: np.ndarray) -> np.ndarray:
+        return factors[np.searchsorted(self.labels, y)]
+
+
+def weights_with_classes(
+    class_weight: dict | str, X: Any, y: Any, sample_weight: ArrayLike | None
+) -> np.ndarray:
+    """`sample_weight` times the weight of the class of each row, for several outputs of each.
+
+    With "balanced" all classes have the same total weight.
+
+    Raises
+    ------
+    ValueError
+        If y has no classes, `sample_weight` is not valid, or `class_weight` does not fit y.
+    """
+    y = np.asarray(y)
+    check_consistent_length(X, y)
+    check_classification_targets(y)
+    columns = y.reshape(len(y), -1).T
+    if len(columns) > 1 and not isinstance(class_weight, str):
+        raise ValueError("class_weight must be 'balanced' or None where y has several columns.")
+    given = None if sample_weight is None else in_usual_units(checked_weights(sample_weight, X))
+    weight = np.ones(len(y)) if given is None else given.copy()
+    for column in columns:
+        totals = LabelTotals.of(column, given)
+        weight *= totals.of_rows(column, totals.factors(class_weight))
+    return weight
 
 
 # --- groups of rows -------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from sklearn_ensemble_theory._conversion import (
     sklearn_member,
     to_sklearn,
 )
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import (
     is_tree,
     prepare_members,
@@ -1189,6 +1189,10 @@ class BaggingClassifier(AveragedClassifier, BaseBagging):
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
+
     Attributes
     ----------
     estimator_ : estimator
@@ -1279,6 +1283,7 @@ class BaggingClassifier(AveragedClassifier, BaseBagging):
     _parameter_constraints: dict = {
         **BaseBagging._parameter_constraints,
         "voting": [StrOptions({"soft", "hard"})],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -1299,6 +1304,7 @@ class BaggingClassifier(AveragedClassifier, BaseBagging):
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -1315,6 +1321,7 @@ class BaggingClassifier(AveragedClassifier, BaseBagging):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
+        self.class_weight = class_weight
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator

@@ -28,7 +28,7 @@ from sklearn_ensemble_theory._compat import (
     check_method_params,
     raise_for_params,
 )
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import is_tree
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -548,6 +548,10 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     random_state : int, RandomState instance or None, default=None
         Seed of the blocks and of the members' own randomness.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes_,)
@@ -610,6 +614,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     _parameter_constraints: dict = {
         **BaseDivideAndConquer._parameter_constraints,
         "voting": [StrOptions({"soft", "hard"})],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -623,6 +628,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         stratify: bool = True,
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_blocks = n_blocks
@@ -632,6 +638,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         self.stratify = stratify
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.class_weight = class_weight
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator

@@ -18,7 +18,6 @@ from sklearn.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
-from sklearn.utils import compute_sample_weight
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,6 +29,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
 from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._averages import (
@@ -91,6 +91,7 @@ class BaseForest(BaseBagging):
     """Base of the forests; not for direct use."""
 
     _tree_class: type[BaseEstimator]
+    _weighs_its_trees = True  # "balanced_subsample" is by the rows of a tree
     _validation: ClassVar[dict] = {"accept_sparse": "csr", "ensure_all_finite": False}
 
     @property
@@ -147,7 +148,7 @@ class BaseForest(BaseBagging):
                     "outputs; give a list with a dict for each of them."
                 )
             by_output = [
-                compute_sample_weight(weights, labels)[column]
+                LabelTotals(labels, np.bincount(column)).factors(weights)[column]
                 for weights, labels, column in zip(given, outputs, codes.T)
             ]
             weight = np.prod(by_output, axis=0)

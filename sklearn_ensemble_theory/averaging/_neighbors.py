@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._rows import (
     normalised_weights,
     positive_weights,
@@ -550,6 +550,11 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     n_jobs : int, default=None
         Number of threads of the neighbour query. The predictions do not depend on it.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total. Weights that are no whole
+        numbers need `bootstrap=True`.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,) or list of such
@@ -630,6 +635,42 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     >>> model.predict_proba([[1.8], [3.9]]).round(3).tolist()
     [[0.5, 0.5], [0.3, 0.7]]
     """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **BaseBaggedNearestNeighbors._parameter_constraints,
+        "class_weight": CLASS_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 1,
+        *,
+        max_samples: int | float | Literal["rate", "loo"] = "rate",
+        max_samples_grid: ArrayLike | None = None,
+        bootstrap: bool | str = False,
+        weight_tol: float = 1e-12,
+        algorithm: Literal["auto", "ball_tree", "kd_tree", "brute"] = "auto",
+        leaf_size: int = 30,
+        p: float | None = 2,
+        metric: str | Callable[..., float] = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
+    ) -> None:
+        super().__init__(
+            n_neighbors,
+            max_samples=max_samples,
+            max_samples_grid=max_samples_grid,
+            bootstrap=bootstrap,
+            weight_tol=weight_tol,
+            algorithm=algorithm,
+            leaf_size=leaf_size,
+            p=p,
+            metric=metric,
+            metric_params=metric_params,
+            n_jobs=n_jobs,
+        )
+        self.class_weight = class_weight
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -32,7 +32,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, with_groups
 from sklearn_ensemble_theory._rows import (
@@ -605,6 +605,9 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         1 prints progress every few seconds, 2 after every step. Callbacks of `sklearn.callback`
         (scikit-learn 1.9) are set by `set_callbacks`; `ScoringMonitor` records the
         score on the training rows after each step. The fits of ``radius="cv"`` are silent.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
@@ -681,6 +684,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
             StrOptions(loss_names("two classes", differentiable=True)),
             HasMethods(["value", "gradient"]),
         ],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -700,6 +704,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         cv: CVLike | None = 5,
         random_state: RandomStateLike = None,
         verbose: bool | int = 0,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.radius = radius
@@ -715,6 +720,7 @@ class FrankWolfeClassifier(ClassifierMixin, BaseFrankWolfe):
         self.cv = cv
         self.random_state = random_state
         self.verbose = verbose
+        self.class_weight = class_weight
 
     @finite_predictions
     def decision_function(self, X: ArrayLike) -> np.ndarray:

@@ -43,7 +43,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import requests, with_groups
 from sklearn_ensemble_theory._rows import (
@@ -724,6 +724,10 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     random_state : int, RandomState instance or None, default=None
         Seed of the draws for `n_bags`.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,), or list of them for several outputs
@@ -813,6 +817,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         **BaseStacking._parameter_constraints,
         "loss": [StrOptions({"auto", "log_loss", "squared_error"})],
         "stack_method": [StrOptions({"auto", *METHODS})],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -833,6 +838,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         n_selections: int = 50,
         n_bags: int = 1,
         random_state: RandomStateLike = None,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -849,6 +855,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         self.n_selections = n_selections
         self.n_bags = n_bags
         self.random_state = random_state
+        self.class_weight = class_weight
 
     @available_if(_final_has("predict"))
     @by_chunks

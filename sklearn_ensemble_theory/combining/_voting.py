@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._compat import (
     check_sample_weight,
     raise_for_params,
 )
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import aligned_columns
 from sklearn_ensemble_theory._rows import finite_predictions, normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
@@ -294,6 +294,10 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Whether the members have been fitted, so that `fit` combines them as they are; their
         classes must be among those of y.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
+
     Attributes
     ----------
     estimators_ : list of classifiers
@@ -361,6 +365,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         **BaseVoting._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
         "flatten_transform": ["boolean"],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -373,6 +378,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         flatten_transform: bool = True,
         verbose: bool = False,
         prefit: bool = False,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimators = estimators
         self.voting = voting
@@ -381,6 +387,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.flatten_transform = flatten_transform
         self.verbose = verbose
         self.prefit = prefit
+        self.class_weight = class_weight
 
     # ----------------------------------------------------------------------------- Predictions
 

@@ -559,6 +559,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         **BaseBinnedTree._parameter_constraints,
         "criterion": [StrOptions({"gini", "log_loss", "entropy"})],
     }
+    _weighs_its_trees = True  # bins are quantiles by `sample_weight` alone
 
     def __init__(
         self,
@@ -680,7 +681,7 @@ class BinnedTreeClassifier(BaseBinnedTree, DecisionTreeClassifier):
         # Parameters that draw (each clone has a seed of its own), weigh classes or prune.
         if self.splitter == "random" or self.max_features is not None:
             return None
-        if task.kind not in ROUNDS or self.class_weight is not None or self.ccp_alpha > 0:
+        if task.kind not in ROUNDS or self.ccp_alpha > 0:
             return None
         rounds: Any = ROUNDS[task.kind](self, X, weight, task)
         return rounds

@@ -54,6 +54,33 @@ def test_estimators_that_need_all_rows_say_so_and_read_none(cls):
     assert not hasattr(model, "n_features_in_")
 
 
+FORESTS = ("ExtraTreesClassifier", "RandomForestClassifier")  # balance the classes of each chunk
+CLASSIFIERS = [
+    cls
+    for cls in estimator_classes()
+    if hasattr(cls, "_fit_chunks") and is_classifier(make(cls)) and cls.__name__ not in FORESTS
+]
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS, ids=lambda c: c.__name__)
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 3.0}], ids=str)
+def test_class_weight_is_that_of_all_chunks(cls, class_weight):
+    X, score = np.round(rows(cls)[0]), np.random.default_rng(1).standard_normal(60)
+    y, weight = (X[:, 0] + score > 1).astype(int), np.arange(60) % 3 + 1.0
+    by_class = np.array([0.5, 3.0])
+    if class_weight == "balanced":
+        by_class = weight.sum() / 2 / np.bincount(y, weight)
+    lazy = [da.from_array(each, chunks=(20, *each.shape[1:])) for each in (X, y, weight)]
+    model = make(cls, class_weight=class_weight).fit(*lazy)
+    expected = make(cls).fit(*lazy[:2], lazy[2] * by_class[y])
+    name = next(n for n in ("decision_function", "predict_proba") if hasattr(model, n))
+    scores = [getattr(each, name)(X) for each in (model, expected, make(cls).fit(*lazy))]
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-9, atol=1e-9)
+    assert not np.allclose(scores[0], scores[2])
+    with pytest.raises(ValueError, match="class_weight"):
+        make(cls, class_weight={5: 1.0}).fit(*lazy)
+
+
 def test_chunks_of_data_frames_are_predicted_one_by_one():
     X, y = rows(BaggingRegressor)
     frame = pd.DataFrame(X, columns=list("abc"))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..._blocks import PassCount, by_chunks
 from ..._compat import CallbackSupportMixin, Interval
-from ..._fitting import fit_context
+from ..._fitting import CLASS_WEIGHT, fit_context
 from ..._rows import ChunkedRows, MemoryRows, Rows
 from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
@@ -127,6 +127,10 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         1 prints progress every few seconds, 2 more often. Callbacks of `sklearn.callback`
         (scikit-learn 1.9), set by `set_callbacks`, see the model at the end of the fit only: the
         rounds change sums over rows. `staged_predict` computes the predictions after each of them.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
@@ -295,6 +299,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
     _parameter_constraints: ClassVar = {
         **BaseAdditive._parameter_constraints,
         "refresh_tol": [Interval(Real, 0, None, closed="neither")],
+        "class_weight": CLASS_WEIGHT,
     }
     classes_: np.ndarray
 
@@ -314,6 +319,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         max_estimators: int = 10_000,
         max_memory: float = 1024,
         verbose: bool | int = 0,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
@@ -328,6 +334,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         self.max_estimators = max_estimators
         self.max_memory = max_memory
         self.verbose = verbose
+        self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

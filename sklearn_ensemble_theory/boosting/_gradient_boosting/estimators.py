@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ..._blocks import by_chunks
 from ..._compat import HasMethods, Interval, StrOptions
+from ..._fitting import CLASS_WEIGHT
 from ..._typing import LossLike, MatrixLike, RandomStateLike, available_if
 from ..losses._losses import (
     loss_gives_probabilities,
@@ -453,6 +454,10 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         threadpoolctl. -1 means all processors. The model is the same for any number. Only binned
         trees and the compiled losses use threads, where a table has some 65,000 values or more.
 
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -553,6 +558,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         **BaseGradientBoosting._parameter_constraints,
         "loss": [StrOptions(loss_names("two classes")), HasMethods(["value", "gradient"])],
         "init": [StrOptions({"zero"}), None, HasMethods(["fit", "predict_proba"])],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -585,6 +591,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         reoptimize_leaves: bool = True,
         second_order: bool = False,
         n_jobs: int | None = None,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.estimator = estimator
         self.loss = loss
@@ -613,6 +620,7 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         self.reoptimize_leaves = reoptimize_leaves
         self.second_order = second_order
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
 
     @by_chunks
     def decision_function(self, X: MatrixLike) -> np.ndarray:

@@ -27,6 +27,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
@@ -311,6 +312,11 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
 
 class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
     """A classifier that predicts by `Votes`: decisions, classes and scores after each round."""
+
+    _parameter_constraints: ClassVar[dict] = {
+        **ReweightedEnsemble._parameter_constraints,
+        "class_weight": CLASS_WEIGHT,
+    }
 
     classes_: np.ndarray
     n_classes_: int

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
@@ -102,6 +102,9 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         or of the gap of the best constant if that is smaller.
     random_state : int, RandomState instance or None, default=None
         Seed of the rows that "sgd" draws.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
@@ -192,6 +195,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
+        "class_weight": CLASS_WEIGHT,
     }
 
     n_features_in_: int
@@ -211,6 +215,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         max_iter: int | None = None,
         tol: float = 1e-6,
         random_state: RandomStateLike = None,
+        class_weight: dict | Literal["balanced"] | None = None,
     ) -> None:
         self.radius = radius
         self.loss = loss
@@ -220,6 +225,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -16,7 +16,7 @@ from sklearn_ensemble_theory._arrays import two_valued
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, make_tree
 from sklearn_ensemble_theory._conversion import to_sklearn
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import kept_rows, validate_data
 from sklearn_ensemble_theory._typing import ArrayLike
@@ -162,6 +162,9 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         If None, all thresholds between two distinct values are considered. If an integer, each
         feature is first cut into at most `max_bins` bins of about equal weight, and only the edges
         of the bins are considered.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
+        "balanced" for weights that give all classes the same total.
 
     Attributes
     ----------
@@ -219,6 +222,20 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     left_proba_: np.ndarray
     right_proba_: np.ndarray
 
+    _parameter_constraints: ClassVar[dict] = {
+        **_Stump._parameter_constraints,
+        "class_weight": CLASS_WEIGHT,
+    }
+
+    def __init__(
+        self,
+        max_bins: int | None = None,
+        *,
+        class_weight: dict | Literal["balanced"] | None = None,
+    ) -> None:
+        super().__init__(max_bins)
+        self.class_weight = class_weight
+
     @classmethod
     def _of_labels(
         cls,
@@ -233,7 +250,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
     ) -> Self:
         """A fitted stump from a search that is already done; `rows` are those on its two sides."""
         stump = cls.__new__(cls)
-        stump.max_bins = None
+        stump.max_bins = stump.class_weight = None
         stump._set_labels(classes, n_features, split, sides, shares, left_weight, error, rows)
         return stump
 
