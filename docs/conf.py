@@ -39,6 +39,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "figures",
     "estimator_map",
+    "theorems",
     "mathml",
     "page_checks",
     "page_sources",

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory import bounds
 
 from .estimators import estimator_classes
 from .test_docs import PUBLIC
@@ -28,6 +29,35 @@ def extensions():
 
 def extension(name):
     return importlib.import_module(name)
+
+
+# The theorems
+
+
+def test_every_function_of_bounds_has_its_theorem_in_a_formula():
+    theorems = extension("theorems")
+    assert set(theorems.FORMULAS) == set(bounds.__all__)
+    for name, (title, formula, where, source) in theorems.FORMULAS.items():
+        assert title, name
+        assert where, name
+        assert source, name
+        assert formula.count("{") == formula.count("}"), name
+    assert set(theorems.PAGES) == set(theorems.THEOREMS)
+    pages = {path.stem.removeprefix("theory_") for path in DOCS.glob("user_guide/theory_*.md")}
+    assert set(theorems.PAGES.values()) == pages
+    for page in pages:
+        text = (DOCS / "user_guide" / f"theory_{page}.md").read_text(encoding="utf-8")
+        assert f"generated/theorems_{page}.txt" in text
+
+
+def test_tests_of_results_are_links():
+    theorems, source = (
+        extension("theorems"),
+        ["| a | b | `tests/x.py::test_a`, `tests/y.py::test_b` |"],
+    )
+    theorems.tests_as_links(None, "user_guide/theory_boosting", source)
+    root = extension("source_links").repository()
+    assert source == [f"| a | b | [1]({root}/tests/x.py), [2]({root}/tests/y.py) |"]
 
 
 # The map
