@@ -6,11 +6,12 @@ mypy checks that the annotations are right (`.ci/run`); here is checked that the
 import importlib
 import inspect
 import pkgutil
+import re
 import types
 import typing
 
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
 
 import sklearn_ensemble_theory as package
@@ -115,6 +116,23 @@ def test_constructors_are_annotated_with_what_fit_accepts(address):
         # Names that come from a registry are `str`.
         assert named <= options, name
         assert (str in parts) == (named != options), name
+
+
+@pytest.mark.parametrize("address", ESTIMATORS)
+def test_help_lists_the_values_of_a_parameter(address):
+    """Also where another class has the same parameter; not the names of all metrics and scores."""
+    cls = ESTIMATORS[address]
+    doc = inspect.getdoc(cls)
+    for name, constraints in getattr(cls, "_parameter_constraints", {}).items():
+        options = {o for c in constraints if isinstance(c, StrOptions) for o in c.options}
+        head = rf"^[\w, ]*\b{name}\b[\w, ]* : "
+        found = re.search(rf"{head}.*?(?=^\S|\Z)", doc, flags=re.MULTILINE | re.DOTALL)
+        assert found, name
+        assert not re.search(r"as (in|for) (:class:)?`~?\w+(Regressor|Classifier)`", found.group())
+        if issubclass(cls, RegressorMixin):
+            options -= {"stratified"}  # refused by name, for it needs classes
+        missing = {option for option in options if option not in found.group()}
+        assert not missing or len(options) > 10, name
 
 
 if __name__ == "__main__":  # what is missing, a line a function

@@ -243,10 +243,12 @@ class RandomForestRegressor(AveragedRegressor, BaseForest):
     Parameters
     ----------
     n_estimators : int or "pac", default=100
-        Number of trees B; `"pac"` as in :class:`BaggingRegressor`.
+        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
+        risk minimisers has optimal sample complexity.
 
-    criterion : str, default="squared_error"
-        Criterion of a split, as in :class:`~sklearn.tree.DecisionTreeRegressor`.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        What a split lowers most: the squared error, the absolute error, for which leaves predict
+        medians, or half the Poisson deviance, for y of at least 0. `"friedman_mse"` is deprecated.
 
     max_depth : int, default=None
         Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
@@ -273,8 +275,17 @@ class RandomForestRegressor(AveragedRegressor, BaseForest):
         Minimum decrease of the impurity by a split.
 
     bootstrap : bool or str, default=True
-        How the rows of a tree are drawn, as in :class:`BaggingRegressor`. With `False` and
-        `max_samples=None` each tree is fitted to all rows.
+        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+
+        - `True`: s draws with replacement, the bootstrap;
+        - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"bernoulli"`: each row with probability q, independently;
+        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
+        - `"poisson"`: independent Poisson counts of mean s/n;
+        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
+          are s rows, for time series; without `groups`.
+
+        A tree is fitted to each distinct row once, with the weight drawn.
 
     block_length : int, default=None
         Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
@@ -299,8 +310,11 @@ class RandomForestRegressor(AveragedRegressor, BaseForest):
         Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
-        above 1. With groups the number of groups.
+        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
+        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
+        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
+        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
+        `None` is 1/2).
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -450,10 +464,11 @@ class RandomForestClassifier(AveragedClassifier, BaseForest):
     Parameters
     ----------
     n_estimators : int or "pac", default=100
-        Number of trees B; `"pac"` as in :class:`BaggingClassifier`.
+        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
+        risk minimisers has optimal sample complexity.
 
-    criterion : str, default="gini"
-        Criterion of a split, as in :class:`~sklearn.tree.DecisionTreeClassifier`.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        What a split lowers most: the Gini impurity, or the entropy, which `"log_loss"` is too.
 
     max_depth : int, default=None
         Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
@@ -480,8 +495,19 @@ class RandomForestClassifier(AveragedClassifier, BaseForest):
         Minimum decrease of the impurity by a split.
 
     bootstrap : bool or str, default=True
-        How the rows of a tree are drawn, as in :class:`BaggingClassifier`. With `False` and
-        `max_samples=None` each tree is fitted to all rows.
+        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+
+        - `True`: s draws with replacement, the bootstrap;
+        - `False`: s rows without replacement, and with `max_samples=None` all rows;
+        - `"bernoulli"`: each row with probability q, independently;
+        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
+        - `"poisson"`: independent Poisson counts of mean s/n;
+        - `"stratified"`: draws with replacement within each class, s shared out in proportion to
+          the sizes of the classes;
+        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
+          are s rows, for time series; without `groups`.
+
+        A tree is fitted to each distinct row once, with the weight drawn.
 
     block_length : int, default=None
         Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
@@ -512,8 +538,11 @@ class RandomForestClassifier(AveragedClassifier, BaseForest):
         Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
-        above 1. With groups the number of groups.
+        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
+        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
+        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
+        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
+        `None` is 1/2).
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for each feature, in which the probability of the second class
@@ -679,10 +708,12 @@ class ExtraTreesRegressor(AveragedRegressor, BaseForest):
     Parameters
     ----------
     n_estimators : int or "pac", default=100
-        Number of trees B; `"pac"` as in :class:`BaggingRegressor`.
+        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
+        risk minimisers has optimal sample complexity.
 
-    criterion : str, default="squared_error"
-        Criterion of a split, as in :class:`~sklearn.tree.ExtraTreeRegressor`.
+    criterion : {"squared_error", "absolute_error", "poisson"}, default="squared_error"
+        What a split lowers most: the squared error, the absolute error, for which leaves predict
+        medians, or half the Poisson deviance, for y of at least 0. `"friedman_mse"` is deprecated.
 
     max_depth : int, default=None
         Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
@@ -709,9 +740,18 @@ class ExtraTreesRegressor(AveragedRegressor, BaseForest):
         Minimum decrease of the impurity by a split.
 
     bootstrap : bool or str, default=False
-        How the rows of a tree are drawn, as in :class:`BaggingRegressor`. With `False` and
-        `max_samples=None` each tree is fitted to all rows, and there are neither out-of-bag scores
-        nor standard errors.
+        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+
+        - `True`: s draws with replacement, the bootstrap;
+        - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
+          neither out-of-bag scores nor standard errors;
+        - `"bernoulli"`: each row with probability q, independently;
+        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
+        - `"poisson"`: independent Poisson counts of mean s/n;
+        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
+          are s rows, for time series; without `groups`.
+
+        A tree is fitted to each distinct row once, with the weight drawn.
 
     block_length : int, default=None
         Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
@@ -736,8 +776,11 @@ class ExtraTreesRegressor(AveragedRegressor, BaseForest):
         Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each tree, as in :class:`BaggingRegressor`; a fraction may be
-        above 1. With groups the number of groups.
+        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
+        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
+        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
+        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
+        `None` is 1/2).
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         1, -1 or 0 for each feature: the prediction increases in it, decreases in it or is not
@@ -887,10 +930,11 @@ class ExtraTreesClassifier(AveragedClassifier, BaseForest):
     Parameters
     ----------
     n_estimators : int or "pac", default=100
-        Number of trees B; `"pac"` as in :class:`BaggingClassifier`.
+        Number of trees B. `"pac"` is ceil(18 ln(2 n / `delta`)), with which bagging of empirical
+        risk minimisers has optimal sample complexity.
 
-    criterion : str, default="gini"
-        Criterion of a split, as in :class:`~sklearn.tree.ExtraTreeClassifier`.
+    criterion : {"gini", "entropy", "log_loss"}, default="gini"
+        What a split lowers most: the Gini impurity, or the entropy, which `"log_loss"` is too.
 
     max_depth : int, default=None
         Maximum depth of a tree; with `None` it is grown until its leaves are pure or smaller than
@@ -917,9 +961,20 @@ class ExtraTreesClassifier(AveragedClassifier, BaseForest):
         Minimum decrease of the impurity by a split.
 
     bootstrap : bool or str, default=False
-        How the rows of a tree are drawn, as in :class:`BaggingClassifier`. With `False` and
-        `max_samples=None` each tree is fitted to all rows, and there are neither out-of-bag scores
-        nor standard errors.
+        How the rows of a tree are drawn, or their groups where `fit` is given `groups`:
+
+        - `True`: s draws with replacement, the bootstrap;
+        - `False`: s rows without replacement, and with `max_samples=None` all rows; there are then
+          neither out-of-bag scores nor standard errors;
+        - `"bernoulli"`: each row with probability q, independently;
+        - `"bayesian"`: real weights, s times a Dirichlet(1, ..., 1) vector;
+        - `"poisson"`: independent Poisson counts of mean s/n;
+        - `"stratified"`: draws with replacement within each class, s shared out in proportion to
+          the sizes of the classes;
+        - `"moving_block"`: blocks of `block_length` consecutive rows with replacement, until there
+          are s rows, for time series; without `groups`.
+
+        A tree is fitted to each distinct row once, with the weight drawn.
 
     block_length : int, default=None
         Number of rows of a block with `bootstrap="moving_block"`; `None` is ceil(n^(1/3)).
@@ -950,8 +1005,11 @@ class ExtraTreesClassifier(AveragedClassifier, BaseForest):
         Complexity parameter of minimal cost-complexity pruning.
 
     max_samples : int or float, default=None
-        Number s of rows drawn for each tree, as in :class:`BaggingClassifier`; a fraction may be
-        above 1. With groups the number of groups.
+        Number s of rows drawn for each tree: an int is the number itself, a float a fraction of the
+        total weight, which may be above 1, and `None` the number of rows of X. Where groups are
+        drawn it is the number of groups, and with blocks a float is a fraction of the rows. With
+        `bootstrap="bernoulli"` it determines the probability q of each row (an int is divided by n;
+        `None` is 1/2).
 
     monotonic_cst : array-like of int of shape (n_features,) or dict, default=None
         For two classes: 1, -1 or 0 for each feature, in which the probability of the second class

@@ -349,7 +349,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
         are used.
 
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Algorithm of the neighbour query, as in :class:`sklearn.neighbors.NearestNeighbors`.
+        How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows. `"auto"`
+        chooses by the metric and the rows.
 
     leaf_size : int, default=30
         Leaf size of the trees.
@@ -531,7 +532,8 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         neighbours are used.
 
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
-        Algorithm of the neighbour query, as in :class:`sklearn.neighbors.NearestNeighbors`.
+        How neighbours are found: by a ball tree, a k-d tree, or the distances to all rows. `"auto"`
+        chooses by the metric and the rows.
 
     leaf_size : int, default=30
         Leaf size of the trees.

@@ -704,7 +704,7 @@ class HistogramRegressor(RegressorMixin, BaseHistogram):
     ----------
     n_bins : int or "rate", default="rate"
         Number m of intervals of each feature. ``"rate"`` is the smallest m with
-        ``m ** (n_features + 1) >= n_samples``, as for `HistogramClassifier`.
+        ``m ** (n_features + 1) >= n_samples``.
     box : array-like of shape (2,) or (n_features, 2), default=None
         Lower and upper ends of the box, for all features or for each one, in units of X. If None,
         they are the smallest and the largest value of each feature in the training rows (with
