@@ -270,3 +270,19 @@ def test_smoothing_rounds_help_smooth_log_odds():
             best = model.smoothing_path_.mean(axis=1).argmin()
             assert model.n_smoothing_rounds_ == best > 0
     assert errors["auto"] < errors[0] < 0.6 * np.mean(truth**2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("learning_rate", [0.1, 1.0])
+def test_long_steps_do_not_raise_the_loss(learning_rate, n_classes):
+    """Rare classes in half of the rows of a bin: the first round has a step of 1 / (2 share)."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, (4000, 2)) / 200
+    y = np.where(X[:, 0] == 0.995, rng.integers(0, n_classes, 4000), 0)
+    y[:40] = np.arange(40) % n_classes
+    model = LogitBoostClassifier(n_estimators=30, learning_rate=learning_rate).fit(X, y)
+    share = np.bincount(y) / len(y)
+    constant = -share @ np.log(share)
+    assert model.train_path_.max() <= 1.001 * constant
+    p = model.predict_proba(X)
+    assert -np.log(p[np.arange(len(y)), y]).mean() < 0.9 * constant

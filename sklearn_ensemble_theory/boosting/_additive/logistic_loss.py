@@ -211,6 +211,11 @@ class LogisticLoss(ABC):
                 model.intercepts -= model.intercepts.mean()
         return Stage(states, models, self._losses(), self.per_square)
 
+    def losses(self, models: list[TableModel]) -> np.ndarray:
+        """The mean losses of models, as in the `Stage` that they would open."""
+        self._read(models)
+        return self._losses()
+
     @abstractmethod
     def given(self, pairs: PairTerms) -> "LogisticLoss":
         """The risk of main effects that are added to pairs."""

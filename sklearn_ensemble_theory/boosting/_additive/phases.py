@@ -8,9 +8,9 @@ one for the squared error, as many as gradients are computed for other losses.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,6 +25,8 @@ _ROUNDS_AT_ONCE = 16
 # A movement within rounding of the limit has reached it: learning_rate=0.1 moves a leaf of one
 # class by just 0.2, the default limit, if both classes have the same weight.
 _SAME = 1 - 1e-9
+# Stages that have moved a table further are looked at again; see `_lowering`.
+SAFE_MOVE, MOST_HALVINGS = 1.0, 60
 
 
 @dataclass
@@ -234,7 +236,7 @@ def run_phase(
         stage = risk.open(models, tolerance, by_rows)
         rounds = [[make_rounds(state) for state in own] for own in stage.states]
         most = max_rounds - done if risk.is_quadratic else min(max_rounds - done, longest)
-        count = _run_stage(rounds, int(most), limit, patience, progress)
+        count, moved = _run_stage(rounds, int(most), limit, patience, progress)
         exhausted = all(each.exhausted for each in rounds[0])
         if not risk.is_quadratic:  # what the end of a stage leaves, the next one may find
             exhausted = exhausted and count == 0
@@ -252,8 +254,11 @@ def run_phase(
         done += count
         cuts = [[state.cuts.without_products() for state in own] for own in stage.states]
         paths = [[each.path for each in own] for own in rounds]
-        segments.append(Segment(stage.models, cuts, paths, count))
-        models = segments[-1].models_after(count)
+        segment = Segment(stage.models, cuts, paths, count)
+        if not risk.is_quadratic and moved > SAFE_MOVE:
+            segment = _lowering(segment, risk, models, stage.losses[0])
+        segments.append(segment)
+        models = segment.models_after(count)
         if patience is not None and not keep_last:
             so_far = np.concatenate(held).mean(axis=1)
             if len(so_far) - so_far.argmin() > patience:
@@ -277,12 +282,14 @@ def run_phase(
 
 
 def _run_stage(rounds, max_rounds, limit, patience, progress):
-    """Run rounds of all models until the tables have moved by `limit`; return their number.
+    """Run rounds of all models until the tables have moved by `limit`.
+
+    Returns their number, and by how much the tables have moved where there is a limit.
 
     The first model decides how many rounds there are, and the models of the folds follow. With
     patience, and no limit, these run along, for the held-out loss.
     """
-    done, best, best_at = 0, np.inf, 0
+    done, best, best_at, moved = 0, np.inf, 0, 0.0
     steady = not np.isfinite(limit)
     at_once = 1
     if steady:
@@ -322,7 +329,28 @@ def _run_stage(rounds, max_rounds, limit, patience, progress):
     for own in rounds[1:]:
         for each in own:
             each.run(done - each.n_run)
-    return done
+    return done, moved
+
+
+def _lowering(segment: Segment, risk: Any, before: list[TableModel], loss: float) -> Segment:
+    """The segment, or the share of all its steps that does not raise the loss of the first model.
+
+    A stage of one round may go far beyond the limit: where curvatures are small, and the quadratic
+    that has them holds nearby only.
+    """
+    models, paths = segment.models, segment.paths
+    for halvings in range(MOST_HALVINGS):
+        if risk.losses(segment.models_after(segment.n_rounds))[0] <= loss:
+            break
+        share = 0.5 ** (halvings + 1)
+        shorter = [
+            TableModel(old.intercepts + share * (new.intercepts - old.intercepts), new.tables)
+            for old, new in zip(before, models)
+        ]
+        segment = replace(
+            segment, models=shorter, paths=[[path.times(share) for path in own] for own in paths]
+        )
+    return segment
 
 
 def _cumulated(own, name, count):

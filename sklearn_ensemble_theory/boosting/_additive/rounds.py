@@ -73,6 +73,10 @@ class SmoothingPath(NamedTuple):
         """The first rounds."""
         return SmoothingPath(*(part[:n_rounds] for part in self))
 
+    def times(self, share: float) -> "SmoothingPath":
+        """The same rounds with shorter steps."""
+        return self._replace(steps=[share * step for step in self.steps])
+
     def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
         """Sum the decrease of the squared error by feature."""
         first = [own.start if isinstance(own, slice) else own[0] for own in self.cuts]
@@ -239,6 +243,10 @@ class StumpPath(NamedTuple):
         return self._replace(
             chosen=self.chosen[:n_rounds], steps=self.steps[:n_rounds], held=self.held[:n_rounds]
         )
+
+    def times(self, share: float) -> "StumpPath":
+        """The same rounds with shorter steps."""
+        return self._replace(steps=share * self.steps)
 
     def falls_by_feature(self, layout: CutLayout) -> np.ndarray:
         """Sum the decrease of the squared error by feature, up to a factor."""
