@@ -7,6 +7,7 @@ from ._excess_risk import ExcessRiskDisplay
 from ._importances import ImportanceDisplay, LocalExplanationDisplay, TermImportanceDisplay
 from ._margins import EdgeDisplay, MarginDisplay
 from ._member_variance import VarianceDecompositionDisplay
+from ._partial_dependence import partial_dependence
 from ._shape_functions import ShapeFunctionDisplay
 from ._smoothing_displays import BoostingPathDisplay, SmootherSpectrumDisplay
 
@@ -23,6 +24,7 @@ __all__ = [
     "TermImportanceDisplay",
     "VarianceDecompositionDisplay",
     "bias_variance_decomposition",
+    "partial_dependence",
 ]
 
 publish(__name__, globals(), __all__)

@@ -1,0 +1,169 @@
+"""Partial dependence in closed form and by trees, against scikit-learn's two methods."""
+
+import numpy as np
+import pytest
+from sklearn import inspection
+from sklearn.datasets import make_friedman1
+from sklearn.ensemble import RandomForestRegressor as TheirForest
+from sklearn.linear_model import Ridge
+from sklearn.neighbors import KNeighborsRegressor
+
+from sklearn_ensemble_theory import (
+    BaggingRegressor,
+    BinnedTreeRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    L2BoostingRegressor,
+    LogitBoostClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    SmoothingSplineRegressor,
+)
+from sklearn_ensemble_theory.inspection import partial_dependence
+
+X, Y = make_friedman1(200, n_features=6, random_state=0)
+CLASSES = np.digitize(Y, np.quantile(Y, [0.3, 0.7]))
+WEIGHTS = np.random.default_rng(0).random(len(X))
+
+
+def assert_same(found, expected, **tolerance):
+    for one, other in zip(found.grid_values, expected.grid_values, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert found.average.shape == expected.average.shape
+    np.testing.assert_allclose(found.average, expected.average, **tolerance)
+
+
+@pytest.fixture
+def no_brute_force(monkeypatch):
+    """Fails where the rows of X are predicted point by point."""
+
+    def only_zero(estimator, *given, **options):
+        assert type(estimator).__name__ == "_Zero"
+        return theirs(estimator, *given, **options)
+
+    theirs = inspection.partial_dependence
+    monkeypatch.setattr(inspection, "partial_dependence", only_zero)
+    return theirs
+
+
+ADDITIVE = [
+    (L2BoostingRegressor(n_estimators=200, interactions=[(0, 1), (2, 3)]), Y),
+    (LogitBoostClassifier(n_estimators=50, interactions=[(0, 1)]), CLASSES > 0),
+    (LogitBoostClassifier(n_estimators=20), CLASSES),
+    (SmoothingSplineRegressor(df=4), Y),
+]
+
+
+@pytest.mark.parametrize(("model", "y"), ADDITIVE)
+@pytest.mark.parametrize("features", [[0], 4, [0, 1], [3, 1]])
+def test_additive_models_in_closed_form(no_brute_force, model, y, features):
+    model.fit(X, y)
+    options = {"grid_resolution": 4, "sample_weight": WEIGHTS}
+    if hasattr(model, "classes_"):
+        options["response_method"] = "decision_function"
+    expected = no_brute_force(model, X, features, method="brute", **options)
+    assert_same(partial_dependence(model, X, features, **options), expected, atol=1e-9)
+
+
+def test_categories_and_missing_values_of_an_additive_model(no_brute_force):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame(X[:, :3], columns=list("abc"))
+    table.loc[::7, "a"] = np.nan
+    table["kind"] = np.where(X[:, 3] > 0.5, "oak", "elm")
+    model = L2BoostingRegressor(
+        n_estimators=100, categorical_features=["kind"], interactions=[("a", "kind")]
+    )
+    model.fit(table, Y)
+    for features in (["kind"], ["a"], ["a", "kind"]):
+        options = {"categorical_features": ["kind"], "grid_resolution": 4}
+        options["custom_values"] = {"a": np.array([0.2, 0.8])} if "a" in features else None
+        expected = no_brute_force(model, table, features, method="brute", **options)
+        assert_same(partial_dependence(model, table, features, **options), expected, atol=1e-9)
+
+
+TREES = [
+    (GradientBoostingRegressor(n_estimators=20, random_state=0), Y),
+    (GradientBoostingClassifier(n_estimators=10, random_state=0), CLASSES > 0),
+    (GradientBoostingClassifier(n_estimators=5, random_state=0), CLASSES),
+    (RandomForestRegressor(10, random_state=0), Y),
+    (BaggingRegressor(BinnedTreeRegressor(max_depth=4), 5, random_state=0), Y),
+]
+
+
+@pytest.mark.parametrize(("model", "y"), TREES)
+@pytest.mark.parametrize("features", [[0], [3, 1]])
+def test_trees_by_the_weights_of_their_nodes(no_brute_force, model, y, features):
+    """As scikit-learn's recursion for the trees themselves."""
+    model.fit(X, y)
+    found = partial_dependence(model, X, features, grid_resolution=5)
+    K = found.average.shape[0]
+    expected = np.zeros_like(found.average)
+    boosted = hasattr(model, "steps_")
+    members = np.reshape(model.estimators_, (-1, K))
+    for member_row, step in zip(
+        members, model.steps_ if boosted else np.full(len(members), 1 / len(members))
+    ):
+        for k, member in enumerate(member_row):
+            tree = member.to_sklearn() if hasattr(member, "to_sklearn") else member
+            part = no_brute_force(tree, X, features, method="recursion", grid_resolution=5)
+            expected[k] += step * part.average[0]
+    if boosted:
+        expected += np.reshape(model.initial_scores_, (-1, *[1] * len(features)))
+    np.testing.assert_allclose(found.average, expected, rtol=1e-9)
+
+
+def test_trees_of_drawn_columns_and_independent_features(no_brute_force):
+    """A mean over nodes is that over rows, up to its error; other columns change nothing."""
+    rng = np.random.default_rng(0)
+    Z = rng.random((2000, 3))
+    y = 4 * np.sin(3 * Z[:, 0]) * Z[:, 1] + Z[:, 2]
+    model = BaggingRegressor(
+        BinnedTreeRegressor(max_depth=4),
+        30,
+        max_features=2,
+        bootstrap_features=True,
+        random_state=0,
+    ).fit(Z, y)
+    options = {"grid_resolution": 10}
+    expected = no_brute_force(model, Z, [0], method="brute", **options).average
+    found = partial_dependence(model, Z, [0], **options).average
+    assert np.abs(found - expected).max() < 0.03 * np.ptp(expected)
+
+
+def test_the_same_forest_as_theirs():
+    ours = RandomForestRegressor(10, random_state=0).fit(X, Y)
+    theirs = TheirForest(10, random_state=0).fit(X, Y)
+    options = {"grid_resolution": 10}
+    expected = inspection.partial_dependence(theirs, X, [0, 1], **options)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X))
+    assert_same(partial_dependence(ours, X, [0, 1], **options), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (KNeighborsRegressor(), Y),
+        (RandomForestClassifier(5, random_state=0), CLASSES),
+        (GradientBoostingRegressor(init=Ridge(), n_estimators=3), Y),
+        (GradientBoostingRegressor(loss="poisson", n_estimators=3), Y),
+    ],
+)
+def test_all_others_are_scikit_learns_brute_force(model, y):
+    model.fit(X, y)
+    options = {"grid_resolution": 3}
+    expected = inspection.partial_dependence(model, X, [0], method="brute", **options)
+    assert_same(partial_dependence(model, X, [0], **options), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="method='recursion' needs"):
+        partial_dependence(model, X, [0], method="recursion", **options)
+
+
+def test_exact_where_weights_or_all_rows_are_asked_for():
+    model = GradientBoostingRegressor(n_estimators=3, random_state=0).fit(X, Y)
+    for options in ({"sample_weight": WEIGHTS}, {"kind": "both"}, {"method": "brute"}):
+        found = partial_dependence(model, X, [0], grid_resolution=3, **options)
+        expected = inspection.partial_dependence(
+            model, X, [0], grid_resolution=3, **{"method": "brute", **options}
+        )
+        assert_same(found, expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="method must be one of"):
+        partial_dependence(model, X, [0], method="recursive")
