@@ -125,6 +125,22 @@ def test_the_contents_of_the_guide_have_every_page_once():
     assert set(re.findall(r"\]\((\w+)\.md\)", index)) == pages
 
 
+def test_pages_link_to_the_gallery_and_have_their_search_words():
+    sources = extension("page_sources")
+    link, page = "[an example](../examples/averaging/plot_sketches.py)", "user_guide/groups"
+    source = [f"# Title\n\n{link}, [code](../conf.py)\n"]
+    sources.complete_source(None, page, source)
+    assert "(../auto_examples/averaging/plot_sketches.rst), [code](../conf.py)" in source[0]
+    assert re.match(r"# Title\n\n```\{index\} ! GroupKFold, ! .*\n```\n\n\[an", source[0])
+    assert all((DOCS / f"{name}.md").exists() for name in sources.WORDS)
+    index = {"docnames": list(sources.WORDS), "indexentries": {}}
+    for number, words in enumerate(sources.WORDS.values()):
+        index["indexentries"] |= {word.lower(): [[number, "", True]] for word in words}
+    assert list(sources.misled(index)) == []
+    index["indexentries"]["gam"] = [[0, "", True]]
+    assert len(list(sources.misled(index))) == 1
+
+
 # Links to the source and to other projects
 
 

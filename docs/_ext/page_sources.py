@@ -11,8 +11,6 @@ import json
 import re
 from pathlib import Path
 
-from sphinx.util import logging
-
 EXAMPLE = re.compile(r"\(((?:\.\./)*)examples/(\w+/plot_\w+)\.py\)")
 WORDS = {
     "getting_started": ["install", "installation", "pip", "quick start", "tutorial"],
@@ -69,6 +67,8 @@ def misled(index):
 
 def check_words(app, exception):
     if not exception and app.builder.name == "html":
+        from sphinx.util import logging  # here, as the tests need no Sphinx
+
         text = Path(app.outdir, "searchindex.js").read_text(encoding="utf-8")
         index = json.loads(text[text.index("{") : text.rindex("}") + 1])
         for fault in misled(index):
