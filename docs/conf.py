@@ -38,6 +38,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "figures",
+    "differences",
     "estimator_map",
     "theorems",
     "mathml",

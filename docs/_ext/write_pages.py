@@ -127,7 +127,11 @@ def page(address, member):
     module, name = address.rsplit(".", 1)
     lines = [name, "=" * len(name), "", f".. currentmodule:: {module}", ""]
     if module == PACKAGE and name in sklearn.ensemble.__all__:
-        lines += [f"Replaces scikit-learn's :class:`~sklearn.ensemble.{name}`.", ""]
+        lines += [
+            f"In the place of scikit-learn's :class:`~sklearn.ensemble.{name}`: `what differs "
+            f"<../user_guide/differences.html#{name.lower()}>`__.",
+            "",
+        ]
     where, anchor = section(name)
     link = f"../user_guide/{where}.html{'#' * bool(anchor)}{anchor}"
     lines += [f"User guide: `{headings(where)[anchor]} <{link}>`__.", ""]
