@@ -15,8 +15,8 @@
 """
 
 import inspect
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from functools import wraps
 from numbers import Integral, Real
@@ -35,6 +35,7 @@ from sklearn_ensemble_theory._rows import (
     LabelTotals,
     RowChecks,
     checked_target,
+    rows_of,
     weights_with_classes,
 )
 from sklearn_ensemble_theory._running import blas_threads_by_work
@@ -81,7 +82,9 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
                     y = checked_target(y, is_real=isinstance(estimator, RegressorMixin))
                     if _weighs_classes(estimator):
                         args, kwargs = weighted_arguments(fresh, fit, X, y, *args, **kwargs)
-                    result = fit(fresh, X, y, *args, **kwargs)
+                    with naming_large_numbers(fresh):
+                        result = fit(fresh, X, y, *args, **kwargs)
+                    check_text_is_predicted(fresh, X)
             fresh.__dict__.update(given)
             estimator.__dict__ = fresh.__dict__
             return estimator if result is fresh else result
@@ -89,6 +92,37 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
         return cast(Function, fit_whole)
 
     return decorated
+
+
+@contextmanager
+def naming_large_numbers(estimator: Any) -> Iterator[None]:
+    """A MemoryError says which numbers among the parameters are large."""
+    try:
+        yield
+    except MemoryError as error:
+        params = estimator.get_params(deep=False).items()
+        numbers = [(k, v) for k, v in params if isinstance(v, (int, float)) and v >= LARGE_NUMBER]
+        if not numbers:
+            raise
+        given = ", ".join(f"{name}={value!r}" for name, value in numbers)
+        raise MemoryError(f"A fit with {given} needs more memory than there is: {error}") from None
+
+
+def check_text_is_predicted(estimator: Any, X: Any) -> None:
+    """Refuse X of text that the estimator's `predict` would refuse.
+
+    Learners of scikit-learn's make numbers of text in `fit`, and refuse it in `predict`.
+    """
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind not in "OSU"):
+        return
+    X = X if hasattr(X, "shape") or isinstance(X, (list, tuple)) else np.asarray(X)
+    first = rows_of(X, slice(1)) if hasattr(X, "shape") else X[:1]
+    if np.asarray(first).dtype.kind not in "OSU":
+        return
+    try:
+        estimator.predict(first)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X has text, which is fitted but cannot be predicted: {error}") from error
 
 
 # The parameter `class_weight` of all classifiers but trees and forests, which weigh each tree.
@@ -148,9 +182,9 @@ def blas_threads_of_fit(estimator: Any) -> AbstractContextManager:
     """A context for the whole fit: one thread of BLAS for small work, unless others are fitted.
 
     Products of our fits are many and small, or stand in `threads_for`. Members that are not ours
-    may have large ones anywhere, and keep all threads.
+    may have large ones anywhere, and keep all threads; their arithmetic does not warn.
     """
-    return nullcontext() if _fits_others(estimator) else blas_threads_by_work()
+    return np.errstate(all="ignore") if _fits_others(estimator) else blas_threads_by_work()
 
 
 def _fits_others(estimator: Any) -> bool:
@@ -232,6 +266,7 @@ def _weighted_block(
     return number, X, y, by_class if weight is None else by_class * np.asarray(weight)
 
 
+LARGE_NUMBER = 10_000
 LARGEST_COUNT = 2**31 - 1
 LARGEST_INTEGER = 2**63 - 1
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -24,6 +25,7 @@ from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunk
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
 from sklearn_ensemble_theory._features import is_frame, naming_columns
 from sklearn_ensemble_theory._learners import reads_single_precision
+from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -134,6 +136,8 @@ def validate_data(
         )
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
+    if len(data) > 1 and not options.get("multi_output", False) and np.ndim(data[1]) == 2:
+        data = (data[0], one_column(data[1]))
     with (
         np.errstate(over="ignore", invalid="ignore"),
         naming_columns(data[0], hasattr(estimator, "categorical_features")),
@@ -145,6 +149,17 @@ def validate_data(
         elif reads_single_precision(learner) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     return (X, *y) if y else X
+
+
+def one_column(y: Any) -> np.ndarray:
+    """Targets of shape (n,), from one column after a warning at the user's line."""
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warn_user(
+            "y is a column-vector; its shape should be (n_samples,), as that of y.ravel().",
+            DataConversionWarning,
+        )
+    return column_or_1d(y)
 
 
 def finite_predictions(method: Method) -> Method:

@@ -1,5 +1,6 @@
 """How a fit runs and what it tells: tasks, threads of BLAS, draws, progress, warnings."""
 
+import contextlib
 import os
 import sys
 import threading
@@ -242,7 +243,7 @@ class Progress:
 # Files whose frames are not the user's.
 _INSIDE = tuple(
     str(Path(file).parent) + os.sep for file in (__file__, sklearn.__file__, joblib.__file__)
-)
+) + (contextlib.__file__,)
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:

@@ -109,7 +109,7 @@ def shifted_by(values: np.ndarray, exponent: int) -> np.ndarray:
 
 def range_exponent(values: np.ndarray) -> int:
     """0 for numbers of ordinary size; otherwise the exponent of two of the largest of them."""
-    largest = max(values.max(initial=0.0), -values.min(initial=0.0))
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     exponent = int(np.frexp(largest)[1])
     return exponent if abs(exponent) > SAFE_EXPONENT else 0
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, raise_for_params
+from sklearn_ensemble_theory._rows import one_column
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._members import member_params
@@ -41,7 +42,7 @@ class AveragedRegressor(RegressorMixin):
         """Any learner will do."""
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
-        y = column_or_1d(y, warn=True) if y.ndim == 1 or y.shape[1] == 1 else y
+        y = one_column(y) if y.ndim == 1 or y.shape[1] == 1 else y
         return y, {"n_outputs_": 1 if y.ndim == 1 else y.shape[1]}
 
     def _prediction_method(self, estimator: BaseEstimator) -> str:
@@ -72,6 +73,15 @@ class AveragedRegressor(RegressorMixin):
         check_is_fitted(self)
         params = member_params(self, params, "predict")
         return self._mean_prediction(self._validate_X(X), "predict", params)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class BaggedRegressor(AveragedRegressor):
+    """A mean of predictions by members of which each training row is left out of some."""
 
     def predict_quantiles(
         self, X: MatrixLike, quantiles: float | Sequence[float] | ArrayLike = (0.05, 0.5, 0.95)
@@ -209,11 +219,6 @@ class AveragedRegressor(RegressorMixin):
 
     forget_training_rows = forget_training_rows
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
 
 class AveragedClassifier(ClassifierMixin):
     """A mean of class probabilities, or of votes.
@@ -234,7 +239,7 @@ class AveragedClassifier(ClassifierMixin):
 
     def _encode_y(self, y: np.ndarray) -> tuple[np.ndarray, dict]:
         several = self._several_outputs and y.ndim == 2 and y.shape[1] > 1
-        y = y if several else column_or_1d(y, warn=True)
+        y = y if several else one_column(y)
         check_classification_targets(y)
         if not several:
             classes, codes = np.unique(y, return_inverse=True)
@@ -345,53 +350,6 @@ class AveragedClassifier(ClassifierMixin):
         method = self._prediction_method(self.estimator_)
         return self._mean_prediction(self._validate_X(X), method, params)
 
-    def predict_set(self, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
-        """Predict sets of classes that contain the class of a new row with a given probability.
-
-        The score of a training row is 1 - p, with p the probability of its class by the members
-        that are not fitted to it. A set contains the classes whose probability at x is at least
-        1 - q, with q the ceil(`coverage` (n + 1))-th smallest score.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows to classify.
-
-        coverage : float, default=0.9
-            The probability aimed at, on average over the rows.
-
-        Returns
-        -------
-        sets : ndarray of bool of shape (n_samples, n_classes)
-            Whether each class of `classes_` is in the set. A set may be empty, where no class is
-            probable enough; it contains all classes if there are too few training rows,
-            (n + 1) `coverage` > n.
-
-        Raises
-        ------
-        ValueError
-            If there are no out-of-bag rows, if rows have different weights, if the members are not
-            trees and were fitted without `oob_score=True`, or if `coverage` is not between 0 and 1.
-
-        Notes
-        -----
-        Coverage is an average over rows and classes; a rare class may be covered less often. It is
-        about `coverage`, without a guarantee for finite samples, as the scores are those of the
-        members outside of a row and the sets are those of all members. Of an ensemble fitted with
-        `groups` the sets are for one row of a new group, see `predict_interval` of the regressors.
-
-        Cost: that of predictions. The first call after a fit without `oob_score=True` predicts all
-        training rows.
-
-        References
-        ----------
-        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
-        bounded error levels". *Journal of the American Statistical Association* 114.
-        """
-        return prediction_set(self, X, coverage)
-
-    forget_training_rows = forget_training_rows
-
     def error_bound(
         self,
         X: MatrixLike,
@@ -455,6 +413,57 @@ class AveragedClassifier(ClassifierMixin):
             tags.classifier_tags.multi_label = True
             tags.target_tags.multi_output = True
         return tags
+
+
+class BaggedClassifier(AveragedClassifier):
+    """A mean of probabilities by members of which each training row is left out of some."""
+
+    def predict_set(self, X: MatrixLike, coverage: float = 0.9) -> np.ndarray:
+        """Predict sets of classes that contain the class of a new row with a given probability.
+
+        The score of a training row is 1 - p, with p the probability of its class by the members
+        that are not fitted to it. A set contains the classes whose probability at x is at least
+        1 - q, with q the ceil(`coverage` (n + 1))-th smallest score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to classify.
+
+        coverage : float, default=0.9
+            The probability aimed at, on average over the rows.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class of `classes_` is in the set. A set may be empty, where no class is
+            probable enough; it contains all classes if there are too few training rows,
+            (n + 1) `coverage` > n.
+
+        Raises
+        ------
+        ValueError
+            If there are no out-of-bag rows, if rows have different weights, if the members are not
+            trees and were fitted without `oob_score=True`, or if `coverage` is not between 0 and 1.
+
+        Notes
+        -----
+        Coverage is an average over rows and classes; a rare class may be covered less often. It is
+        about `coverage`, without a guarantee for finite samples, as the scores are those of the
+        members outside of a row and the sets are those of all members. Of an ensemble fitted with
+        `groups` the sets are for one row of a new group, see `predict_interval` of the regressors.
+
+        Cost: that of predictions. The first call after a fit without `oob_score=True` predicts all
+        training rows.
+
+        References
+        ----------
+        M. Sadinle, J. Lei and L. Wasserman (2019). "Least ambiguous set-valued classifiers with
+        bounded error levels". *Journal of the American Statistical Association* 114.
+        """
+        return prediction_set(self, X, coverage)
+
+    forget_training_rows = forget_training_rows
 
 
 def staged_mean_proba(self: AveragedClassifier, X: MatrixLike) -> Iterator[np.ndarray]:

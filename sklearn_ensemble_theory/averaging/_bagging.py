@@ -52,8 +52,8 @@ from sklearn_ensemble_theory._running import Progress, warn_user
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 from sklearn_ensemble_theory.averaging._averages import (
-    AveragedClassifier,
-    AveragedRegressor,
+    BaggedClassifier,
+    BaggedRegressor,
     check_metric,
     out_of_bag_score,
     split_outputs,
@@ -102,13 +102,17 @@ from sklearn_ensemble_theory.ensembles._members import mean_prediction, member_i
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._packed import PackedCache
-from sklearn_ensemble_theory.trees._sklearn_trees import check_counts, target_offset
+from sklearn_ensemble_theory.trees._sklearn_trees import (
+    check_counts,
+    check_single_precision,
+    target_offset,
+)
 
 
 class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the bagged ensembles; not for direct use.
 
-    A concrete class also is an `AveragedRegressor` or `AveragedClassifier`, and defines the learner
+    A concrete class also is a `BaggedRegressor` or `BaggedClassifier`, and defines the learner
     that it bags; a forest overrides what stands before `fit`.
     """
 
@@ -288,6 +292,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         estimator, spec, X, y = self._prepared(
             estimator, scheme, X, y, target, frames=frames, routed=routed
         )
+        if not spec.checked and reads_single_precision(estimator):
+            check_single_precision(X)  # rows that no member draws may be far ones
         is_fresh = spec.checked and not np.may_share_memory(X, given)
         del given
 
@@ -894,7 +900,7 @@ def _members_of_block(
 # --- the two estimators ---------------------------------------------------------------------------
 
 
-class BaggingRegressor(AveragedRegressor, BaseBagging):
+class BaggingRegressor(BaggedRegressor, BaseBagging):
     """Bagging of a regressor: the mean of members fitted to resampled rows and features.
 
     Parameters
@@ -1106,7 +1112,7 @@ def _estimator_has(name: str) -> Callable[["BaggingClassifier"], bool]:
     return check
 
 
-class BaggingClassifier(AveragedClassifier, BaseBagging):
+class BaggingClassifier(BaggedClassifier, BaseBagging):
     """Bagging of a classifier: the mean or vote of members fitted to resampled rows and features.
 
     Parameters

@@ -721,9 +721,8 @@ def weights_by_risk(risks: np.ndarray) -> np.ndarray:
 
 def _check_takes_weight(estimator: BaseEstimator) -> None:
     if not takes_sample_weight(estimator):
-        raise ValueError(
-            f"sample_weight is given, and {type(estimator).__name__}.fit does not accept it."
-        )
+        name = type(estimator).__name__
+        raise ValueError(f"sample_weight: estimator={name} doesn't support sample_weight.")
 
 
 def fit_block(

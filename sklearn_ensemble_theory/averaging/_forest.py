@@ -33,8 +33,8 @@ from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
 from sklearn_ensemble_theory.averaging._averages import (
-    AveragedClassifier,
-    AveragedRegressor,
+    BaggedClassifier,
+    BaggedRegressor,
     first_codes,
     staged_mean_proba,
 )
@@ -237,7 +237,7 @@ class BaseForest(BaseBagging):
 # --- random forests -------------------------------------------------------------------------------
 
 
-class RandomForestRegressor(AveragedRegressor, BaseForest):
+class RandomForestRegressor(BaggedRegressor, BaseForest):
     """Random forest for regression: the mean of trees fitted to bootstrapped rows.
 
     Parameters
@@ -458,7 +458,7 @@ class RandomForestRegressor(AveragedRegressor, BaseForest):
         self.delta = delta
 
 
-class RandomForestClassifier(AveragedClassifier, BaseForest):
+class RandomForestClassifier(BaggedClassifier, BaseForest):
     """Random forest for classification: the mean of trees fitted to bootstrapped rows.
 
     Parameters
@@ -702,7 +702,7 @@ class RandomForestClassifier(AveragedClassifier, BaseForest):
 # --- extremely randomised trees -------------------------------------------------------------------
 
 
-class ExtraTreesRegressor(AveragedRegressor, BaseForest):
+class ExtraTreesRegressor(BaggedRegressor, BaseForest):
     """Extremely randomised trees for regression: the mean of trees whose cuts are drawn at random.
 
     Parameters
@@ -924,7 +924,7 @@ class ExtraTreesRegressor(AveragedRegressor, BaseForest):
         self.delta = delta
 
 
-class ExtraTreesClassifier(AveragedClassifier, BaseForest):
+class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     """Extremely randomised trees for classification: the mean of trees with cuts drawn at random.
 
     Parameters

@@ -27,7 +27,11 @@ from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_ensemble_theory._compat import check_method_params, routing_enabled
-from sklearn_ensemble_theory._learners import PreparedMembers, requests
+from sklearn_ensemble_theory._learners import (
+    PreparedMembers,
+    reads_single_precision,
+    requests,
+)
 from sklearn_ensemble_theory._rows import columns_of, rows_of
 from sklearn_ensemble_theory._running import in_order, seeded
 from sklearn_ensemble_theory._scaling import shifted_by
@@ -255,8 +259,9 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
                 member = fitted_in_units(member, X_rows, y_rows, **params)
             except ValueError:
                 # Many classifiers reject rows of one class, which a small draw may hold by chance.
-                # The member then predicts that class.
-                if spec.n_classes <= 1 or (y_rows != y_rows[0]).any():
+                # The member then predicts that class. What a tree refuses is X.
+                one_class = spec.n_classes > 1 and (y_rows == y_rows[0]).all()
+                if not one_class or reads_single_precision(member):
                     raise
                 member = DummyClassifier(strategy="prior").fit(X_rows, y_rows)
     if is_far:

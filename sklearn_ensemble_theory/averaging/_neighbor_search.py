@@ -234,7 +234,11 @@ class NeighborSearch:
                     self.nearest = nearest.fit(X)
                 else:
                     self.nearest = MinkowskiTree(X, leaf_size, float(power), n_jobs)
-                self.nearest.kneighbors(X[:1], 1)  # what a query would refuse is refused by the fit
+                # What a query would refuse is refused by the fit.
+                near = self.nearest.kneighbors(X[:1], min(2, self.n_points))[0]
+            powers = is_minkowski and power is not None and 2 < power < np.inf
+            if powers and self.n_points > 1 and not 0 < near[0, 1] < LARGEST_DISTANCE:
+                raise ValueError("distances between rows of X overflow or vanish")
         except (TypeError, AttributeError, ValueError) as error:
             raise ValueError(
                 f"metric={metric!r} cannot be used with algorithm={algorithm!r}, p={p!r} and "

@@ -19,7 +19,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, MultiOutputMixin, RegressorMixin
-from sklearn.exceptions import DataConversionWarning
 from sklearn.neighbors import VALID_METRICS
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -30,6 +29,7 @@ from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._rows import (
     normalised_weights,
+    one_column,
     positive_weights,
     validate_data,
 )
@@ -761,11 +761,7 @@ def _class_indicators(y: np.ndarray) -> tuple[np.ndarray, np.ndarray | list[np.n
     """(indicators of the classes of all outputs, of shape (n_indicators, n); the classes)."""
     check_classification_targets(y)
     if y.ndim == 2 and y.shape[1] == 1:
-        warn_user(
-            "A column-vector y was passed when a 1d array was expected; y.ravel() is used.",
-            DataConversionWarning,
-        )
-        y = y.ravel()
+        y = one_column(y)
     columns = y.reshape(len(y), -1).T
     classes = [np.unique(column) for column in columns]
     targets = [column == label for column, labels in zip(columns, classes) for label in labels]

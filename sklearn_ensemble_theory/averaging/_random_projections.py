@@ -468,7 +468,8 @@ class RandomProjectionRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator)
         self._validate_params()
         if not isinstance(n_draws, Integral) or n_draws < 1:
             raise ValueError(f"n_draws must be a positive int, got {n_draws!r}.")
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+        with np.errstate(over="ignore", invalid="ignore"):
+            X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
         rows = kept_rows(X, np.zeros(X.shape[0]), sample_weight)
         if len(rows) < X.shape[0]:
             raise ValueError("sample_weight must be positive for every row.")

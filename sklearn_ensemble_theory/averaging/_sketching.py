@@ -14,7 +14,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
-from sklearn_ensemble_theory._fitting import fit_context
+from sklearn_ensemble_theory._fitting import LARGEST_COUNT, fit_context
 from sklearn_ensemble_theory._rows import (
     BlockedRows,
     MemoryRows,
@@ -355,7 +355,10 @@ class SketchedLinearRegression(MultiOutputMixin, RegressorMixin, BaseEstimator):
     def _size(self, d: int) -> int:
         """The number s of rows of a sketch."""
         size = self.sketch_size
-        s = int(size) if isinstance(size, Integral) else max(1, int(np.ceil(size * d)))
+        wanted = size if isinstance(size, Integral) else size * d
+        if wanted > LARGEST_COUNT:
+            raise ValueError(f"sketch_size={size!r} gives sketches of {wanted:.3g} rows: too many.")
+        s = max(1, int(np.ceil(wanted)))
         if s < d and self.alpha == 0:
             raise ValueError(
                 f"sketch_size={size!r} gives sketches of {s} rows, fewer than the {d} features of "

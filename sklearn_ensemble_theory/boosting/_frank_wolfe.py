@@ -152,7 +152,8 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
             )
         loss.check_target(y)
         given = sample_weight is not None
-        if given and self.estimator is not None:
+        if self.estimator is not None and (given or is_classifier(self.estimator)):
+            # A classifier is fitted to signs, under the sizes of the gradient.
             check_takes_weights(self.estimator, "estimator")
         rows = kept_rows(X, y, sample_weight)
         groups, splits = checked_groups(groups, X), None

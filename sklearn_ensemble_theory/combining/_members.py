@@ -22,7 +22,7 @@ from sklearn.base import (
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, Tags, check_array, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from sklearn_ensemble_theory._compat import (
     VisualBlock,
@@ -31,7 +31,7 @@ from sklearn_ensemble_theory._compat import (
     routing_enabled,
     safe_indexing,
 )
-from sklearn_ensemble_theory._rows import Rows, in_usual_units, positive_weights
+from sklearn_ensemble_theory._rows import Rows, in_usual_units, one_column, positive_weights
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
@@ -140,10 +140,11 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         # The ensemble's own kind by its base class: `is_classifier(self)` would walk the tags of
         # all members.
         kind = is_classifier if isinstance(self, ClassifierMixin) else is_regressor
-        for _, member in pairs:
+        for name, member in pairs:
             if self._members_of_own_kind and not kind(member):
                 raise ValueError(
-                    f"The estimator {type(member).__name__} should be a {kind.__name__[3:]}."
+                    f"The estimator {type(member).__name__} should be a {kind.__name__[3:]}; it is "
+                    f"{name!r} of estimators."
                 )
         return pairs
 
@@ -236,15 +237,19 @@ def is_dropped(member: Any) -> bool:
     return isinstance(member, str) and member == "drop"
 
 
+# What Python, and scikit-learn's pipelines, say of weights that `fit` does not take.
+NO_WEIGHTS = ("unexpected keyword argument 'sample_weight'", "not accept the sample_weight")
+
+
 # --- rows and targets ---------------------------------------------------------------------------
 
 
 def checked_targets(y: Any) -> np.ndarray:
     """Targets of shape (n,), or (n, n_outputs) for more than one output."""
-    y = y if hasattr(y, "shape") else np.asarray(y)
+    y = y if hasattr(y, "ndim") else np.asarray(y)
     if y.ndim == 2 and y.shape[1] > 1:
         return check_array(y, dtype="numeric", input_name="y")
-    return column_or_1d(y, warn=True)
+    return one_column(y)
 
 
 def rows_to_fit(X: Any, y: np.ndarray, sample_weight: Any) -> Rows:
@@ -303,8 +308,8 @@ def fit_named(
         with print_elapsed_time(*message):
             fit(X, y, **params)
     except Exception as error:
-        refused = "unexpected keyword argument 'sample_weight'" in str(error)
-        if isinstance(error, TypeError) and refused and not routing_enabled():
+        refused = any(text in str(error) for text in NO_WEIGHTS)
+        if isinstance(error, (TypeError, ValueError)) and refused and not routing_enabled():
             raise no_weights(estimator, name) from error
         raise_named(error, name, place)
     return estimator

@@ -29,7 +29,7 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import (
@@ -51,8 +51,10 @@ from sklearn_ensemble_theory._rows import (
     checked_groups,
     finite_predictions,
     normalised_weights,
+    one_column,
 )
 from sklearn_ensemble_theory._running import one_blas_thread
+from sklearn_ensemble_theory._scaling import largest_magnitude
 from sklearn_ensemble_theory._typing import (
     ArrayLike,
     CVLike,
@@ -105,7 +107,7 @@ def checked_labels(y: Any) -> np.ndarray:
         if type_of_target(y) != "multilabel-indicator":
             raise ValueError("y must have one column, or be an indicator of several labels.")
         return y
-    return column_or_1d(y, warn=True)
+    return one_column(y)
 
 
 class BaseStacking(TransformerMixin, NamedMembers):
@@ -322,7 +324,7 @@ class BaseStacking(TransformerMixin, NamedMembers):
         if not requests(final, "groups"):  # they were for the splits
             params = {name: value for name, value in params.items() if name != "groups"}
         is_default_ridge = self.final_estimator is None and not isinstance(self, ClassifierMixin)
-        if is_default_ridge and y.dtype.kind == "f" and np.abs(y).max() > LARGEST_TARGET:
+        if is_default_ridge and y.dtype.kind == "f" and largest_magnitude(y) > LARGEST_TARGET:
             raise ValueError(
                 f"y has values beyond {LARGEST_TARGET:.0e}, whose squares overflow in RidgeCV, the "
                 "default final_estimator; scale y."

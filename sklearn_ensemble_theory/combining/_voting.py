@@ -21,7 +21,7 @@ from sklearn_ensemble_theory._compat import (
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import aligned_columns
-from sklearn_ensemble_theory._rows import finite_predictions, normalised_weights
+from sklearn_ensemble_theory._rows import finite_predictions, normalised_weights, one_column
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
 from sklearn_ensemble_theory.bounds import (
     held_out_voting_error_bound,
@@ -58,7 +58,7 @@ def checked_labels(y: Any, name: str) -> np.ndarray:
             "Multilabel and multi-output classification are not supported: y must have one "
             "column."
         )
-    return column_or_1d(y, warn=True)
+    return one_column(y)
 
 
 class BaseVoting(TransformerMixin, NamedMembers):
@@ -184,18 +184,22 @@ class BaseVoting(TransformerMixin, NamedMembers):
                 f"weights, {len(self.estimators)} estimators"
             )
         # Weights of dropped members are not looked at: they may not make the sum positive.
-        used = np.asarray(self._kept_weights(), dtype=float)
+        try:
+            used = self._kept_weights()
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"weights must be numbers, got {self.weights!r}.") from None
         if not np.isfinite(used).all() or not used.sum() > 0:
             raise ValueError(
                 "weights must be finite, and the sum of those of the members that are not dropped "
                 f"positive, got {self.weights!r}."
             )
 
-    def _kept_weights(self) -> list[float] | None:
+    def _kept_weights(self) -> np.ndarray | None:
         """Return the weights of the members that are not dropped; None where all are equal."""
         if self.weights is None:
             return None
-        return [w for (_, m), w in zip(self.estimators, self.weights) if not is_dropped(m)]
+        pairs = zip(self.estimators, self.weights)
+        return np.array([w for (_, m), w in pairs if not is_dropped(m)], dtype=np.float64)
 
     def _average(self, arrays: list[np.ndarray]) -> np.ndarray:
         """Return the weighted mean of one array for each member."""
@@ -206,7 +210,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
         if np.isfinite(mean).all():
             return mean
         # The sum overflows, which the mean need not.
-        share = normalised_weights(None if weights is None else np.asarray(weights), len(values))
+        share = normalised_weights(weights, len(values))
         return np.einsum("i...,i->...", values, share)
 
     def fit_transform(

@@ -10,6 +10,7 @@ from sklearn.utils.parallel import delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._running import in_order
+from sklearn_ensemble_theory._scaling import power_of_two
 from sklearn_ensemble_theory._typing import RandomStateLike
 from sklearn_ensemble_theory.ensembles._members import (
     FittedEnsemble,
@@ -25,6 +26,7 @@ from sklearn_ensemble_theory.ensembles._training_rows import (
 from sklearn_ensemble_theory.trees._tree_arrays import Nodes, member_nodes
 
 MAX_SEED = np.iinfo(np.int32).max
+TOO_LARGE = "y is so large that importances in units of y squared are beyond the largest float."
 
 
 # --- of a fitted ensemble -------------------------------------------------------------------------
@@ -78,10 +80,14 @@ def unbiased_importances(ensemble: FittedEnsemble) -> np.ndarray:
                 total += gains
             else:
                 np.add.at(total, features, gains)  # a feature may have been drawn twice
-        return total / len(members) * unit**2
+        return total / len(members) * unit * unit
 
     training = kept_rows(ensemble, "unbiased_feature_importances_")
-    return training.derived("gains", members, make).copy()
+    with np.errstate(over="ignore"):
+        gains = training.derived("gains", members, make)
+    if not np.isfinite(gains).all():
+        raise AttributeError(TOO_LARGE)
+    return gains.copy()
 
 
 def permutation_importances(
@@ -102,7 +108,7 @@ def permutation_importances(
         unit = _unit(y if scheme.sample_weight is None else y[scheme.sample_weight > 0])
     outside = [rows_outside(ensemble, seed) for seed in ensemble._seeds]
     tasks = (
-        delayed(_permuted_losses)(member, features, X[rows], y[rows], seed, int(n_repeats))
+        delayed(_permuted_losses)(member, features, X[rows], y[rows], seed, int(n_repeats), unit)
         for member, features, rows, seed in zip(
             members, columns_of_members(ensemble), outside, seeds
         )
@@ -112,14 +118,22 @@ def permutation_importances(
     total, counts = np.zeros((ensemble.n_features_in_, len(y))), np.zeros(len(y))
     results = in_order(tasks, n_jobs=ensemble.n_jobs, prefer="threads")
     for increase, rows in zip(results, [rows for rows in outside if len(rows)]):
-        total[:, rows] += increase / unit**2
+        total[:, rows] += increase
         counts[rows] += 1
     # Rows that all members are fitted to have no loss; each other row counts the same.
     known = np.flatnonzero(counts)
+    if not len(known):
+        raise ValueError(
+            "oob_permutation_importances requires rows that are not drawn for every member: "
+            f"all members are fitted to all {len(y)} rows of X."
+        )
     means = total[:, known] / counts[known]
     error = scheme.error_of_mean(means, known)
-    scale = unit**2
-    return Bunch(importances_mean=means.mean(axis=1) * scale, standard_error=error * scale)
+    with np.errstate(over="ignore"):
+        found = [each * unit * unit for each in (means.mean(axis=1), error)]
+    if np.isinf(found).any():
+        raise ValueError(TOO_LARGE)
+    return Bunch(importances_mean=found[0], standard_error=found[1])
 
 
 def _checked_trees(
@@ -131,7 +145,7 @@ def _checked_trees(
     trees = member_nodes(ensemble.estimators_)
     if trees is None:
         name = type(ensemble.estimators_[0]).__name__
-        raise ValueError(f"{what} requires members that are trees, got {name}.")
+        raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
     X = kept_X(ensemble, what)
     if sp.issparse(X):
         raise ValueError(f"{what} requires a dense X.")
@@ -149,8 +163,7 @@ def rows_outside(ensemble: FittedEnsemble, seed: int) -> np.ndarray:
 
 def _unit(y: np.ndarray) -> float:
     """Return a power of 2 of the size of y."""
-    size = float(np.abs(y).max(initial=0.0))
-    return float(np.ldexp(1.0, int(np.frexp(size)[1]))) if size > 0 else 1.0
+    return power_of_two(float(np.abs(y).max(initial=0.0)) or 1.0)
 
 
 # --- of one tree ----------------------------------------------------------------------------------
@@ -220,10 +233,11 @@ def _permuted_losses(
     y: np.ndarray,
     seed: int,
     n_repeats: int,
+    unit: float,
 ) -> np.ndarray:
     """Mean increase of the loss at rows of X, by each feature that is permuted among them, (p, m).
 
-    The loss is the squared error, or 1 for a wrong class.
+    The loss is the squared error in these units, or 1 for a wrong class.
     """
     rng = np.random.RandomState(seed)
     classes = getattr(member, "classes_", None)
@@ -232,7 +246,9 @@ def _permuted_losses(
         part = rows if features is None else rows[:, features]
         with np.errstate(all="ignore"):
             found = member.predict(part, check_input=False)
-            return (found != y).astype(float) if classes is not None else (found - y) ** 2
+            if classes is not None:
+                return (found != y).astype(float)
+            return (found / unit - y / unit) ** 2
 
     increase = np.zeros((X.shape[1], len(X)))
     # Only features that the tree splits on can change its predictions.

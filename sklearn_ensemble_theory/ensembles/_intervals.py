@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._rows import rows_of
+from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory.ensembles._members import (
     PREDICTIONS,
     FittedEnsemble,
@@ -49,15 +50,18 @@ def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: st
     X = ensemble._validate_X(X)
     check_one_output(ensemble, "predict_interval")
     rows = exchangeable_rows(ensemble, "Prediction intervals")
-    mean = out_of_bag_mean(ensemble, "predict")
-    residuals = np.abs(kept_rows(ensemble, "predict_interval").y - mean)
+    y = kept_rows(ensemble, "predict_interval").y
+    # Residuals of huge targets are beyond the largest float; the ends need not be.
+    exponent = range_exponent(y)
+    mean = np.ldexp(out_of_bag_mean(ensemble, "predict"), -exponent)
+    residuals = np.abs(np.ldexp(y, -exponent) - mean)
     residuals[np.isnan(mean)] = np.inf  # nothing is known of a row that all members are fitted to
     residuals = residuals if rows is None else residuals[rows]
     groups = groups_of(ensemble, rows)
     if method == "conformal":
         width = conformal_limit(residuals, coverage, groups)
-        mean = mean_prediction(ensemble, X, "predict")
-        return np.column_stack([mean - width, mean + width])
+        mean = np.ldexp(mean_prediction(ensemble, X, "predict"), -exponent)
+        return _in_units_of_y(np.column_stack([mean - width, mean + width]), exponent)
     interval = np.empty((X.shape[0], 2))
     rank = conformal_rank(len(residuals), coverage)
     if groups is None and rank > len(residuals):
@@ -71,14 +75,19 @@ def prediction_interval(ensemble: FittedEnsemble, X, coverage: float, method: st
         step = max(1, PREDICTIONS // max(masks.n_members, len(groups)))
     for start in range(0, X.shape[0], step):
         part = slice(start, start + step)
-        predictions = prediction_columns(ensemble, rows_of(X, part))
+        predictions = np.ldexp(prediction_columns(ensemble, rows_of(X, part)), -exponent)
         if groups is None:
             upper, lower = order_statistics(masks, predictions, residuals, rank)
         else:
             upper, lower = group_ends(masks, predictions, residuals, groups, coverage)
         # Where residuals are small the ends may cross; then the interval is a point at least.
         interval[part, 0], interval[part, 1] = np.minimum(lower, upper), np.maximum(lower, upper)
-    return interval
+    return _in_units_of_y(interval, exponent)
+
+
+def _in_units_of_y(interval: np.ndarray, exponent: int) -> np.ndarray:
+    with np.errstate(over="ignore"):  # an end beyond the largest float is infinite
+        return np.ldexp(interval, exponent)
 
 
 def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
@@ -86,6 +95,7 @@ def prediction_set(ensemble: FittedEnsemble, X, coverage: float) -> np.ndarray:
     check_is_fitted(ensemble)
     coverage = _checked_coverage(coverage)
     X = ensemble._validate_X(X)
+    check_one_output(ensemble, "predict_set")
     rows = exchangeable_rows(ensemble, "Prediction sets")
     method = ensemble._prediction_method(ensemble.estimator_)
     mean = out_of_bag_mean(ensemble, method)

@@ -92,7 +92,18 @@ def member_blocks(ensemble: FittedEnsemble, X) -> Iterator[np.ndarray]:
     check_is_fitted(ensemble)
     if len(ensemble.estimators_) < 2:
         raise ValueError("The spread of the members requires n_estimators >= 2.")
-    return prediction_blocks(ensemble, ensemble._validate_X(X))
+    return map(with_squares, prediction_blocks(ensemble, ensemble._validate_X(X)))
+
+
+def with_squares(predictions: np.ndarray) -> np.ndarray:
+    """Return predictions whose squares are in the range of floats; an error for others."""
+    top = float(np.abs(predictions).max(initial=0.0))
+    if top > 0 and not 1e-150 < top < 1e150:
+        raise ValueError(
+            "y is so large, or so small, that squares of the members' predictions overflow or "
+            "vanish; scale y."
+        )
+    return predictions
 
 
 def jackknife_variance(

@@ -59,7 +59,9 @@ def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
     members, spec = ensemble.estimators_, ensemble._member_spec
     if member_nodes(members) is None:
         name = type(members[0]).__name__
-        raise ValueError(f"predict_quantiles requires members that are trees, got {name}.")
+        raise ValueError(
+            f"estimator: predict_quantiles requires members that are trees, got {name}."
+        )
     X, training = kept_X(ensemble, "predict_quantiles"), kept_rows(ensemble, "predict_quantiles")
 
     compiled = uses_native()

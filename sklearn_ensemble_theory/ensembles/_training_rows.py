@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from sklearn_ensemble_theory._learners import reads_single_precision
+from sklearn_ensemble_theory._scaling import range_exponent, shifted_by
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, each_prediction
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
@@ -210,13 +211,15 @@ def out_of_bag_mean(ensemble: FittedEnsemble, method: str) -> np.ndarray:
         width = () if method == "predict" else (max(1, spec.n_classes),)
         total = np.zeros((X.shape[0], *width))
         counts = np.zeros(X.shape[0])
+        exponent = 0 if spec.n_classes else range_exponent(kept_rows(ensemble, method).y)
         # A member's predictions at a time, as those of all members would take B times the memory.
         for rows, predictions in zip(drawn, each_prediction(ensemble, X, method)):
             outside = spec.scheme.is_outside(rows)
-            total[outside] += predictions[outside]
+            total[outside] += np.ldexp(predictions[outside], -exponent)
             counts += outside
         counts = counts.reshape(-1, *[1] * len(width))
-        return np.divide(total, counts, out=np.full_like(total, np.nan), where=counts > 0)
+        mean = np.divide(total, counts, out=np.full_like(total, np.nan), where=counts > 0)
+        return shifted_by(mean, exponent)
 
     rows = kept_rows(ensemble, "This method")
     return rows.derived(f"mean of {method}", ensemble.estimators_, make)

@@ -895,6 +895,7 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
         x = np.asarray(x, dtype=np.float64).reshape(-1)
         return self._predictor.component(j, x)[:, 0] * self._scale
 
+    @finite_predictions
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the term of each feature; the prediction is their sum plus `intercept_`.
 

@@ -175,7 +175,10 @@ def check_single_precision(X: Any) -> None:
     limit = np.finfo(np.float32).max
     # Of NaN and a number these take the number, other than `max` and `min`.
     if np.fmax.reduce(values, axis=None) > limit or np.fmin.reduce(values, axis=None) < -limit:
-        raise ValueError("X has a value too large for dtype('float32'), in which trees store it.")
+        raise ValueError(
+            "Input X contains infinity or a value too large for dtype('float32'), in which trees "
+            "store it."
+        )
 
 
 def single_precision_if_finite(X: Any) -> np.ndarray | None:

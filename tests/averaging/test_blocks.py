@@ -231,7 +231,7 @@ def test_kernel_ridge_with_its_own_penalty_is_as_good():
 
 def test_sample_weight_needs_an_estimator_that_takes_it(rows):
     X, y, labels = rows
-    with pytest.raises(ValueError, match=r"KNeighborsClassifier\.fit does not accept it"):
+    with pytest.raises(ValueError, match=r"estimator=KNeighborsClassifier doesn't support"):
         DivideAndConquerClassifier(KNeighborsClassifier()).fit(X, labels, np.ones(len(y)))
     with pytest.raises(ValueError, match="single output"):
         DivideAndConquerRegressor(stratify=True).fit(X, np.column_stack([y, y]))

@@ -8,6 +8,7 @@ RandomForestClassifier --case 31` repeats one case.
 """
 
 import argparse
+import inspect
 import re
 import resource
 import signal
@@ -25,7 +26,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn import ensemble, neighbors
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from ..estimators import estimator_classes, make
@@ -156,16 +157,62 @@ def outcome(model, arguments, query, state):
             state = None
             outputs = model.predict(query)
             proba = model.predict_proba(query) if hasattr(model, "predict_proba") else None
+            read_everything(model, query)
     except Hang:
         return Verdict("hang", place())
     except MemoryError as error:
-        return Verdict("memory", f"{error} {place()}")
+        return Verdict("refused" if is_named(error, model) else "memory", f"{error} {place()}")
     except Exception as error:
         if state is not None and fingerprint(vars(model)) != state:
             return Verdict("lost", f"{type(error).__name__}: {error} {place()}")
         return verdict_of(error, model)
     assert fitted
     return verdict_of_outputs(model, query, outputs, proba)
+
+
+OPTIONS = {
+    "predict_interval": [{"method": "jackknife+"}],
+    "standard_error": [{"method": "jackknife"}],
+}
+
+
+def read_everything(model, query):
+    """What a session does after a fit: complete names, read attributes, call methods of X.
+
+    A method that a setting does not have says which; that is an error here where it names neither
+    a parameter nor the data, or says that the fit was not one.
+    """
+    names = [name for name in dir(model) if name[0] != "_" and not hasattr(BaseEstimator, name)]
+    for name in names:
+        if name.startswith(("fit", "partial_fit", "set_", "forget_")):
+            continue
+        try:
+            value = getattr(model, name, None)
+            if not callable(value) or not needed(value) <= {"X"}:
+                continue
+            given = [query] if needed(value) else []
+            for options in ({}, *OPTIONS.get(name, ())):
+                found = value(*given, **options)
+                if name.startswith("staged_"):
+                    list(found)
+        except ImportError:  # of an optional package
+            continue
+        except (ValueError, TypeError, AttributeError) as error:
+            if "fit again" in str(error) or not is_named(error, model):
+                raise Unnamed(f"{name}: {type(error).__name__}: {error}") from error
+
+
+class Unnamed(Exception):
+    """A method's error that names nothing."""
+
+
+def needed(method):
+    """The arguments that a method cannot do without."""
+    try:
+        given = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return {"?"}
+    return {p.name for p in given if p.default is p.empty and p.kind is not p.VAR_KEYWORD}
 
 
 def place():
@@ -179,13 +226,16 @@ def verdict_of(error, model):
     text = f"{type(error).__name__}: {error} {place()}"
     if not isinstance(error, (ValueError, TypeError)):
         return Verdict("foreign", text)
+    return Verdict("refused" if is_named(error, model) else "foreign", text)
+
+
+def is_named(error, model):
     words = set(re.findall(r"\w+", str(error)))
-    named = (
+    return bool(
         words & {"X", "y", *model.get_params(deep=False)}
         or {word.lower() for word in words} & DATA_WORDS
         or any(phrase in str(error) for phrase in OF_DATA)
     )
-    return Verdict("refused" if named else "foreign", text)
 
 
 def verdict_of_outputs(model, query, outputs, proba):

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 from scipy import sparse
+
+from ..estimators import POLARS_IS_READ
 
 HUGE, TINY = 1e300, 1e-300
 
@@ -58,6 +61,22 @@ def nullable(array, dtype, rng=None):
         place = rng.integers(len(frame))
         frame.iloc[(place, 0) if array.ndim == 2 else place] = pd.NA
     return frame
+
+
+def polars(array):
+    """The array as a polars frame or series, if scikit-learn reads them."""
+    array = np.asarray(array)
+    if not POLARS_IS_READ:
+        return pd.DataFrame(array) if array.ndim == 2 else pd.Series(array)
+    if array.ndim == 1:
+        return pl.Series(array)
+    return pl.DataFrame({f"x{j}": column for j, column in enumerate(array.T)})
+
+
+def ends(values, dtype):
+    """The ends of the range of a type, by the signs of the values."""
+    info = (np.iinfo if np.dtype(dtype).kind in "iu" else np.finfo)(dtype)
+    return np.where(np.asarray(values) > 0, dtype(info.max), dtype(info.min))
 
 
 def column_of(X, value):
@@ -135,6 +154,16 @@ ODD_MATRICES = [
     matrix("two far rows", lambda X, r: X + 1e150 * (np.arange(len(X)) < 2)[:, None]),
     matrix("from -max to max", lambda X, r: np.where(X > 0, 1, -1) * np.finfo(float).max),
     matrix("list", lambda X, r: X.tolist()),
+    matrix("object of text", lambda X, r: X.astype(str).astype(object)),
+    matrix("frame of text numbers", lambda X, r: pd.DataFrame(X.astype(str))),
+    matrix("list of text numbers", lambda X, r: X.astype(str).tolist()),
+    matrix("polars", lambda X, r: polars(X)),
+    matrix("polars, text numbers", lambda X, r: polars(X.astype(str))),
+    matrix("ends of int64", lambda X, r: ends(X, np.int64)),
+    matrix("ends of int8", lambda X, r: ends(X, np.int8)),
+    matrix("ends of float32", lambda X, r: ends(X, np.float32)),
+    matrix("ends of float16", lambda X, r: ends(X, np.float16)),
+    matrix("* 1e77", lambda X, r: X * 1e77),
 ]
 
 
@@ -196,6 +225,19 @@ ODD_TARGETS = [
     vector("equal but for rounding", lambda y, r: 1 + 1e-16 * np.rint(y)),
     vector("counts", lambda y, r: np.rint(np.abs(y))),
     vector("negative", lambda y, r: -np.abs(y)),
+    vector("polars", lambda y, r: polars(y)),
+    vector("polars of two columns", lambda y, r: polars(np.column_stack([y, -y]))),
+    vector("polars column", lambda y, r: polars(y.reshape(-1, 1))),
+    vector("frame of two columns", lambda y, r: pd.DataFrame({"a": y, "b": -y})),
+    vector("frame of one column", lambda y, r: pd.DataFrame({"a": y})),
+    vector("ends of int64", lambda y, r: ends(y, np.int64)),
+    vector("ends of uint64", lambda y, r: ends(y, np.uint64)),
+    vector("ends of int8", lambda y, r: ends(y, np.int8)),
+    vector("ends of float32", lambda y, r: ends(y, np.float32)),
+    vector("ends of float16", lambda y, r: ends(y, np.float16)),
+    vector("* 1e154", lambda y, r: y * 1e154),
+    vector("* 1e149", lambda y, r: y * 1e149),
+    vector("* 1e77", lambda y, r: y * 1e77),
 ]
 
 ODD_LABELS = [
@@ -232,6 +274,15 @@ ODD_LABELS = [
     vector("text with NA", lambda y, r: nullable(np.where(y > 0, "a", "b"), "string", r)),
     vector("scalar", lambda y, r: 1),
     vector("read-only", lambda y, r: read_only(y)),
+    vector("column", lambda y, r: y.reshape(-1, 1)),
+    vector("polars", lambda y, r: polars(y)),
+    vector("polars text", lambda y, r: polars(np.where(y > 0, "a", "b"))),
+    vector("frame of one column", lambda y, r: pd.DataFrame({"a": y})),
+    vector("frame of two columns", lambda y, r: pd.DataFrame({"a": y, "b": 1 - y})),
+    vector("ends of int64", lambda y, r: ends(y, np.int64)),
+    vector("ends of uint64", lambda y, r: ends(y, np.uint64)),
+    vector("ends of int8", lambda y, r: ends(y, np.int8)),
+    vector("ends of float32", lambda y, r: ends(y, np.float32)),
 ]
 
 
@@ -298,6 +349,16 @@ ODD_WEIGHTS = [
     weights("Float64 with NA", lambda n, r: nullable(np.ones(n), "Float64", r)),
     weights("series", lambda n, r: pd.Series(r.random(n), index=np.arange(n)[::-1])),
     weights("dates", lambda n, r: np.arange(n).astype("datetime64[D]")),
+    weights("largest int64", lambda n, r: np.full(n, np.iinfo(np.int64).max)),
+    weights("largest uint64", lambda n, r: np.full(n, np.iinfo(np.uint64).max)),
+    weights("largest int8", lambda n, r: np.full(n, 127, dtype=np.int8)),
+    weights("largest float32", lambda n, r: np.full(n, np.finfo(np.float32).max)),
+    weights("largest float16", lambda n, r: np.full(n, np.finfo(np.float16).max)),
+    weights("smallest float32", lambda n, r: np.full(n, np.float32(1e-45))),
+    weights("of 2**400", lambda n, r: r.random(n) * 2.0**400),
+    weights("of 2**-400", lambda n, r: r.random(n) * 2.0**-400),
+    weights("polars", lambda n, r: polars(r.random(n))),
+    weights("frame", lambda n, r: pd.DataFrame(r.random(n))),
 ]
 
 ODD_GROUPS = [
@@ -319,4 +380,6 @@ ODD_GROUPS = [
     weights("dates", lambda n, r: (np.arange(n) % 4).astype("datetime64[D]")),
     weights("masked", lambda n, r: np.ma.masked_array(np.arange(n) % 4, np.arange(n) < 3)),
     weights("category", lambda n, r: pd.Series(np.arange(n) % 4, dtype="category")),
+    weights("polars", lambda n, r: polars(np.arange(n) % 4)),
+    weights("ends of int64", lambda n, r: ends(np.arange(n) % 2, np.int64)),
 ]

@@ -15,6 +15,9 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils._param_validation import (
     Interval,
@@ -36,6 +39,13 @@ from .odd_data import (
 
 N_ROWS, N_FEATURES = 30, 3
 
+# Learners whose `fit` has no sample_weight, or does not say so.
+WITHOUT_WEIGHTS = [
+    KNeighborsRegressor(3), KNeighborsClassifier(3), NearestCentroid(),
+    make_pipeline(StandardScaler(), LinearRegression()),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+]  # fmt: skip
+
 # Parameters of every kind that are wrong nearly everywhere, and right somewhere.
 ODD_VALUES = [
     None, True, False, -1, 0, 1, 2, 2**31, 2**63, 10**400, -(10**400), 0.0, -0.5, 0.5, 1.0, 2.5,
@@ -47,6 +57,8 @@ ODD_VALUES = [
     {0, 1}, range(3), np.True_, np.int8(100), np.uint8(3), np.float16(0.5), np.longdouble(0.5),
     Fraction(1, 2), Decimal("0.5"), np.array(3), np.array("a"), np.array([1, 2, 3]), [True, False],
     np.ma.masked, np.datetime64("2020-01-01"), pd.NA, pd.Series([1.0, 2.0]), "0.5", slice(2),
+    1e9, 1e15, 1e18, 10**18, 2**62, ["1", "2"], np.array(["0.5", "2"]), ["1", "2", "3"],
+    np.array([2**62, 2**62]), np.array([127, 127], dtype=np.int8), *WITHOUT_WEIGHTS,
 ]  # fmt: skip
 
 # Words in the labels of data that are numbers of odd sizes, or few, or equal.
@@ -90,6 +102,8 @@ def draw_case(estimator, seed, number):
     case = Case({}, X, y, None, ordinary(rng, classifier, 7)[0])
     optional = {"sample_weight", "groups"} & set(inspect.signature(estimator.fit).parameters)
     kinds = ["X", "y", "query", "params", "params", "params", *sorted(optional)]
+    if {"estimator", "estimators", "final_estimator"} & set(estimator.get_params(deep=False)):
+        kinds.append("learner")
     size = rng.choice([1, 2, 3], p=[0.5, 0.35, 0.15])
     for k in np.sort(rng.choice(len(kinds), size=size, replace=False)):
         ODD[kinds[k]](case, rng, estimator)
@@ -148,6 +162,15 @@ def odd_params(case, rng, estimator):
     case.odd.append(f"{name}={value!r}"[:90])
 
 
+def odd_learner(case, rng, estimator):
+    """A learner without weights, as the base learner or beside the members."""
+    params = estimator.get_params(deep=False)
+    name = str(rng.choice([k for k in params if "estimator" in k and k != "n_estimators"]))
+    learner = WITHOUT_WEIGHTS[rng.integers(len(WITHOUT_WEIGHTS))]
+    case.params[name] = [*params[name], ("odd", learner)] if name == "estimators" else learner
+    case.odd.append(f"{name}={learner!r}")
+
+
 def value_of_constraint(constraints, rng, *, invalid):
     constraint = make_constraint(constraints[rng.integers(len(constraints))])
     if isinstance(constraint, Options):
@@ -182,9 +205,14 @@ def inside(interval, rng):
 
 
 def odd_X(case, rng, estimator):
-    label, X, y = pick(rng, ODD_MATRICES)(np.array(case.X, dtype=float), case.y, rng)
+    make = pick(rng, ODD_MATRICES)
+    label, X, y = make(np.array(case.X, dtype=float), case.y, rng)
     case.odd.append(f"X {label}")
     case.X, case.y = X, y
+    if rng.random() < 0.4:  # rows of the same kind
+        case.query = make(np.array(case.query, dtype=float), np.zeros(len(case.query)), rng)[1]
+        case.odd.append("query too")
+        return
     if sparse.issparse(X) or not hasattr(X, "shape") or len(X.shape) != 2:
         return
     p = X.shape[1]
@@ -193,6 +221,8 @@ def odd_X(case, rng, estimator):
 
 
 def odd_query(case, rng, estimator):
+    if "query too" in case.odd:
+        return
     label, case.query, _ = pick(rng, ODD_MATRICES)(
         np.array(case.query, dtype=float), np.zeros(len(case.query)), rng
     )
@@ -223,5 +253,5 @@ def pick(rng, makers):
 
 ODD = {
     "params": odd_params, "X": odd_X, "y": odd_y, "query": odd_query, "sample_weight": odd_weights,
-    "groups": odd_groups,
+    "groups": odd_groups, "learner": odd_learner,
 }  # fmt: skip

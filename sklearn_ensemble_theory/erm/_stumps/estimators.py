@@ -19,6 +19,7 @@ from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
 from sklearn_ensemble_theory._rows import kept_rows, validate_data
+from sklearn_ensemble_theory._scaling import LARGEST
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
 from sklearn_ensemble_theory.trees._sklearn_trees import fitted_tree
@@ -550,8 +551,10 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
 
     def _impurities(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         within = self._sides[:, 2]
-        gap = values[0, 0] - values[1, 0]
-        return np.array([weights @ within + weights[0] * weights[1] * gap**2, *within])
+        with np.errstate(over="ignore"):
+            gap = values[0, 0] - values[1, 0]
+            between = min(weights[0] * weights[1] * gap * gap, LARGEST)
+        return np.array([weights @ within + between, *within])
 
     def _prepare_rounds(
         self, X: np.ndarray, weight: np.ndarray | None, task: Task

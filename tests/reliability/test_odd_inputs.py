@@ -1,0 +1,253 @@
+"""Rules of odd inputs, one test for each kind, which walks over all estimators."""
+
+import resource
+import warnings
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import DataConversionWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval
+
+import sklearn_ensemble_theory as package
+
+from ..estimators import estimator_classes, make
+from .fuzzing import STATM, is_named, read_everything
+from .odd_data import ends, polars
+from .odd_inputs import WITHOUT_WEIGHTS
+
+CLASSES = estimator_classes()
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda c: c.__name__)
+
+X = np.random.default_rng(0).standard_normal((40, 3))
+Y = X[:, 0] + 0.1 * X[:, 1]
+# Rounds that are asked for are run, and their number needs no memory of its own.
+ROUNDS = (
+    *("rounds", "iter", "iterations", "estimators", "subsamples", "refinements", "starts", "steps"),
+    *("bags", "selections", "jobs"),
+)
+
+
+def target(model, y=Y):
+    return (y > 0).astype(int) if is_classifier(model) else y
+
+
+@contextmanager
+def little_memory(room=2**30):
+    """MemoryError beyond so many bytes more than the process has."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    if STATM.exists():
+        top = int(STATM.read_text().split()[0]) * resource.getpagesize() + room
+        resource.setrlimit(resource.RLIMIT_AS, (top, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+# --- parameters beyond any array ------------------------------------------------------------------
+
+
+@every_class
+def test_parameters_beyond_any_array_are_told_at_fit_by_name(cls):
+    for name, constraints in cls._parameter_constraints.items():
+        kinds = {c.type.__name__ for c in constraints if isinstance(c, Interval)}
+        values = [1e18, 1e300] if "Real" in kinds else []
+        if "Integral" in kinds:
+            values += [1e18, 10**18, *([] if name.endswith(ROUNDS) else [2**31 - 1])]
+        for value in values:
+            model = make(cls, **{name: value})
+            try:
+                with little_memory():
+                    model.fit(X, target(model))
+            except (ValueError, TypeError, MemoryError) as error:
+                assert name in str(error), error
+            else:
+                assert len(model.predict(X)) == len(X)
+
+
+# --- learners without weights ---------------------------------------------------------------------
+
+LEARNERS = ("estimator", "final_estimator", "init")
+
+
+@pytest.mark.parametrize(
+    ("cls", "name"),
+    [(c, name) for c in CLASSES for name in LEARNERS if name in c._parameter_constraints],
+)
+def test_learners_without_weights_are_fitted_without_them_or_refused_by_name(cls, name):
+    for learner in WITHOUT_WEIGHTS:
+        for weight in (None, np.linspace(1, 2, len(X))):
+            model = make(cls, **{name: learner})
+            if hasattr(model, "final_estimator"):
+                model.set_params(weights=None)
+            if is_classifier(learner) is not is_classifier(model) and name != "estimator":
+                continue  # another error
+            y = target(model)
+            if is_classifier(learner) and not is_classifier(model):
+                y = np.rint(y)  # labels for a classifier
+            try:
+                model.fit(X, y, sample_weight=weight)
+            except (ValueError, TypeError) as error:
+                text = str(error)
+                assert name in text, text
+                assert type(learner).__name__ in text
+            else:
+                assert len(model.predict(X)) == len(X)
+
+
+# --- what fit takes, predict takes ----------------------------------------------------------------
+
+CONTAINERS = {
+    "strings": lambda X: X.astype(str),
+    "frame of strings": lambda X: pd.DataFrame(X.astype(str)).astype("string"),
+    "polars of strings": lambda X: polars(X.astype(str)),
+    "nullable": lambda X: pd.DataFrame(X).astype("Float64"),
+    "categories": lambda X: pd.DataFrame(np.rint(X)).astype("category"),
+}
+
+
+def takers():
+    for cls in CLASSES:
+        learner = LogisticRegression() if is_classifier(make(cls)) else LinearRegression()
+        yield make(cls)
+        if "estimators" in cls._parameter_constraints:
+            yield make(cls, estimators=[("a", learner), ("b", clone(learner))])
+        elif "Bagging" in cls.__name__:
+            yield make(cls, estimator=learner)
+
+
+@pytest.mark.parametrize("model", list(takers()), ids=lambda m: type(m).__name__)
+def test_what_fit_takes_predict_takes(model):
+    y = target(model)
+    expected = clone(model).fit(X, y).predict(X)
+    for name, make_container in CONTAINERS.items():
+        rows = make_container(X)
+        try:
+            model.fit(rows, y)
+        except (ValueError, TypeError) as error:
+            assert is_named(error, model), error
+            continue
+        found = model.predict(rows)
+        if name != "categories":
+            np.testing.assert_allclose(found, expected, err_msg=name)
+
+
+@every_class
+def test_targets_and_weights_in_frames(cls):
+    model = make(cls)
+    y, weight = target(model), np.arange(len(X)) % 3 + 1
+    expected = model.fit(X, y, sample_weight=weight).predict(X)
+    found = model.fit(X, polars(y), sample_weight=polars(weight)).predict(X)
+    np.testing.assert_array_equal(found, expected)
+    several = np.column_stack([y, target(model, -Y)])
+    outcomes = []
+    for container in (np.asarray, pd.DataFrame, polars):
+        try:
+            outcomes.append(model.fit(X, container(several)).predict(X))
+        except ValueError as error:
+            assert "y" in str(error).split()
+            outcomes.append(str(error)[:20])
+    for outcome in outcomes:
+        if isinstance(outcome, str):
+            assert outcome == outcomes[0]
+        else:  # in another order of memory
+            np.testing.assert_allclose(outcome, outcomes[0], rtol=1e-9)
+
+
+@every_class
+def test_a_column_of_targets_warns_once_at_the_users_line_or_not_at_all(cls):
+    model = make(cls)
+    y = target(model)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        model.fit(X, y[:, None])
+    found = [w for w in seen if issubclass(w.category, DataConversionWarning)]
+    assert [w.filename for w in found] in ([], [__file__])
+    assert found or get_tags(model).target_tags.multi_output
+
+
+@pytest.mark.parametrize("cls", [package.VotingClassifier, package.VotingRegressor])
+def test_weights_of_a_vote_may_be_strings_of_numbers(cls):
+    model = make(cls)
+    y = target(model)
+    expected = model.set_params(weights=[1, 2.5]).fit(X, y).predict(X)
+    for weights in (["1", "2.5"], np.array(["1", "2.5"])):
+        np.testing.assert_array_equal(
+            model.set_params(weights=weights).fit(X, y).predict(X), expected
+        )
+    for weights in (["1", "a"], [1, None], [1, 10**400], [1, 1j]):
+        with pytest.raises(ValueError, match="weights"):
+            model.set_params(weights=weights).fit(X, y)
+
+
+# --- methods and attributes that a setting does not have ------------------------------------------
+
+
+@every_class
+def test_all_of_a_fitted_model_can_be_read(cls):
+    model = make(cls)
+    read_everything(model.fit(X, target(model)), X)
+
+
+def test_blocks_have_no_intervals():
+    for cls in (package.DivideAndConquerRegressor, package.DivideAndConquerClassifier):
+        for name in (
+            "predict_quantiles",
+            "predict_interval",
+            "predict_set",
+            "forget_training_rows",
+        ):
+            assert not hasattr(cls, name)
+
+
+# --- the ends of types ----------------------------------------------------------------------------
+
+
+@every_class
+@pytest.mark.parametrize("dtype", [np.int64, np.float32, np.float64])
+def test_ends_of_types(cls, dtype):
+    """Predictions or an error of y or the weights; all of the model can be read."""
+    model = make(cls)
+    y, weight = target(model), np.abs(ends(X[:, 1], dtype)).astype(dtype)
+    cases = [(y, weight), (y, np.full(len(X), weight.max()))]
+    cases += [] if is_classifier(model) else [(ends(Y, dtype), None)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for values, given in cases:
+            try:
+                model.fit(X, values, sample_weight=given)
+                read_everything(model, X)
+                found = model.predict(X)
+            except ValueError as error:
+                assert is_named(error, model), error
+            else:
+                assert np.isfinite(found).all()
+
+
+@pytest.mark.parametrize("size", [1e155, 1.7e308])
+def test_importances_beyond_the_largest_float(size):
+    y = Y / np.abs(Y).max()
+    for name in ("RandomForestRegressor", "BaggingRegressor"):
+        model = make(getattr(package, name), n_estimators=20).fit(X, y * size)
+        read_everything(model, X)  # dir among others
+        with pytest.raises(AttributeError, match="y is so large"):
+            _ = model.unbiased_feature_importances_
+        with pytest.raises(ValueError, match="y is so large"):
+            model.oob_permutation_importances(random_state=0)
+
+
+@pytest.mark.parametrize("size", [2.0**500, 2.0**-500, 2.0**-530])
+def test_importances_are_in_units_of_the_target_squared(size):
+    models = [make(package.BaggingRegressor, n_estimators=20).fit(X, y) for y in (Y, Y * size)]
+    for read in (
+        lambda m: m.unbiased_feature_importances_,
+        lambda m: m.oob_permutation_importances(random_state=0).importances_mean,
+    ):
+        small, large = (read(model) for model in models)
+        np.testing.assert_allclose(small * size * size, large, rtol=1e-9)
