@@ -185,7 +185,7 @@ class BaseVoting(TransformerMixin, NamedMembers):
             )
         # Weights of dropped members are not looked at: they may not make the sum positive.
         try:
-            used = self._kept_weights()
+            used = np.asarray(self._kept_weights(), dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"weights must be numbers, got {self.weights!r}.") from None
         if not np.isfinite(used).all() or not used.sum() > 0:

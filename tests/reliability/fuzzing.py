@@ -45,7 +45,7 @@ DATA_WORDS = {
     *("nan", "infinity", "outputs"),
 }
 # What NumPy says of X in every estimator of scikit-learn's kind; members that should be fitted.
-OF_DATA = ("could not convert string to float", "instance is not fitted yet")
+OF_DATA = ("could not convert string to float", "instance is not fitted yet", "n_samples_fit")
 
 GOOD = ("right", "refused")
 BAD = ("foreign", "nan", "shape", "warning", "hang", "memory", "mutated", "lost")
@@ -157,7 +157,8 @@ def outcome(model, arguments, query, state):
             state = None
             outputs = model.predict(query)
             proba = model.predict_proba(query) if hasattr(model, "predict_proba") else None
-            read_everything(model, query)
+            if len(getattr(model, "estimators_", ())) <= 100:  # many members take their time
+                read_everything(model, query)
     except Hang:
         return Verdict("hang", place())
     except MemoryError as error:

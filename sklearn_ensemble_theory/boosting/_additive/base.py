@@ -416,7 +416,7 @@ class BaseAdditive(BaseEstimator):
             size = np.abs(values)
             if size.ndim > weight.ndim:
                 size = size.mean(axis=-1)
-            sizes.append(float((size * weight).sum() / weight.sum()))
+            sizes.append(float((size * (weight / weight.sum())).sum()))
         return np.array(sizes)
 
     def predict_terms(self, X: ArrayLike) -> np.ndarray:

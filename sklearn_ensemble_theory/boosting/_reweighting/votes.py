@@ -295,7 +295,9 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
         """The weak learners' importances, averaged with their coefficients as weights."""
         check_is_fitted(self)
         pairs = zip(self.estimators_, self.estimator_weights_)
-        return self._summed_importances(pairs) / self.estimator_weights_.sum()
+        total = self._summed_importances(pairs)
+        weight = self.estimator_weights_.sum()
+        return total / weight if weight > 0 else total  # 0 by a tiny learning rate
 
     def _summed_importances(self, pairs: Iterable[tuple[Any, float]]) -> np.ndarray:
         """The sum of the importances of members times their coefficients."""
