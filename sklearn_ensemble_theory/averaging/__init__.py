@@ -24,6 +24,7 @@ from sklearn_ensemble_theory.averaging._random_projections import (
     RandomProjectionRegressor,
 )
 from sklearn_ensemble_theory.averaging._sketching import SketchedLinearRegression
+from sklearn_ensemble_theory.ensembles._jackknife import StandardErrorWarning
 
 __all__ = [
     "BaggedNearestNeighborsClassifier",
@@ -39,6 +40,7 @@ __all__ = [
     "RandomForestRegressor",
     "RandomProjectionRegressor",
     "SketchedLinearRegression",
+    "StandardErrorWarning",
     "bagged_nearest_neighbors_weights",
 ]
 

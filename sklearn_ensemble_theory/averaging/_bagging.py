@@ -590,7 +590,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return mean_prediction(self, X, method, params)
 
     def standard_error(
-        self, X: MatrixLike, method: Literal["infinitesimal", "jackknife"] = "infinitesimal"
+        self, X: MatrixLike, method: Literal["auto", "infinitesimal", "jackknife"] = "auto"
     ) -> np.ndarray:
         """Compute the standard error of the mean of the ensemble over training sets.
 
@@ -607,18 +607,20 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Points at which to compute the standard error.
 
-        method : {"infinitesimal", "jackknife"}, default="infinitesimal"
-            The infinitesimal jackknife, or the jackknife after bootstrap. The latter is biased
-            upwards, by a third for some trees and weights, and needs draws that leave rows out.
+        method : {"auto", "infinitesimal", "jackknife"}, default="auto"
+            The infinitesimal jackknife, or the jackknife after bootstrap, which needs draws that
+            leave rows out. `"auto"` is the infinitesimal jackknife where a row is drawn once at
+            most (`bootstrap=False` with `max_samples`, or `"bernoulli"`), and for blocks and
+            `"bayesian"`, which have no other. Where rows are drawn with replacement, it is the
+            square root of the mean of both squared errors.
 
         Returns
         -------
         error : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             Standard errors, in units of y; for a classifier an array of shape
-            (n_samples, n_classes) with the standard error of each mean probability. If the
-            estimated variance is negative, because of too few members, the error is 0 and a
-            warning with the number of such points is raised. About as many members as training
-            rows are needed.
+            (n_samples, n_classes) with the standard error of each mean probability. They are
+            positive, and 0 only where all members agree. The error at a point does not depend on
+            the other points.
 
         Raises
         ------
@@ -627,12 +629,34 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             weights (or to all rows, for `method="jackknife"`), or for the infinitesimal jackknife
             if rows of different weights were drawn without replacement.
 
+        Warns
+        -----
+        StandardErrorWarning
+            With the number of points at which Monte Carlo noise exceeds two thirds of the estimated
+            variance, so that more members are needed; and for the infinitesimal jackknife of draws
+            with replacement if the members are trees whose leaves are pure or smaller than 5 rows,
+            because it is too small.
+
         Notes
         -----
-        A fully grown tree does not depend on how often a row was drawn. With `bootstrap=True` and
-        `max_samples=None` a part of the row's influence is therefore missed, and the standard error
-        of fully grown trees is too small. It is more accurate for trees with larger leaves, and for
-        subsamples without replacement, such as `bootstrap=False, max_samples=0.25`.
+        *Which setting is right.* In simulations (`benchmarks/standard_errors.py`) standard errors
+        are right on average with `bootstrap=False, max_samples=0.25` and any trees, and close to it
+        with the bootstrap and `method="auto"`. A fully grown tree does not depend on how often a
+        row was drawn; with the bootstrap a part of the row's influence is therefore missed by the
+        infinitesimal jackknife, which is too small, and the jackknife after bootstrap is too large.
+        [Wager, Hastie and Efron, 2014] propose their mean. With `"bayesian"` weights the standard error of
+        fully grown trees is too small.
+
+        *Few members.* The noise of B members in the variance at a single point is as large as the
+        variance unless B is about n. But the ratio of the variance to the members' own variance,
+        rho / (1 - rho), differs little between points. Its mean and variance over at most 500
+        training rows, each predicted by the members that were not fitted to it, are a prior law;
+        the estimate is the mean of the ratio given its estimate at the point, and given that it is
+        positive. The law is computed when it is first asked for, and is that of new points: at a
+        training row itself the error is larger than what is found. Where no training X is kept
+        (members that are not trees, without `oob_score=True`; after `forget_training_rows`), or no
+        row is left out, all positive ratios are taken as equally likely, and errors of few members
+        are too large.
 
         With `sample_weight` (or `class_weight`) the rows are the units, and their weights are
         fixed: for a weighted mean with shares p_i of the weight the squared error is
@@ -646,6 +670,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         ----------
         B. Efron (1992). "Jackknife-after-bootstrap standard errors and influence functions".
         *Journal of the Royal Statistical Society B* 54.
+
+        B. Efron and C. Morris (1973). "Stein's estimation rule and its competitors: an empirical
+        Bayes approach". *Journal of the American Statistical Association* 68.
 
         S. Wager, T. Hastie and B. Efron (2014). "Confidence intervals for random forests: the
         jackknife and the infinitesimal jackknife". *Journal of Machine Learning Research* 15.
@@ -684,7 +711,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
 
         Over fresh training sets and fresh draws a member has variance sigma², two members fitted
         to one training set have correlation rho, and the mean of B of them has variance
-        rho sigma² + (1 - rho) sigma² / B [Shah, §4.5]. The infinitesimal jackknife estimates
+        rho sigma² + (1 - rho) sigma² / B [Shah, §4.5]. The square of `standard_error` estimates
         rho sigma², the spread of the members estimates (1 - rho) sigma².
 
         Parameters
@@ -1025,7 +1052,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
     `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
     was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
     changes little where the base learner is linear in y and stable [Bach, §10.1.2].
-    `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
+    `standard_error` is by the jackknives of [Wager, Hastie and Efron, 2014].
 
     With squared error, y whose mean is more than 10^4 standard deviations away from 0 is centred
     before trees are grown: they would lose the digits of their squared errors.
@@ -1055,11 +1082,11 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
     >>> from sklearn_ensemble_theory import BaggingRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> bag = BaggingRegressor(n_estimators=200, max_samples=0.5, oob_score=True, random_state=0)
-    >>> bag = bag.fit(X, y)
+    >>> bag = bag.fit(X[:400], y[:400])
     >>> print(f"{bag.oob_score_:.2f}, with 20 members {bag.oob_scores_[19]:.2f}")
-    0.46, with 20 members 0.42
-    >>> bag.standard_error(X[:2]).round(), bag.ensemble_std(X[:2]).round()
-    (array([22., 11.]), array([72., 28.]))
+    0.45, with 20 members 0.40
+    >>> bag.standard_error(X[400:402]).round(), bag.ensemble_std(X[400:402]).round()
+    (array([17.,  8.]), array([76., 38.]))
     """
 
     _sklearn_class = ensemble.BaggingRegressor
@@ -1251,7 +1278,7 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
     `bootstrap=True` and `False` draw the rows and features that scikit-learn's class draws. Bagging
     was proposed by [Breiman, 1996]. It is useful for learners of high variance [Shah, §4.5] and
     changes little where the base learner is linear in y and stable [Bach, §10.1.2].
-    `standard_error` is the infinitesimal jackknife of [Wager, Hastie and Efron, 2014].
+    `standard_error` is by the jackknives of [Wager, Hastie and Efron, 2014].
 
     References
     ----------

@@ -101,6 +101,8 @@ class SamplingScheme(ABC):
     takes_block_length: ClassVar[bool] = False
     # Whether members without a unit are as those of a fit without it, as a jackknife needs.
     leaves_units_out: ClassVar[bool] = True
+    # Whether a unit may have several weights beside 0, as by draws with replacement.
+    repeats_units: ClassVar[bool] = True
 
     @classmethod
     def of(
@@ -290,6 +292,7 @@ class Subsample(SamplingScheme):
     bootstrap = False
     # A row cannot be drawn twice, however large its weight.
     mean_follows_weight = False
+    repeats_units = False
 
     @classmethod
     def of(
@@ -407,6 +410,8 @@ class Dirichlet(SamplingScheme):
 
 class RowsWithTheirWeights(SamplingScheme):
     """Base of the schemes by which a row that is drawn keeps its own weight."""
+
+    repeats_units = False
 
     def draw(self, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         rows = self.indices(rng)
@@ -862,6 +867,10 @@ class GroupDraws(SamplingScheme):
     @property
     def bootstrap(self) -> bool | str:  # type: ignore[override]
         return self.inner.bootstrap
+
+    @property
+    def repeats_units(self) -> bool:  # type: ignore[override]
+        return self.inner.repeats_units
 
     def _rows(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(the rows of these groups, one after the other, the numbers of rows)."""

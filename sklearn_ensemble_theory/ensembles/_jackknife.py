@@ -14,21 +14,37 @@ two estimates of the variance, over fresh data sets, of the mean of infinitely m
 the share of row i of the total weight, 1/n. Both are sum_i (u_i t)² for vectors u_i of B numbers of
 sum 0. If the predictions did not depend on the rows, the sum would be sum_i |u_i|² Var(t), the
 Monte Carlo noise of B members, which is subtracted.
+
+What is left has a noise of its own, which at a single point is larger than the variance itself
+unless B is about n. But its ratio to the spread of the members, rho / (1 - rho), differs little
+between points. The mean and variance of this ratio over training rows, each predicted by the
+members that it is outside of, are a prior law, and the noise is known: the estimate is the mean of
+the normal posterior law given that the ratio is positive. Ratios are shrunk to their mean where
+noise prevails, and are left alone where there are members enough (the empirical Bayes estimate of
+normal means [Efron and Morris, 1973]).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import log_ndtr
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
 from sklearn_ensemble_theory.ensembles._training_rows import check_rows_outside
 
 # Weights that are dense at once: 64 MB.
 DENSE = 2**23
+# Training rows at which the ratio of the variances is computed.
+PRIOR_ROWS = 500
+METHODS = ("auto", "infinitesimal", "jackknife")
+# Members whose variance is a smaller share of their mean square agree to rounding.
+AGREEMENT = 1e-24
 
 
 # --- of a fitted ensemble -------------------------------------------------------------------------
@@ -59,20 +75,15 @@ class VarianceDecomposition:
     variance: np.ndarray
 
 
+class StandardErrorWarning(UserWarning):
+    """Standard errors that are too small by the way of drawing rows, or rest on few members."""
+
+
 def standard_error(ensemble: FittedEnsemble, X, method: str) -> np.ndarray:
     """Estimate the standard deviation of the mean over training sets, at the points X."""
-    if not isinstance(method, str) or method not in ("infinitesimal", "jackknife"):
-        raise ValueError(f"method must be one of ['infinitesimal', 'jackknife'], got {method!r}.")
-    variance, spread, level = jackknife_variance(ensemble, X, method)
-    # Members that agree to rounding leave a difference of rounding errors, not of noise.
-    below = np.count_nonzero((variance < 0) & (spread > 1e-24 * level))
-    if below:
-        warn_user(
-            f"Monte Carlo noise exceeds the estimated variance at {below} of "
-            f"{variance.size} points, where the standard error is given as 0; more members "
-            f"than n_estimators={len(ensemble.estimators_)} are needed there."
-        )
-    return np.sqrt(np.maximum(variance, 0.0))
+    if not isinstance(method, str) or method not in METHODS:
+        raise ValueError(f"method must be one of {list(METHODS)}, got {method!r}.")
+    return np.sqrt(positive_variance(ensemble, X, method)[0])
 
 
 def spread_of_members(ensemble: FittedEnsemble, X) -> np.ndarray:
@@ -83,7 +94,7 @@ def spread_of_members(ensemble: FittedEnsemble, X) -> np.ndarray:
 
 def variance_decomposition(ensemble: FittedEnsemble, X) -> VarianceDecomposition:
     """Estimate the variance and correlation of members, and the variance of their mean."""
-    variance, spread, _ = jackknife_variance(ensemble, X)
+    variance, spread = positive_variance(ensemble, X, "auto")
     return decompose(variance, spread, len(ensemble.estimators_))
 
 
@@ -106,43 +117,122 @@ def with_squares(predictions: np.ndarray) -> np.ndarray:
     return predictions
 
 
+def positive_variance(ensemble: FittedEnsemble, X, method: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the estimated variance of the mean, and that of the members, at the points X.
+
+    The first is 0 only where all members agree.
+    """
+    blocks, jackknife = member_blocks(ensemble, X), jackknife_of(ensemble, method)
+    scheme = ensemble._member_spec.scheme
+    if jackknife.is_infinitesimal and scheme.repeats_units and _ignores_counts(ensemble):
+        has_other = scheme.leaves_rows_out and scheme.leaves_units_out
+        cure = 'method="auto"' if has_other else "bootstrap=True if rows are independent"
+        warn_user(
+            "Members that reproduce the targets of their rows do not notice how often a row was "
+            f"drawn: with bootstrap={scheme.bootstrap!r} the infinitesimal jackknife is too "
+            f"small. Use larger leaves, or {cure}.",
+            StandardErrorWarning,
+        )
+    variance, spread, level = jackknife.at(blocks)
+    prior_mean, prior_variance = prior_of_ratios(ensemble, jackknife, method)
+    # Members that agree to rounding differ by rounding errors, which no draw has caused.
+    differ = spread > AGREEMENT * level
+    ratio = np.divide(variance, spread, out=np.zeros_like(variance), where=differ)
+    noise = jackknife.noise_of_ratio(len(ensemble.estimators_), prior_mean)
+    mean, error = positive_posterior(ratio, noise, prior_mean, prior_variance)
+    below = np.count_nonzero(differ & (2 * mean < 3 * error))
+    if below:
+        warn_user(
+            f"Monte Carlo noise exceeds two thirds of the estimated variance at {below} of "
+            f"{variance.size} points, where the standard error is a rough guess; more members "
+            f"than n_estimators={len(ensemble.estimators_)} are needed there.",
+            StandardErrorWarning,
+        )
+    return np.where(differ, mean * spread, 0.0), spread
+
+
 def jackknife_variance(
     ensemble: FittedEnsemble, X, method: str = "infinitesimal"
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the estimated variance of the mean, the members' variance and mean square, at X."""
-    blocks, scheme = member_blocks(ensemble, X), ensemble._member_spec.scheme
-    scale: float = 1.0
-    noise: float | None = None
-    if method == "infinitesimal":
-        scale = scheme.jackknife_scale
-        # Weights that never vary have no covariance with the predictions.
-        if not np.isfinite(scale):
-            raise ValueError(
-                f"With bootstrap={scheme.bootstrap!r} and max_samples={ensemble.max_samples} every "
-                "member is fitted to every row with the same weight, so that the variance over "
-                "training sets cannot be estimated."
-            )
-        draws = scheme.influence_draws(drawn_weights(ensemble))
-        squares = SquaredInfluences(covariance_vectors(draws, scheme.unit_shares), draws.shape[1])
-        noise = scheme.noise / draws.shape[0] if scheme.noise_is_known else None
-    else:
+    """Return the unbiased variance of the mean, the members' variance and mean square, at X.
+
+    Monte Carlo noise may leave the first below 0.
+    """
+    blocks = member_blocks(ensemble, X)
+    return jackknife_of(ensemble, method).at(blocks)
+
+
+def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife":
+    """Return the squared influences of the rows, from the draws of the members."""
+    scheme = ensemble._member_spec.scheme
+    if method == "auto":
+        both = scheme.repeats_units and scheme.leaves_rows_out and scheme.leaves_units_out
+        method = "both" if both else "infinitesimal"
+    # Weights that never vary have no covariance with the predictions.
+    if method != "jackknife" and not np.isfinite(scheme.jackknife_scale):
+        raise ValueError(
+            f"With bootstrap={scheme.bootstrap!r} and max_samples={ensemble.max_samples} every "
+            "member is fitted to every row with the same weight, so that the variance over "
+            "training sets cannot be estimated."
+        )
+    if method != "infinitesimal":
         check_rows_outside(ensemble, "Standard errors by the jackknife")
         if not scheme.leaves_units_out:
             raise ValueError(
                 f"The jackknife after bootstrap is not defined for bootstrap={scheme.bootstrap!r}, "
                 'where units overlap; use method="infinitesimal".'
             )
-        draws = drawn_weights(ensemble)
-        squares = SquaredInfluences(left_out_vectors(draws, scheme.unit_shares), draws.shape[1])
-    # Blocks of points bound the memory: the vectors are made once, for all of them.
-    variance, spread, level = [], [], []
-    for predictions in blocks:
-        flat = predictions.reshape(len(predictions), -1)
-        part = corrected(squares, flat, scale=scale, noise=noise)
-        variance.append(part.reshape(predictions.shape[1:]))
-        spread.append(predictions.var(axis=0, ddof=1))
-        level.append((predictions**2).mean(axis=0))
-    return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
+    draws, shares = drawn_weights(ensemble), scheme.unit_shares
+    n = draws.shape[1]
+    if method == "jackknife":
+        return Jackknife(SquaredInfluences(left_out_vectors(draws, shares), n))
+    vectors = covariance_vectors(scheme.influence_draws(draws), shares)
+    if method == "infinitesimal":
+        noise = scheme.noise / draws.shape[0] if scheme.noise_is_known else None
+        return Jackknife(SquaredInfluences(vectors, n), scheme.jackknife_scale, noise, True)
+    # The mean of both is one more sum of squares.
+    root = np.sqrt(scheme.jackknife_scale)
+    both_vectors = chain((root * u for u in vectors), left_out_vectors(draws, shares))
+    return Jackknife(SquaredInfluences(both_vectors, n), scale=0.5)
+
+
+def _ignores_counts(ensemble: FittedEnsemble) -> bool:
+    """Whether most rows of the first member are in leaves that are pure, or hold fewer than 5."""
+    tree = getattr(ensemble.estimators_[0], "tree_", None)
+    if tree is None:
+        return False
+    leaves = tree.children_left == -1
+    n_rows, impurity = tree.n_node_samples[leaves], tree.impurity[leaves]
+    alone = (n_rows < 5) | (impurity <= 1e-9 * tree.impurity[0])
+    return bool(2 * n_rows[alone].sum() > n_rows.sum())
+
+
+def prior_of_ratios(
+    ensemble: FittedEnsemble, jackknife: "Jackknife", method: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance of the law of the ratio over training rows, for each output.
+
+    The variance is infinite where no rows are kept, or none is outside of a member.
+    """
+    spec, rows = ensemble._member_spec, getattr(ensemble, "_training", None)
+    X = getattr(rows, "X", None)
+    if rows is None or X is None or not spec.scheme.leaves_rows_out:
+        return np.zeros(1), np.full(1, np.inf)
+
+    def make() -> tuple[np.ndarray, np.ndarray]:
+        n = X.shape[0]
+        # A few hundred rows tell a mean and a variance; the same ones in each call.
+        chosen = np.arange(n)
+        if n > PRIOR_ROWS:
+            chosen = np.sort(np.random.RandomState(0).permutation(n)[:PRIOR_ROWS])
+        drawn = (spec.draw(seed)[1] for seed in ensemble._seeds)
+        outside = np.stack([spec.scheme.is_outside(d)[chosen] for d in drawn]).astype(float)
+        blocks = prediction_blocks(ensemble, rows_of(X, chosen))
+        t = np.concatenate(list(blocks), axis=1).reshape(*outside.shape, -1)
+        found = [jackknife.law_of_ratios(t[:, :, k], outside) for k in range(t.shape[2])]
+        return tuple(np.array(found).T)
+
+    return rows.derived(f"law of ratios, {method}", ensemble.estimators_, make)
 
 
 def drawn_weights(ensemble: FittedEnsemble) -> sp.csr_array:
@@ -166,15 +256,18 @@ class SquaredInfluences:
     """sum_i (u_i t)² for any predictions t, from the vectors u_i of all rows, given in blocks.
 
     With G = sum_i u_i u_i' this is t' G t: B² multiplications for a point instead of n B. Where
-    B > n the vectors themselves are kept. `noise` is sum_i |u_i|².
+    B > n the vectors themselves are kept.
     """
 
     def __init__(self, blocks: Iterator[np.ndarray], n_rows: int) -> None:
+        self.n_rows = n_rows
         self.gram: np.ndarray | None = None
         self.vectors: list[np.ndarray] = []
-        self.noise = 0.0
+        # |u|² for each member: the diagonal of G.
+        self.diagonal: np.ndarray = np.zeros(0)
         for u in blocks:
-            self.noise += float(np.einsum("ib,ib->", u, u))
+            own = np.einsum("ib,ib->b", u, u)
+            self.diagonal = own + (self.diagonal if len(self.diagonal) else 0.0)
             # The smaller of the two ways: B x B numbers for all rows, or B numbers for each row.
             if u.shape[1] > n_rows:
                 self.vectors.append(u)
@@ -182,6 +275,18 @@ class SquaredInfluences:
                 self.gram = u.T @ u
             else:
                 self.gram += u.T @ u
+
+    @property
+    def noise(self) -> float:
+        """sum_i |u_i|², the trace of G."""
+        return float(self.diagonal.sum())
+
+    @property
+    def norm2(self) -> float:
+        """The sum of the squares of the entries of G."""
+        if self.gram is not None:
+            return float(np.einsum("bc,bc->", self.gram, self.gram))
+        return _gram_norm2(np.concatenate(self.vectors))
 
     def of(self, predictions: np.ndarray) -> np.ndarray:
         """Return the sum for the columns of `predictions`, (B, m) -> (m,)."""
@@ -192,6 +297,95 @@ class SquaredInfluences:
             products = u @ predictions
             total += np.einsum("im,im->m", products, products)
         return total
+
+
+def _gram_norm2(a: np.ndarray) -> float:
+    """Sum of the squares of the entries of a a', which is that of a' a."""
+    gram = a @ a.T if a.shape[0] < a.shape[1] else a.T @ a
+    return float(np.einsum("ij,ij->", gram, gram))
+
+
+@dataclass(frozen=True)
+class Jackknife:
+    """An estimate of the variance of the mean: squared influences, their scale and their noise."""
+
+    squares: SquaredInfluences
+    scale: float = 1.0
+    known_noise: float | None = None
+    is_infinitesimal: bool = False
+
+    def at(self, blocks: Iterator[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Variance of the mean, variance and mean square of the members, (B, m, ...) -> (m, ...).
+
+        Blocks of points bound the memory: the vectors are made once, for all of them.
+        """
+        variance, spread, level = [], [], []
+        for predictions in blocks:
+            flat = predictions.reshape(len(predictions), -1)
+            part = corrected(self.squares, flat, scale=self.scale, noise=self.known_noise)
+            variance.append(part.reshape(predictions.shape[1:]))
+            spread.append(predictions.var(axis=0, ddof=1))
+            level.append((predictions**2).mean(axis=0))
+        return np.concatenate(variance), np.concatenate(spread), np.concatenate(level)
+
+    def noise_of_ratio(self, n_members: np.ndarray | int, ratio: np.ndarray | float) -> np.ndarray:
+        """Variance over draws of the estimated ratio, for predictions by so many of the B members.
+
+        That of t' G t for normal t of given length, and what the influences add where the true
+        ratio is not 0: four times their squares by the noise of one.
+        """
+        B = len(self.squares.diagonal)
+        trace = self.squares.noise
+        # Two members have only one direction.
+        pure = self.squares.norm2 - (B > 2) * trace**2 / (B - 1)
+        pure *= 2 * self.scale**2 * (B - 1) / (B + 1)
+        share = B / n_members
+        both = 4 * self.scale * trace / self.squares.n_rows * np.maximum(ratio, 0.0)
+        return share**2 * pure + share * both
+
+    def law_of_ratios(self, t: np.ndarray, outside: np.ndarray) -> tuple[float, float]:
+        """Mean and variance of the law of the true ratio at m rows, from (B, m) predictions.
+
+        Each row by the members that it is `outside` of, whose draws are those of a fit without it.
+        """
+        B, counts = len(t), outside.sum(axis=0)
+        mean = (t * outside).sum(axis=0) / np.maximum(counts, 1)
+        z = (t - mean) * outside
+        spread = np.einsum("bm,bm->m", z, z) / np.maximum(counts - 1, 1)
+        rows = (counts >= 5) & (spread > AGREEMENT * mean**2)
+        if np.count_nonzero(rows) < 2:
+            return 0.0, np.inf
+        counts, outside = counts[rows], outside[:, rows]
+        # In units of the spread; and covariances of fewer members are means over fewer.
+        z = z[:, rows] * (B / counts / np.sqrt(spread[rows]))
+        own = self.squares.diagonal @ outside - self.squares.of(outside) / counts
+        ratio = self.scale * (self.squares.of(z) - own * (B / counts) ** 2)
+        # Rows count by the inverse of their noise.
+        weight = counts**2 / np.sum(counts**2)
+        mean_ratio = float(weight @ ratio)
+        noise = self.noise_of_ratio(counts, mean_ratio)
+        spread_of_ratio = float(weight @ ((ratio - mean_ratio) ** 2 - noise))
+        # Rows in the same leaves share their noise: as many rows count as there are directions
+        # in their predictions.
+        a = z * np.sqrt(weight)
+        isotropic = np.einsum("bm,bm->", a, a) ** 2 / (B - 1)
+        share = (_gram_norm2(a) - isotropic) / max(1, (B - 1) * (B - 2))
+        return mean_ratio, max(spread_of_ratio, 0.0) + share * self.noise_of_ratio(B, 0.0)
+
+
+def positive_posterior(
+    estimate: np.ndarray, noise: np.ndarray, mean: np.ndarray, variance: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of a normal law given that it is positive, and the law's standard deviation.
+
+    It is the law of a number with a normal prior, of which an estimate with normal noise is known.
+    """
+    trust = 1.0 - noise / np.maximum(variance + noise, np.finfo(float).tiny)
+    centre = mean + trust * (estimate - mean)
+    error = np.sqrt(trust * noise)
+    z = np.divide(centre, error, out=np.full_like(centre, np.inf), where=error > 0)
+    tail = np.exp(-0.5 * z**2 - log_ndtr(z)) / np.sqrt(2 * np.pi)
+    return np.maximum(centre, 0.0) * (error == 0) + (error > 0) * (centre + error * tail), error
 
 
 def _dense_blocks(
@@ -264,8 +458,10 @@ def corrected(
     """
     # The vectors have sum 0, so that centring changes nothing but the rounding errors.
     centred = predictions - predictions.mean(axis=0)
-    spread = np.einsum("bm,bm->m", centred, centred) / len(centred)
-    return scale * (squares.of(centred) - (squares.noise if noise is None else noise) * spread)
+    spread = np.einsum("bm,bm->m", centred, centred) / (len(centred) - 1)
+    # Covariances of B draws have 1 - 1/B of the noise of independent products.
+    trace = squares.noise if noise is None else noise * (1 - 1 / len(centred))
+    return scale * (squares.of(centred) - trace * spread)
 
 
 def decompose(
@@ -277,7 +473,7 @@ def decompose(
     the data (which the jackknife estimates), plus its mean variance over draws (which the spread of
     the members estimates without bias).
     """
-    between = np.maximum(jackknife_variance, 0.0)
+    between = jackknife_variance
     sigma2 = between + spread
     rho = np.divide(between, sigma2, out=np.zeros_like(sigma2), where=sigma2 > 0)
     return VarianceDecomposition(sigma2, rho, rho * sigma2 + (1 - rho) * sigma2 / n_members)

@@ -47,6 +47,7 @@ class WeightLaw(Protocol):
     unit_shares: np.ndarray | None
     leaves_rows_out: bool
     leaves_units_out: bool
+    repeats_units: bool
     jackknife_scale: float
     noise: float
     noise_is_known: bool

@@ -185,12 +185,12 @@ class VarianceDecompositionDisplay:
     >>> from sklearn_ensemble_theory.inspection import VarianceDecompositionDisplay
     >>> X, y = make_friedman1(200, random_state=0)
     >>> forests = {
-    ...     p: RandomForestRegressor(200, max_features=p, random_state=0).fit(X[:100], y[:100])
+    ...     p: RandomForestRegressor(600, max_features=p, random_state=0).fit(X[:100], y[:100])
     ...     for p in (1, 10)
     ... }
     >>> display = VarianceDecompositionDisplay.from_estimators(forests, X[100:])
     >>> [round(parts.rho, 2) for parts in display.results]
-    [0.03, 0.13]
+    [0.02, 0.16]
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class VarianceDecompositionDisplay:
     ) -> "VarianceDecompositionDisplay":
         """Decompose the variance of one fitted ensemble and draw it.
 
-        The estimates use one training set: the infinitesimal jackknife for rho sigma², and the
+        The estimates use one training set: the standard error for rho sigma², and the
         spread of the members for the rest. The measured points replace the second term of the
         formula by the variance between the means of disjoint groups of B members, up to a quarter
         of them.

@@ -37,6 +37,7 @@ def by_name(final):
     )
 
 
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 @pytest.mark.parametrize(
     "library",
     [pd, pytest.param(pl, marks=pytest.mark.skipif(not POLARS_IS_READ, reason="polars 2"))],

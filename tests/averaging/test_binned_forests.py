@@ -270,6 +270,7 @@ def test_out_of_bag_estimates(Ensemble):
     assert binned.oob_score_ == pytest.approx(exact.oob_score_, abs=0.08)
 
 
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 @every_ensemble
 def test_uncertainty(Ensemble):
     X, y = data(Ensemble)

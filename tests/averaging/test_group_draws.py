@@ -99,6 +99,7 @@ def test_groups_are_drawn_whole_and_are_out_of_bag_whole(cls, bootstrap, max_sam
     )
 
 
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_each_row_as_its_own_group_is_a_fit_without_groups():
     X, y, _ = patients(0, SIZES)
     for bootstrap in (True, False, "bernoulli", "bayesian"):
@@ -130,6 +131,7 @@ def test_the_model_does_not_depend_on_the_number_of_jobs_or_the_route_of_learner
     )
 
 
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_integer_weights_are_repeated_rows_of_the_same_group():
     X, y, groups = patients(2, SIZES)
     weight = np.random.default_rng(0).integers(0, 3, len(y))

@@ -63,6 +63,7 @@ def test_out_of_bag_scores_of_a_classifier(classification, metric):
     np.testing.assert_allclose(bag.oob_decision_function_, means[-1])
 
 
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_out_of_bag_goes_on_through_a_warm_start(regression):
     X, y = regression
     whole = BaggingRegressor(n_estimators=30, oob_score=True, random_state=0).fit(X, y)

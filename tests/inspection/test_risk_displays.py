@@ -270,6 +270,7 @@ def test_variances_of_classifiers_and_of_several_ensembles():
     assert display.results[1].rho > display.results[0].rho
 
 
+@pytest.mark.filterwarnings("ignore:Monte Carlo noise exceeds")
 def test_refusals_of_variances():
     X, y = normal_targets(0)
     X = np.arange(20.0)[:, None]
