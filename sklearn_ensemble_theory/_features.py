@@ -153,6 +153,29 @@ class Features:
         return flags
 
 
+def feature_names(estimator: Any) -> list[str]:
+    """What tables and figures call the columns that a model was fitted to: x0, x1, ... if unnamed."""
+    features = Features.known_to(estimator)
+    return list(features.names or (f"x{j}" for j in range(features.n)))
+
+
+def table_of(estimator: Any, columns: dict[str, Any]) -> Any:
+    """What a model's `to_frame` returns.
+
+    Raises
+    ------
+    ImportError
+        If pandas is not installed.
+    """
+    try:
+        from pandas import DataFrame
+    except ImportError as error:
+        raise ImportError(
+            f"{type(estimator).__name__}.to_frame requires pandas: pip install pandas."
+        ) from error
+    return DataFrame(columns)
+
+
 def signs_by_place(estimator: Any, features: Features) -> dict[str, Any]:
     """The parameters of an estimator that have `monotonic_cst` as a dict, with an array instead.
 

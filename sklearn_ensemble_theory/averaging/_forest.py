@@ -6,7 +6,7 @@ Bagging of trees that draw features, and extremely randomised ones cuts, at ever
 import math
 from collections.abc import Callable
 from numbers import Integral
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +28,7 @@ from sklearn_ensemble_theory._compat import (
     tree_constraints,
 )
 from sklearn_ensemble_theory._conversion import copy_attributes, sklearn_member
-from sklearn_ensemble_theory._features import Features
+from sklearn_ensemble_theory._features import Features, feature_names, table_of
 from sklearn_ensemble_theory._rows import LabelTotals
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike
@@ -163,6 +163,32 @@ class BaseForest(BaseBagging):
                 rows = max(least, math.ceil(fraction * n_samples))
                 estimator.set_params(**{name: rows})
         return {"balanced": self._balances_each_tree()}
+
+    def to_frame(self) -> Any:
+        """The importances of the features as a table, in the order of the features.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns `feature`, `importance` (in `feature_importances_`) and, where trees
+            have out-of-bag rows, `unbiased_importance` (in `unbiased_feature_importances_`), at
+            which an irrelevant feature has the mean 0.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+
+        Notes
+        -----
+        Cost: O(n_samples) a tree, once, for the out-of-bag rows.
+        """
+        check_is_fitted(self)
+        table = {"feature": feature_names(self), "importance": self.feature_importances_}
+        unbiased = getattr(self, "unbiased_feature_importances_", None)
+        return table_of(
+            self, table if unbiased is None else table | {"unbiased_importance": unbiased}
+        )
 
     def apply(self, X: MatrixLike) -> np.ndarray:
         """The leaf of each tree that a row falls into.

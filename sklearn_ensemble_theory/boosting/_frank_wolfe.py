@@ -32,6 +32,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._features import feature_names, table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import LeastSquaresTask, SignTask, with_groups
@@ -257,6 +258,37 @@ class BaseFrankWolfe(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator):
         if self.estimator is None:
             return np.asarray(X @ self.coef_) + self.intercept_
         return sum_of_members(X, self.estimators_, self.estimator_weights_, self.intercept_)
+
+    def to_frame(self) -> Any:
+        """The columns, or the members, of weight other than 0 as a table.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            Without an `estimator`, the columns `feature` and `coefficient` (in `coef_`). Otherwise
+            `member`, its place in `estimators_`, and `weight`, in `estimator_weights_`; of decision
+            stumps also `feature`, `threshold`, and their values `left` (where the feature is at
+            most the threshold) and `right`.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        check_is_fitted(self)
+        names = feature_names(self)
+        if self.estimator is None:
+            used = np.flatnonzero(self.coef_)
+            return table_of(
+                self, {"feature": [names[j] for j in used], "coefficient": self.coef_[used]}
+            )
+        table: dict[str, Any] = {"member": range(len(self.estimators_))}
+        if all(hasattr(member, "_rule") for member in self.estimators_):
+            rules = [member._rule() for member in self.estimators_]
+            table["feature"] = [names[rule[0]] for rule in rules]
+            for place, name in enumerate(("threshold", "left", "right")):
+                table[name] = [rule[1 + place] for rule in rules]
+        return table_of(self, table | {"weight": self.estimator_weights_})
 
     @available_if(lambda self: hasattr(self.estimator, "to_network"))
     def to_network(self) -> ReLUNetwork:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._typing import ArrayLike
 
 MISSING = {False: "missing", True: "missing or unseen"}  # by whether the feature is categorical
@@ -86,12 +87,6 @@ def check_additive(estimator) -> None:
     check_is_fitted(estimator)
 
 
-def names_of_features(estimator) -> list[str]:
-    """Return the columns of the data frame that the model was fitted to, or x0, x1, ..."""
-    names = getattr(estimator, "feature_names_in_", None)
-    return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else list(names)
-
-
 def features_of_terms(estimator) -> list[tuple[int, ...]]:
     """Return the features of each term; one term for each feature if the model does not tell."""
     default = [(j,) for j in range(estimator.n_features_in_)]
@@ -100,7 +95,7 @@ def features_of_terms(estimator) -> list[tuple[int, ...]]:
 
 def names_of_terms(estimator) -> list[str]:
     """Return the names of the terms."""
-    return list(getattr(estimator, "term_names_", names_of_features(estimator)))
+    return list(getattr(estimator, "term_names_", feature_names(estimator)))
 
 
 def column_of(X, j: int) -> Any:
@@ -163,7 +158,7 @@ def find_term(estimator, term) -> int:
         raise ValueError(f"terms contains {term}; the model has the terms 0 to {len(names) - 1}.")
     try:
         # A pair is found by its features in either order.
-        known = names_of_features(estimator)
+        known = feature_names(estimator)
         pair = {known.index(f) if isinstance(f, str) else int(f) for f in term}
     except (TypeError, ValueError):
         raise ValueError(
@@ -248,6 +243,6 @@ def _axis(estimator, j: int, edges: ArrayLike, X) -> TermAxis:
         # Missing values have a bin of their own, which is drawn apart.
         column = column[np.isfinite(column)]
         limits = (float(column.min()), float(column.max())) if len(column) else None
-    name = names_of_features(estimator)[j]
+    name = feature_names(estimator)[j]
     has_missing = missing is not None and bool(missing[j])
     return TermAxis(name, np.asarray(edges), categorical, has_missing, limits)

@@ -14,7 +14,7 @@ from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..._bins import sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions
-from ..._features import Features
+from ..._features import Features, feature_names
 from ..._folds import fold_numbers
 from ..._rows import Rows, checked_groups, is_frame, kept_rows, validate_data
 from ..._running import Progress, warn_user
@@ -38,6 +38,7 @@ from .terms import (
     band_errors,
     centred,
     explain_terms,
+    frame_of_terms,
     segments_of,
     shapes_of,
     staged_tables,
@@ -247,7 +248,7 @@ class BaseAdditive(BaseEstimator):
             return smoothing, stumps, None
         is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
         if not (is_free.all() or isinstance(wanted, list)):
-            names = [name for name, free in zip(self._feature_names(), is_free) if not free]
+            names = [name for name, free in zip(feature_names(self), is_free) if not free]
             warn_user(
                 "interactions leaves out all pairs with the features that monotonic_cst "
                 f"constrains: {', '.join(names)}. Functions of pairs cannot be constrained.",
@@ -398,14 +399,8 @@ class BaseAdditive(BaseEstimator):
     def term_names_(self) -> list[str]:
         """The name of each term: its feature's, or both names of a pair."""
         check_is_fitted(self)
-        names = self._feature_names()
+        names = feature_names(self)
         return [" & ".join(names[j] for j in term) for term in self.term_features_]
-
-    def _feature_names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(self.n_features_in_)]
-        return [str(name) for name in names]
 
     @property
     def term_importances_(self) -> np.ndarray:
@@ -440,6 +435,32 @@ class BaseAdditive(BaseEstimator):
             for j, (_, values) in enumerate(self.shape_functions_[: codes.shape[1]])
         ]
         return np.stack([*terms, *self._pair_values(codes)], axis=1)
+
+    def to_frame(self) -> Any:
+        """The terms as a table, with a row for each value of `shape_functions_`.
+
+        Returns
+        -------
+        table : pandas.DataFrame
+            With the columns
+
+            - `term`: its name, in `term_names_`;
+            - `from`, `to`: the value is that of ``from < x <= to``. Both are the category of a
+              categorical feature, and NaN for missing values (of a categorical feature for unknown
+              categories too);
+            - `from_2`, `to_2`: those of the second feature of a pair; only with pairs;
+            - `class`: only for three or more classes;
+            - `value`: what the term adds, in units of y, of log-odds, or of the class's score;
+            - `standard_error`: see `shape_standard_errors_`; only where the model has these;
+            - `weight`: of the training rows, up to a common factor.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        check_is_fitted(self)
+        return frame_of_terms(self)
 
     def explain(self, X: ArrayLike) -> Any:
         """Exact Shapley values of the features, as a `shap.Explanation` for the plots of shap.

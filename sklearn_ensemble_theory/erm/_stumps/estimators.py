@@ -85,6 +85,10 @@ class _Stump(BaseEstimator):
 
     to_sklearn = to_sklearn
 
+    def _rule(self) -> tuple[int, float, Any, Any]:
+        """Its feature, its threshold, and what it predicts at or below it, and above."""
+        raise NotImplementedError
+
     def _leaf_values(self) -> np.ndarray:
         """The values of the two sides, in two rows, as a tree has them."""
         raise NotImplementedError
@@ -326,6 +330,10 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         left = self._left(X)
         return self.classes_.take(np.where(left, self.left_class_, self.right_class_))
 
+    def _rule(self) -> tuple[int, float, Any, Any]:
+        left, right = self.classes_.take([self.left_class_, self.right_class_], axis=0)
+        return self.feature_, self.threshold_, left, right
+
     def _leaf_values(self) -> np.ndarray:
         values = np.stack([self.left_proba_, self.right_proba_])
         for shares, chosen in zip(values, (self.left_class_, self.right_class_)):
@@ -545,6 +553,9 @@ class DecisionStumpRegressor(RegressorMixin, _Stump):
         if np.ndim(self.left_value_):
             return np.where(left[:, None], self.left_value_, self.right_value_)
         return two_valued(left, self.left_value_, self.right_value_)
+
+    def _rule(self) -> tuple[int, float, Any, Any]:
+        return self.feature_, self.threshold_, self.left_value_, self.right_value_
 
     def _leaf_values(self) -> np.ndarray:
         return np.array([[self.left_value_], [self.right_value_]])
