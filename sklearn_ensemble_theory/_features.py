@@ -154,7 +154,7 @@ class Features:
 
 
 def feature_names(estimator: Any) -> list[str]:
-    """What tables and figures call the columns that a model was fitted to: x0, x1, ... if unnamed."""
+    """What tables and figures call the columns of the fit: x0, x1, ... if they have no names."""
     features = Features.known_to(estimator)
     return list(features.names or (f"x{j}" for j in range(features.n)))
 

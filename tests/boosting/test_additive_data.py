@@ -100,8 +100,10 @@ def test_monotonic_shapes(model, rounds):
     np.testing.assert_array_equal(named._scores(frame), fitted._scores(X))
     # constrained features are in no pair
     pairs = clone(fitted).set_params(interactions=3, monotonic_cst=[1, 0, 0])
-    with pytest.warns(UserWarning, match="interactions leaves out all pairs with .*: x0. Func"):
+    with pytest.warns(UserWarning, match="interactions leaves out all pairs with .*: 0. Func"):
         pairs.fit(X, y)
+    with pytest.warns(UserWarning, match="constrains: 'a'. Func"):
+        clone(pairs).set_params(monotonic_cst={"a": 1}).fit(frame, y)
     assert pairs.term_features_[3:] == [(1, 2)]
     assert (np.diff(pairs.shape_functions_[0][1]) >= -1e-12).all()
 

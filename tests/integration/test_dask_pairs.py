@@ -85,7 +85,7 @@ def test_model_in_memory(kind, chunks, weighted, interactions):
 
 
 @pytest.mark.parametrize("kind", ["folds", "labels"])
-@pytest.mark.filterwarnings("ignore:interactions leaves out all pairs with .* a.")
+@pytest.mark.filterwarnings("ignore:interactions leaves out all pairs with .* 'a'.")
 def test_data_frames_with_categories_and_a_monotonic_function(kind):
     X, y, _ = rows(kind)
     frame = pd.DataFrame(X, columns=list("abcde"))

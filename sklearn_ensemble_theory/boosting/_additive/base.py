@@ -248,10 +248,11 @@ class BaseAdditive(BaseEstimator):
             return smoothing, stumps, None
         is_free = np.ones(len(layout.n_bins), bool) if monotonic is None else monotonic == 0
         if not (is_free.all() or isinstance(wanted, list)):
-            names = [name for name, free in zip(feature_names(self), is_free) if not free]
+            label = Features.known_to(self, len(is_free)).label
+            constrained = ", ".join(map(label, np.flatnonzero(~is_free).tolist()))
             warn_user(
                 "interactions leaves out all pairs with the features that monotonic_cst "
-                f"constrains: {', '.join(names)}. Functions of pairs cannot be constrained.",
+                f"constrains: {constrained}. Functions of pairs cannot be constrained.",
                 UserWarning,
             )
         pairs = pair_fit.fit(stumps.models, wanted, np.flatnonzero(is_free))
