@@ -17,10 +17,11 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._compat import check_sample_weight
+from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import rows_of
 
-from ._additive_terms import features_of_terms, names_of_features
+from ._additive_terms import features_of_terms
 
 
 class _Zero(RegressorMixin, BaseEstimator):
@@ -147,7 +148,7 @@ def partial_dependence(
     rows: Any = X if hasattr(X, "shape") else np.asarray(X)
     result = inspection.partial_dependence(_Zero(), rows, features, method="brute", **options)
     names = rows.columns if hasattr(rows, "columns") else options.get("feature_names")
-    names = list(names_of_features(estimator) if names is None else names)
+    names = list(feature_names(estimator) if names is None else names)
     chosen = np.ravel(np.asarray(features, dtype=object)).tolist()
     if all(isinstance(f, bool | np.bool_) for f in chosen):
         chosen = np.flatnonzero(chosen).tolist()
