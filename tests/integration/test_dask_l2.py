@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import r2_score
 from sklearn.model_selection import PredefinedSplit
 
 from sklearn_ensemble_theory import L2BoostingRegressor
@@ -52,6 +53,32 @@ def test_same_bits_whatever_the_chunks_up_to_sums_of_targets():
     for edges, others in zip(models[0].bin_edges_, models[1].bin_edges_):
         np.testing.assert_array_equal(edges, others)
     np.testing.assert_allclose(models[0].predict(X), models[1].predict(X), rtol=0, atol=1e-12)
+
+
+def test_the_first_example_of_the_guide(tmp_path):
+    pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(0)
+    site = rng.choice(["north", "south", "west"], 300)
+    table = pd.DataFrame({"age": rng.integers(20, 80, 300), "dose": rng.random(300), "site": site})
+    table["response"] = table["age"] / 50 + (site == "south") + 0.1 * rng.standard_normal(300)
+    for number in range(3):  # no file has all sites
+        own = table[table["site"] != ["north", "south", "west"][number]]
+        own[number::3].to_parquet(tmp_path / f"{number}.parquet")
+    rows = dd.read_parquet(str(tmp_path / "*.parquet"))
+    X, y = rows[["age", "dose", "site"]], rows["response"]
+    model = L2BoostingRegressor("cv", categorical_features=["site"]).fit(X, y)
+    predictions = model.predict(X)
+    assert isinstance(predictions, da.Array)
+
+    whole, target = X.compute(), y.compute()
+    np.testing.assert_array_equal(predictions.compute(), model.predict(whole))
+    assert model.categories_[2].tolist() == ["north", "south", "west"]
+    # The error that the guide promises for `score`, and what it says to do instead.
+    with pytest.raises(ValueError, match=r"(?s)unknown chunk size.*compute"):
+        model.score(X, y)
+    assert r2_score(target, predictions.compute()) == model.score(whole, target) > 0.9
+    with pytest.raises(ValueError, match=r"'site'.*categorical_features.*in chunk"):
+        L2BoostingRegressor("cv").fit(X, y)
 
 
 def test_data_frames_with_categories_and_missing_values_in_some_chunks():
