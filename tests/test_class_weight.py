@@ -109,6 +109,21 @@ def test_several_outputs(data):
         StackingClassifier(**params, class_weight={0: 1.0, 1: 2.0}).fit(X, Y)
 
 
+def test_members_with_and_without_weights_of_classes_are_fits_of_their_own(data):
+    X, y = data[0], (data[1] == "rare").astype(int)  # stacks encode labels
+    tree = [("tree", DecisionTreeClassifier(max_depth=2, random_state=0))]
+    votes = [
+        (str(weight), VotingClassifier(tree, voting="soft", class_weight=weight))
+        for weight in ({0: 1.0, 1: 9.0}, None, "balanced")
+    ]
+    stack = StackingClassifier([*tree, *votes], cv=3, weights="simplex").fit(X, y)
+    for (_, given), fitted in zip([*tree, *votes], stack.estimators_, strict=True):
+        np.testing.assert_array_equal(
+            fitted.predict_proba(X)[:, 1],
+            clone(given).fit(X, y).predict_proba(X)[:, 1],
+        )
+
+
 def test_members_that_take_no_weights_say_so(data):
     X, y = data
     model = VotingClassifier([("near", KNeighborsClassifier())], class_weight="balanced")
