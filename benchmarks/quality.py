@@ -33,13 +33,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import sklearn.ensemble
 from cases._histogram_peers import lightgbm, scikit_learn, xgboost
-from comparing.data import BUNDLED
-from comparing.show import Progress
 from joblib import Parallel, delayed
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
 import sklearn_ensemble_theory as package
+from sklearn_ensemble_theory.compare.data import BUNDLED
+from sklearn_ensemble_theory.compare.show import Progress
 
 ROWS, TEST_ROWS = 1_000, 4_000
 MISSING = 0.2
@@ -174,7 +174,7 @@ def error_of(method, side, name, seed, rows):
 
 
 def standard_error(gaps, name, rows):
-    """Of a mean over the seeds, which share rows in included sets (see `comparing.folds`)."""
+    """Of a mean over the seeds, which share rows in included sets (see `compare.folds`)."""
     shared = 0.0
     if name in BUNDLED:
         X, X_test, _, _ = drawn(name, 0, rows)

@@ -10,15 +10,20 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 @pytest.fixture
 def module(monkeypatch):
-    """Import a module of benchmarks/."""
+    """Import a module of benchmarks/, or the package's `compare` or one of its modules."""
     monkeypatch.syspath_prepend(BENCHMARKS)
-    return importlib.import_module
+
+    def imported(name):
+        ours = name.split(".")[0] == "compare"
+        return importlib.import_module(f"sklearn_ensemble_theory.{name}" if ours else name)
+
+    return imported
 
 
 @pytest.fixture
 def compare(module, tmp_path):
     """`compare.py`'s main, in this process, without parallel jobs, with its output in tmp_path."""
-    main = module("compare").main
+    main = module("compare.__main__").main
     return lambda *args: main([*args, "--n-jobs", "1", "--output", str(tmp_path / "output")])
 
 

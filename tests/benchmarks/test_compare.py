@@ -30,7 +30,9 @@ NUMBERS = "a,b,y\n" + "".join(f"{i},{i * i % 7},{i / 3}\n" for i in range(60))
 
 def test_a_small_run(compare, tmp_path, capsys):
     one = ["--dataset", "wine", "--estimator", "RandomForestClassifier", "--max-rows", "60"]
-    assert compare(*one, "--repeats", "1") == 0
+    picture = tmp_path / "picture.png"
+    assert compare(*one, "--repeats", "1", "--picture", str(picture)) == 0
+    assert picture.read_bytes().startswith(b"\x89PNG")
     shown = capsys.readouterr()
     assert "wine: classification, 60 rows, 13 features, accuracy" in shown.out
     assert "vs RandomForestClassifier" in shown.out
@@ -150,7 +152,7 @@ def test_a_file_in_another_encoding_is_refused(compare, write_csv, capsys):
 def test_output_that_cannot_be_a_folder(module, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     arguments = ["--dataset", "wine", "--quiet", "--output", str(tmp_path / "file")]
-    assert module("compare").main(arguments) == 2
+    assert module("compare.__main__").main(arguments) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
@@ -179,7 +181,7 @@ def test_an_estimator_that_fails_is_shown_and_the_status_is_1(
     compare, module, tmp_path, capsys, monkeypatch
 ):
     known = {"Refuses": Refuses, "BaggingClassifier": BaggingClassifier}
-    monkeypatch.setattr(module("comparing.peers"), "exported", lambda: known)
+    monkeypatch.setattr(module("compare.peers"), "exported", lambda: known)
     assert compare("--dataset", "wine", "--max-rows", "45", "--repeats", "1", "--quiet") == 1
     assert "Refuses" in (shown := capsys.readouterr().out)
     assert "ValueError: no such luck\n" in shown
@@ -187,7 +189,7 @@ def test_an_estimator_that_fails_is_shown_and_the_status_is_1(
     assert failed["failed"] == "ValueError: no such luck"
     assert failed["score"] == failed["peer"] == ""
     assert float(fine["score"]) > 0.5
-    monkeypatch.setattr(module("comparing.peers"), "exported", lambda: {"Refuses": Refuses})
+    monkeypatch.setattr(module("compare.peers"), "exported", lambda: {"Refuses": Refuses})
     assert compare("--dataset", "wine", "--max-rows", "45", "--repeats", "1", "--quiet") == 1
     assert "no chart: no estimator came through" in capsys.readouterr().err
 
@@ -203,7 +205,7 @@ def test_list(compare, capsys):
 
 
 def test_regression_is_stratified_by_equally_large_bins(module):
-    data = module("comparing.data")
+    data = module("compare.data")
     y = np.random.default_rng(0).integers(0, 3, 97).astype(float)  # ties
     dataset = data.Dataset("d", "regression", y[:, None], y, 97)
     strata = dataset.strata()
@@ -215,14 +217,21 @@ def test_regression_is_stratified_by_equally_large_bins(module):
 
 
 def test_corrected_standard_error_on_figures_worked_out_by_hand(module):
-    folds = module("comparing.folds")
+    folds = module("compare.folds")
     # Four values, variance 5/3, two folds: (1/4 + 1/1) * 5/3 = 25/12.
     assert folds.corrected_standard_error([1.0, 2, 3, 4], 2) == pytest.approx(np.sqrt(25 / 12))
 
 
 def test_a_fold_is_a_search_on_its_training_rows_alone(module):
     """The same by hand: inner folds, the better of two C, a refit, the score on the test rows."""
-    data, folds, peers = map(module, ["comparing.data", "comparing.folds", "comparing.peers"])
+    data, folds, peers = map(
+        module,
+        [
+            "compare.data",
+            "compare.folds",
+            "compare.peers",
+        ],
+    )
     dataset = data.load_bundled("wine").subsample(90, seed=0)
     rows = np.arange(90)
     train, test = rows[rows % 3 != 0], rows[rows % 3 == 0]
@@ -249,7 +258,14 @@ def test_a_fold_is_a_search_on_its_training_rows_alone(module):
 
 
 def test_all_candidates_get_the_same_splits(module):
-    data, folds, peers = map(module, ["comparing.data", "comparing.folds", "comparing.peers"])
+    data, folds, peers = map(
+        module,
+        [
+            "compare.data",
+            "compare.folds",
+            "compare.peers",
+        ],
+    )
     dataset = data.load_bundled("wine").subsample(60, seed=0)
     twins = [peers.Candidate(name, LogisticRegression(), {}) for name in "ab"]
     options = {"scoring": "accuracy", "folds": 3, "repeats": 2, "seed": 0, "n_jobs": 1}
@@ -261,14 +277,14 @@ def test_all_candidates_get_the_same_splits(module):
 
 
 def test_ours_and_theirs_of_one_name_are_not_one_candidate(module):
-    peers = module("comparing.peers")
+    peers = module("compare.peers")
     ours, peer = peers.candidates("BaggingClassifier", peers.exported()["BaggingClassifier"], 0)
     assert ours.name == peer.name
     assert ours.key != peer.key
 
 
 def test_every_grid_names_parameters_that_exist(module):
-    peers = module("comparing.peers")
+    peers = module("compare.peers")
     models = []
     for name, cls in peers.exported().items():
         ours, peer = peers.candidates(name, cls, seed=3)
@@ -284,8 +300,74 @@ def test_every_grid_names_parameters_that_exist(module):
             candidate.model.set_params(**{parameter: values[0]})
 
 
+def test_every_estimator_has_a_peer(module):
+    peers = module("compare.peers")
+    for name, cls in peers.exported().items():
+        ours, peer = peers.candidates(name, cls, seed=0)
+        assert type(peer.model).__module__.startswith("sklearn.")
+        assert peers.task_of(ours.model) == peers.task_of(peer.model)
+        assert peer.key != ours.key
+
+
+def test_a_model_without_a_grid_is_fitted_once(module):
+    data, folds, peers = map(module, ["compare.data", "compare.folds", "compare.peers"])
+    dataset = data.load_bundled("wine").subsample(60, seed=0)
+    fits = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y):
+            fits.append(len(X))
+            return super().fit(X, y)
+
+    train, test = np.arange(0, 60, 2), np.arange(1, 60, 2)
+    for grid, expected in (({}, 1), ({"C": [0.1, 1.0]}, 2 * 3 + 1)):
+        candidate = peers.Candidate("counted", Counted(), grid)
+        fold = folds.evaluate_fold(candidate, dataset, dataset.strata(), train, test, "accuracy", 0)
+        assert len(fits) == expected
+        assert set(fold.chosen) == set(grid)
+        assert fold.seconds >= fold.fit_seconds > 0
+        fits.clear()
+
+
+def test_the_slowest_peers_are_marked_and_only_our_warnings_shown(module, capsys):
+    main, folds, peers, show = map(
+        module, ["compare.__main__", "compare.folds", "compare.peers", "compare.show"]
+    )
+    args = main.parse(["--dataset", "wine"])
+    main.fill_in_defaults(args)
+    dataset = module("compare.data").load_bundled("wine")
+    names = ["BaggingClassifier", "RandomForestClassifier"]
+    pairs = [(n, *peers.candidates(n, peers.exported()[n], 0)) for n in names]
+    results = {}
+    for (name, *pair), slow in zip(pairs, (100.0, 1.0)):
+        for who, candidate, seconds in zip(("ours", "theirs"), pair, (3.0, slow)):
+            fold = folds.Fold(0.5, 0.1, 0.1, {}, (f"UserWarning: {who} of {name}",), None, seconds)
+            results["wine", candidate.key] = [fold, fold]
+    rows = list(main.table(dataset, pairs, results, args))
+    assert [row.is_slow for row in rows] == [True, False]
+    show.print_table(rows)
+    main.report_warnings(args, [dataset], {"wine": pairs}, results)
+    shown = capsys.readouterr()
+    assert shown.out.count(" *") == 1
+    assert "vs BaggingClassifier *" in shown.out
+    assert "* One of the slowest peers: 5% or more" in shown.out
+    assert "theirs" not in shown.err
+    assert shown.err.count("warned in 2 outer folds: UserWarning: ours of") == 2
+
+
+def test_the_program_in_a_checkout_is_that_of_the_package(module):
+    script = (BENCHMARKS / "compare.py").read_text(encoding="utf-8")
+    assert "from sklearn_ensemble_theory.compare.__main__ import main" in script
+    assert len(script.splitlines()) < 15
+    command = [sys.executable, "-m", "sklearn_ensemble_theory.compare", "--list"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120)
+    assert done.returncode == 0
+    assert "wine: classification" in done.stdout
+    assert "no peer" not in done.stdout
+
+
 def test_an_estimator_without_an_entry_joins_alone(module):
-    peers = module("comparing.peers")
+    peers = module("compare.peers")
 
     class Unheard(BaggingClassifier):
         def __init__(self, n_estimators=10, random_state=None):
@@ -301,7 +383,8 @@ def test_an_estimator_without_an_entry_joins_alone(module):
             super().__init__(random_state=random_state)
 
     with pytest.raises(
-        module("comparing").UsageError, match="Needy needs judges: give it an entry"
+        module("compare").UsageError,
+        match="Needy needs judges: give it an entry",
     ):
         peers.candidates("Needy", Needy, seed=4)
 
@@ -309,7 +392,7 @@ def test_an_estimator_without_an_entry_joins_alone(module):
 def test_progress_on_a_terminal_and_elsewhere(module):
     import io
 
-    show = module("comparing.show")
+    show = module("compare.show")
     terminal = io.StringIO()
     terminal.isatty = lambda: True
     plain = io.StringIO()

@@ -6,9 +6,11 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import TargetEncoder
+
+from sklearn_ensemble_theory import L2BoostingRegressor
 
 N = 120
 
@@ -84,22 +86,22 @@ def test_every_kind_of_column_of_a_csv_file(module, houses, tmp_path, separator)
         decimal="," if separator == ";" else ".",
         float_format="%.6f",
     )
-    check_kinds(module("comparing.data").load_file(path), houses)
+    check_kinds(module("compare.data").load_file(path), houses)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyarrow") is None, reason="Parquet needs pyarrow")
 def test_every_kind_of_column_of_a_parquet_file(module, houses, tmp_path):
     path = tmp_path / "houses.parquet"
     houses.assign(street=houses["street"].astype("category")).to_parquet(path)
-    check_kinds(module("comparing.data").load_file(path), houses)
+    check_kinds(module("compare.data").load_file(path), houses)
     broken = tmp_path / "broken.parquet"
     broken.write_text("a,y\n1,2\n")
-    with pytest.raises(module("comparing").UsageError, match="is not a Parquet file"):
-        module("comparing.data").load_file(broken)
+    with pytest.raises(module("compare").UsageError, match="is not a Parquet file"):
+        module("compare.data").load_file(broken)
 
 
 def test_the_run_says_what_was_done(compare, module, houses, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(module("compare"), "draw_chart", lambda *arguments: None)
+    monkeypatch.setattr(module("compare.__main__"), "draw_chart", lambda *arguments: None)
     path = tmp_path / "houses.csv"
     houses.to_csv(path, index=False, float_format="%.6f")
     arguments = ["--estimator", "BinnedTreeRegressor", "MatchingPursuitRegressor"]
@@ -126,7 +128,14 @@ def test_everything_is_estimated_from_training_rows(module, houses, tmp_path):
     """The score of a fold by hand: encoder, median and scale of the training rows."""
     path = tmp_path / "houses.csv"
     houses[["size", "street", "price"]].to_csv(path, index=False, float_format="%.6f")
-    data, folds, peers = map(module, ["comparing.data", "comparing.folds", "comparing.peers"])
+    data, folds, peers = map(
+        module,
+        [
+            "compare.data",
+            "compare.folds",
+            "compare.peers",
+        ],
+    )
     dataset = data.load_file(path)
     rows = np.arange(len(dataset.y))
     train, test = rows[rows % 3 > 0], rows[rows % 3 == 0]
@@ -148,19 +157,53 @@ def test_everything_is_estimated_from_training_rows(module, houses, tmp_path):
 
 
 def test_numbers_are_imputed_only_for_models_that_need_it(module):
-    peers = module("comparing.peers")
+    peers = module("compare.peers")
 
     def steps(model):
         return list(peers.Candidate("c", model, {}).pipeline("encoder", True)[0].named_steps)
 
     assert steps(LinearRegression()) == ["columns", "impute", "scale", "model"]
-    assert steps(HistGradientBoostingRegressor()) == ["columns", "scale", "model"]
+    assert steps(RandomForestRegressor()) == ["columns", "scale", "model"]
+    assert steps(HistGradientBoostingRegressor()) == ["columns", "model"]  # categories, bins
     plain, _ = peers.Candidate("c", LinearRegression(), {}).pipeline()
     assert list(plain.named_steps) == ["scale", "model"]
 
 
+def test_models_that_take_categories_get_them(module, houses, tmp_path):
+    """A fold by hand: the frame with its categories and missing values, without a scale."""
+    path = tmp_path / "houses.csv"
+    houses[["size", "town, old", "built", "price"]].to_csv(path, index=False)
+    data, folds, peers = map(module, ["compare.data", "compare.folds", "compare.peers"])
+    dataset = data.load_file(path)
+    rows = np.arange(len(dataset.y))
+    train, test = rows[rows % 3 > 0], rows[rows % 3 == 0]
+    model = L2BoostingRegressor(n_estimators=50, learning_rate=0.1)
+    candidate = peers.Candidate("l2", model, {})
+    assert candidate.takes_categories
+    assert not peers.Candidate("linear", LinearRegression(), {}).takes_categories
+    fold = folds.evaluate_fold(candidate, dataset, dataset.strata(), train, test, "r2", 5)
+    assert fold.failed is None
+    built = pd.to_datetime(dataset.X["built"])
+    frame = pd.DataFrame(
+        {
+            "size": dataset.X["size"],
+            "town": dataset.X["town, old"].astype("category"),
+            "year": built.dt.year,
+            "month": built.dt.month,
+            "day": built.dt.day,
+            "weekday": built.dt.day_of_week,
+            "seconds": (built - pd.Timestamp("1970-01-01")) / pd.Timedelta(seconds=1),
+        }
+    )
+    model.fit(frame.iloc[train], dataset.y[train])
+    assert fold.score == pytest.approx(model.score(frame.iloc[test], dataset.y[test]))
+    hist = peers.Candidate("hist", HistGradientBoostingRegressor(), {})
+    fold = folds.evaluate_fold(hist, dataset, dataset.strata(), train, test, "r2", 5)
+    assert fold.failed is None
+
+
 def column(module, *values, **options):
-    return module("comparing.tables").interpret(pd.Series(values, name="c", **options))
+    return module("compare.tables").interpret(pd.Series(values, name="c", **options))
 
 
 @pytest.mark.parametrize(
@@ -212,14 +255,14 @@ def test_other_columns(module):
     ],
 )  # fmt: skip
 def test_targets_and_separators(module, write_csv, text, X, y, task):
-    dataset = module("comparing.data").load_file(write_csv(text))
+    dataset = module("compare.data").load_file(write_csv(text))
     np.testing.assert_array_equal(dataset.X.to_numpy(), X)
     np.testing.assert_array_equal(dataset.y, y)
     assert dataset.task == task
 
 
 def test_the_task_can_be_said(module, write_csv):
-    load = module("comparing.data").load_file
+    load = module("compare.data").load_file
     path = write_csv("a,y\n" + "1,0\n" * 5 + "2,1\n" * 5)
     assert load(path, "y", "regression").y.dtype == float
     assert list(load(write_csv("a,y\n1,0.5\n2,1\n"), "y", "classification").y) == ["0.5", "1.0"]
@@ -234,5 +277,5 @@ def test_a_missing_reader_is_named(module, tmp_path, monkeypatch, missing, name)
         monkeypatch.setitem(sys.modules, "pandas", None)
     else:
         monkeypatch.setattr(pd, "read_parquet", lambda path: importlib.import_module("no_such"))
-    with pytest.raises(module("comparing").UsageError, match=f"pip install {missing}"):
-        module("comparing.data").load_file(tmp_path / name)
+    with pytest.raises(module("compare").UsageError, match=f"pip install {missing}"):
+        module("compare.data").load_file(tmp_path / name)

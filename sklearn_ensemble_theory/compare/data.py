@@ -9,8 +9,16 @@ import numpy as np
 from sklearn import datasets
 from sklearn.model_selection import train_test_split
 
-from comparing import UsageError
-from comparing.tables import Schema, as_dates, interpret, is_number, is_truth, plain, read_table
+from sklearn_ensemble_theory.compare import UsageError
+from sklearn_ensemble_theory.compare.tables import (
+    Schema,
+    as_dates,
+    interpret,
+    is_number,
+    is_truth,
+    plain,
+    read_table,
+)
 
 BUNDLED = {
     "breast_cancer": ("classification", datasets.load_breast_cancer),
@@ -48,13 +56,13 @@ class Dataset:
         """Whether some model may have to be given imputed numbers."""
         return self.schema is not None and self.schema.has_missing_numbers
 
-    def encoder(self, seed):
+    def encoder(self, seed, categories=False):
         """What turns the columns into numbers, not fitted; None where X is an array."""
         if self.schema is None:
             return None
         classes = "binary" if len(np.unique(self.y)) == 2 else "multiclass"
         kind = "continuous" if self.task == "regression" else classes
-        return self.schema.encoder(kind, seed)
+        return self.schema.encoder(kind, seed, categories and self.schema.has_categories)
 
     def strata(self, n_bins=10):
         """The strata of the folds: the classes, or bins of y with equal numbers of rows."""

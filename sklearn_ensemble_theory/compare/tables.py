@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import OneHotEncoder, TargetEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, TargetEncoder
 
-from comparing import UsageError
 from sklearn_ensemble_theory._compat import SKLEARN_VERSION, parse_version
+from sklearn_ensemble_theory.compare import UsageError
 
 DELIMITERS = ",;\t|"
 PARQUET = {".parquet", ".pq", ".parq"}
@@ -284,6 +284,7 @@ class DateParts(TransformerMixin, BaseEstimator):
 
     def fit(self, X, y=None):
         self.n_features_in_ = X.shape[1]
+        self.feature_names_in_ = np.array(X.columns, dtype=object)
         return self
 
     def transform(self, X):
@@ -294,6 +295,14 @@ class DateParts(TransformerMixin, BaseEstimator):
             seconds = dates.to_numpy().astype("datetime64[us]").astype(float) / 1e6
             columns.append(np.where(dates.isna(), np.nan, seconds))
         return np.column_stack(columns)
+
+    def get_feature_names_out(self, input_features=None):
+        parts = [*PARTS, *(["hour"] if self.hours else []), "seconds"]
+        return np.array([f"{n} {p}" for n in self.feature_names_in_ for p in parts], dtype=object)
+
+
+def as_categories(frame):
+    return frame.astype("category")
 
 
 def target_encoder(target_type, seed):
@@ -326,7 +335,11 @@ class Schema:
             if c.kind in ("number", "date", "time")
         )
 
-    def encoder(self, target_type, seed):
+    @property
+    def has_categories(self):
+        return any(c.kind == "few" for c in self.columns)
+
+    def encoder(self, target_type, seed, categories=False):
         """A transformer, not fitted, from the columns of `frame()` to numbers.
 
         Parameters
@@ -334,14 +347,19 @@ class Schema:
         target_type : {"continuous", "binary", "multiclass"}
         seed : int
             Of the folds inside of target encoding.
+        categories : bool, default=False
+            Whether text of few values becomes a column of categories instead of one-hot columns,
+            in a frame.
         """
+        one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
         steps = {
             "number": "passthrough",
-            "few": OneHotEncoder(handle_unknown="ignore", sparse_output=False),
+            "few": FunctionTransformer(as_categories) if categories else one_hot,
             "many": target_encoder(target_type, seed),
             "date": DateParts(),
             "time": DateParts(hours=True),
         }
         names = {kind: [c.name for c in self.columns if c.kind == kind] for kind in steps}
         used = [(kind, steps[kind], names[kind]) for kind in steps if names[kind]]
-        return ColumnTransformer(used, sparse_threshold=0)
+        encoder = ColumnTransformer(used, sparse_threshold=0)
+        return encoder.set_output(transform="pandas") if categories else encoder

@@ -16,8 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import sklearn_ensemble_theory as package
-from comparing import UsageError
-from comparing.data import did_you_mean
+from sklearn_ensemble_theory.compare import UsageError
+from sklearn_ensemble_theory.compare.data import did_you_mean
 
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 DEFAULT_GRID = {"n_estimators": [20, 50]}
@@ -58,13 +58,22 @@ class Candidate:
         """Whether the model takes NaN, so that nothing is imputed for it."""
         return get_tags(self.model).input_tags.allow_nan
 
+    @property
+    def takes_categories(self):
+        """Whether the model takes a frame with categories, of which one-hot columns make numbers.
+
+        Its features are binned, so that they need no scale either.
+        """
+        return self.model.get_params().get("categorical_features") == "from_dtype"
+
     def pipeline(self, encoder=None, has_missing=False):
         """The model behind all that is estimated from the features, and its grid by the names.
 
         Parameters
         ----------
         encoder : transformer, default=None
-            What turns the columns of a file into numbers.
+            What turns the columns of a file into numbers, or into a frame for a model that takes
+            categories.
         has_missing : bool, default=False
             Whether some of these numbers are missing.
         """
@@ -72,7 +81,9 @@ class Candidate:
         if has_missing and not self.takes_missing:
             imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
             steps.append(("impute", imputer))
-        steps += [("scale", StandardScaler()), ("model", self.model)]
+        if encoder is None or not self.takes_categories:
+            steps.append(("scale", StandardScaler()))
+        steps.append(("model", self.model))
         grid = {f"model__{name}": list(values) for name, values in self.grid.items()}
         return Pipeline(steps), grid
 
@@ -93,9 +104,9 @@ NEIGHBORS = {"n_neighbors": [3, 10, 30]}
 MAX_SAMPLES = {"max_samples": [0.5, 1.0]}
 MAX_FEATURES = {"max_features": ["sqrt", 0.5]}
 LEAF_SIZES = {"min_samples_leaf": [1, 10]}
-LEARNING_RATE = {"learning_rate": [0.2, 0.5]}
-STUMP_ROUNDS = {"n_estimators": [15, 50]}
 KNOTS = {"splinetransformer__n_knots": [4, 8]}
+INVERSE_PENALTIES = {"C": [0.01, 1.0, 100.0]}
+ADABOOST = of(ensemble.AdaBoostClassifier)
 MIXED_CLASSIFIERS = [
     ("logistic", linear_model.LogisticRegression()),
     ("near", neighbors.KNeighborsClassifier(10)),
@@ -120,12 +131,12 @@ ENTRIES = {
         MAX_FEATURES, peer=of(ensemble.RandomForestRegressor), rounds=20
     ),
     "BaggedNearestNeighborsClassifier": Entry(
-        {"max_samples": ["rate", "loo"]},
+        params=lambda: {"max_samples": "loo"},
         peer=of(neighbors.KNeighborsClassifier),
         peer_grid=NEIGHBORS,
     ),
     "BaggedNearestNeighborsRegressor": Entry(
-        {"max_samples": ["rate", "loo"]},
+        params=lambda: {"max_samples": "loo"},
         peer=of(neighbors.KNeighborsRegressor),
         peer_grid=NEIGHBORS,
     ),
@@ -134,19 +145,37 @@ ENTRIES = {
         peer=of(linear_model.RidgeCV, alphas=[10.0**k for k in range(-3, 5)]),
         peer_grid={},
     ),
+    "DivideAndConquerClassifier": Entry(
+        params=lambda: {"estimator": linear_model.LogisticRegression()},
+        peer=of(linear_model.LogisticRegression),
+    ),
+    "DivideAndConquerRegressor": Entry(
+        params=lambda: {"estimator": linear_model.Ridge()}, peer=of(linear_model.Ridge)
+    ),
+    "SketchedLinearRegression": Entry(
+        params=lambda: {"n_refinements": 2}, peer=of(linear_model.LinearRegression)
+    ),
     # boosting
-    "AdaBoostClassifier": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostClassifier)),
-    "AdaBoostRegressor": Entry(STUMP_ROUNDS, peer=of(ensemble.AdaBoostRegressor)),
-    "GradientBoostingClassifier": Entry(
-        LEARNING_RATE, peer=of(ensemble.GradientBoostingClassifier), rounds=10
+    "AdaBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "AdaBoostRegressor": Entry(peer=of(ensemble.AdaBoostRegressor), rounds=50),
+    "AgnosticBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "LPBoostClassifier": Entry(params=lambda: {"nu": 0.1}, peer=ADABOOST, rounds=100),
+    "MassartBoostClassifier": Entry(
+        params=lambda: {"noise_rate": "auto"}, peer=ADABOOST, rounds=100
     ),
-    "GradientBoostingRegressor": Entry(
-        LEARNING_RATE, peer=of(ensemble.GradientBoostingRegressor), rounds=10
-    ),
+    "SmoothBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "GradientBoostingClassifier": Entry(peer=of(ensemble.GradientBoostingClassifier), rounds=50),
+    "GradientBoostingRegressor": Entry(peer=of(ensemble.GradientBoostingRegressor), rounds=50),
+    # Both choose the number of rounds after every round of every fold; the peer's stumps are given
+    # a number of rounds, and a grid of learning rates.
     "L2BoostingRegressor": Entry(
-        {"learning_rate": [0.01, 0.1]},
-        params=lambda: {"n_estimators": 1000},
+        params=lambda: {"n_estimators": "cv"},
         peer=of(ensemble.HistGradientBoostingRegressor, max_depth=1, early_stopping=False),
+        peer_grid={"learning_rate": [0.05, 0.2]},
+    ),
+    "LogitBoostClassifier": Entry(
+        params=lambda: {"n_estimators": "cv", "learning_rate": 0.1, "cv": 3},
+        peer=of(ensemble.HistGradientBoostingClassifier, max_depth=1, early_stopping=False),
         peer_grid={"learning_rate": [0.05, 0.2]},
     ),
     "MatchingPursuitRegressor": Entry(
@@ -161,25 +190,24 @@ ENTRIES = {
         peer_grid={},
     ),
     "FrankWolfeClassifier": Entry(
-        {"radius": [2.0, 10.0]},
-        params=lambda: {"away_steps": True},
+        params=lambda: {"radius": "cv", "cv": 3, "away_steps": True},
         peer=of(linear_model.LogisticRegression),
-        peer_grid={"C": [0.01, 1.0]},
+        peer_grid=INVERSE_PENALTIES,
     ),
     # trees
     "BinnedTreeClassifier": Entry(LEAF_SIZES, peer=of(tree.DecisionTreeClassifier)),
     "BinnedTreeRegressor": Entry(LEAF_SIZES, peer=of(tree.DecisionTreeRegressor)),
     # smoothing
     "NadarayaWatsonRegressor": Entry(
-        {"bandwidth": ["scott", "loo"]}, peer=of(neighbors.KNeighborsRegressor), peer_grid=NEIGHBORS
+        params=lambda: {"bandwidth": "loo"},
+        peer=of(neighbors.KNeighborsRegressor),
+        peer_grid=NEIGHBORS,
     ),
     "SmoothingSplineRegressor": Entry(
-        {"df": [3.0, None]},  # None: by generalised cross-validation
         peer=splines,
         peer_grid=KNOTS,
     ),
     "LinearL2BoostingRegressor": Entry(
-        {"estimator__df": [2.5, 4.0]},
         params=lambda: {
             "estimator": package.SmoothingSplineRegressor(df=4),
             "coordinates": "best",
@@ -191,21 +219,16 @@ ENTRIES = {
     ),
     # combining
     "StackingClassifier": Entry(
-        {"weights": ["simplex", "nnls"]},
         params=lambda: {"estimators": MIXED_CLASSIFIERS},
         peer=of(ensemble.StackingClassifier, estimators=MIXED_CLASSIFIERS),
-        peer_grid={},
     ),
     "StackingRegressor": Entry(
-        {"weights": ["simplex", "nnls"]},
         params=lambda: {"estimators": MIXED_REGRESSORS},
         peer=of(ensemble.StackingRegressor, estimators=MIXED_REGRESSORS),
-        peer_grid={},
     ),
     "VotingClassifier": Entry(
-        {"voting": ["hard", "soft"]},
-        params=lambda: {"estimators": MIXED_CLASSIFIERS},
-        peer=of(ensemble.VotingClassifier, estimators=MIXED_CLASSIFIERS),
+        params=lambda: {"estimators": MIXED_CLASSIFIERS, "voting": "soft"},
+        peer=of(ensemble.VotingClassifier, estimators=MIXED_CLASSIFIERS, voting="soft"),
     ),
     "VotingRegressor": Entry(
         params=lambda: {"estimators": MIXED_REGRESSORS},
@@ -220,11 +243,12 @@ ENTRIES = {
     "DecisionStumpRegressor": Entry(
         {"max_bins": [None, 16]}, peer=of(tree.DecisionTreeRegressor, max_depth=1), peer_grid={}
     ),
-    "HistogramClassifier": Entry(
-        {"n_bins": ["rate", 3]}, peer=of(tree.DecisionTreeClassifier), peer_grid=LEAF_SIZES
-    ),
-    "HistogramRegressor": Entry(
-        {"n_bins": ["rate", 3]}, peer=of(tree.DecisionTreeRegressor), peer_grid=LEAF_SIZES
+    "HistogramClassifier": Entry(peer=of(tree.DecisionTreeClassifier), peer_grid=LEAF_SIZES),
+    "HistogramRegressor": Entry(peer=of(tree.DecisionTreeRegressor), peer_grid=LEAF_SIZES),
+    "BallConstrainedClassifier": Entry(
+        {"radius": [1.0, 10.0, 100.0]},
+        peer=of(linear_model.LogisticRegression),
+        peer_grid=INVERSE_PENALTIES,
     ),
     "BestColumnRegressor": Entry(
         {"criterion": ["squared_error", "inner_product"]},

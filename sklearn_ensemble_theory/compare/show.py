@@ -7,7 +7,9 @@ import textwrap
 import time
 from dataclasses import dataclass
 
-from comparing.folds import Summary
+from sklearn_ensemble_theory.compare.folds import Summary
+
+SLOW = 0.05
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Row:
     theirs: Summary | None = None
     difference: float | None = None
     difference_se: float | None = None
+    is_slow: bool = False  # the peer, among those that most of the time went to
 
 
 class Progress:
@@ -79,6 +82,12 @@ def print_columns(dataset, jobs):
             f" was missing, for {', '.join(imputed) or 'no model'}.{others}"
         )
         print(textwrap.fill(text, 100))
+    if dataset.schema.has_categories:
+        models = {c.name: c.takes_categories for _, *pair in jobs for c in pair if c is not None}
+        taking = [name for name, takes in models.items() if takes]
+        if taking:
+            text = f"Instead of one-hot columns, {', '.join(taking)} get categories."
+            print(textwrap.fill(text, 100))
     print("Encodings, medians and scales are estimated from the training rows of each fold only.")
 
 
@@ -87,7 +96,7 @@ def print_columns(dataset, jobs):
 
 def print_table(rows):
     """One block for each data set; each estimator is followed by its peer and the difference."""
-    name_width = max(len(name) + 5 for row in rows for name in (row.estimator, row.peer or ""))
+    name_width = max(len(name) + 7 for row in rows for name in (row.estimator, row.peer or ""))
     chosen_width = max(len(s.chosen) for row in rows for s in (row.ours, row.theirs) if s)
     header = (
         f"{'':{name_width}}  {'score':>15}  {'fit s':>7}  {'predict s':>9}  "
@@ -106,7 +115,10 @@ def print_table(rows):
                 gap = f"{row.difference:+.3f} ± {row.difference_se:.3f}"
             print(line(row.estimator, row.ours, name_width, chosen_width, gap))
             if row.peer:
-                print(line(f"  vs {row.peer}", row.theirs, name_width, chosen_width))
+                mark = " *" * row.is_slow
+                print(line(f"  vs {row.peer}{mark}", row.theirs, name_width, chosen_width))
+    if any(row.is_slow for row in rows):
+        print(f"\n* One of the slowest peers: {SLOW:.0%} or more of the seconds of all fits.")
 
 
 def line(name, summary, name_width, chosen_width, gap=""):

@@ -48,6 +48,51 @@ def draw_chart(path, rows, caption):
     plt.close(figure)
 
 
+def draw_differences(path, rows, caption):
+    """All differences to the peers in one panel, a colour for each data set; saved as PNG.
+
+    Raises ImportError where matplotlib is missing.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    rows = [row for row in rows if row.difference is not None]
+    means = {}
+    for row in rows:
+        means.setdefault(row.estimator, []).append(row.difference)
+    order = sorted(means, key=lambda name: (-np.mean(means[name]), name))
+    sets = list(dict.fromkeys(row.dataset for row in rows))
+    figure, axes = plt.subplots(figsize=(8, 0.25 * len(order) + 1.3), layout="constrained")
+    axes.axvline(0, color="0.4", linewidth=1)
+    for k, name in enumerate(sets):
+        own = [row for row in rows if row.dataset == name]
+        # Side by side within a line: their intervals would hide each other.
+        shift = 0.6 * ((k + 0.5) / len(sets) - 0.5)
+        axes.errorbar(
+            [row.difference for row in own],
+            [order.index(row.estimator) + shift for row in own],
+            xerr=[0 if math.isnan(row.difference_se) else row.difference_se for row in own],
+            fmt="o",
+            markersize=4,
+            elinewidth=1,
+            label=f"{name} ({own[0].metric})",
+        )
+    for y in range(0, len(order), 2):
+        axes.axhspan(y - 0.5, y + 0.5, color="0.955", zorder=0)
+    axes.set_yticks(range(len(order)), order, fontsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.set_xlabel("score minus that of the scikit-learn peer, ± one standard error", fontsize=9)
+    axes.legend(fontsize=8, loc="lower right")
+    figure.supxlabel(caption, fontsize=6.5, color="0.3")
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def best_first(panels):
     """The estimators of one task by their mean rank over its data sets."""
     ranks = {}

@@ -23,30 +23,37 @@ class Fold:
     chosen: dict = field(default_factory=dict)
     warned: tuple = ()
     failed: str | None = None
+    seconds: float = np.nan  # of all fits, those of the search too
 
 
 def evaluate_fold(candidate, dataset, strata, train, test, scoring, seed):
-    """Search the grid on the training rows and score the best model on the others."""
-    pipeline, grid = candidate.pipeline(dataset.encoder(seed), dataset.has_missing)
+    """Search the grid, if any, on the training rows; score the best model on the others."""
+    encoder = dataset.encoder(seed, candidate.takes_categories)
+    pipeline, grid = candidate.pipeline(encoder, dataset.has_missing)
     cv = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
     inner = list(cv.split(train, strata[train]))
+    options = {"cv": inner, "scoring": scoring, "error_score": "raise"}
+    model = GridSearchCV(pipeline, grid, **options) if grid else pipeline
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        begin = time.perf_counter()
         try:
-            search = GridSearchCV(pipeline, grid, cv=inner, scoring=scoring, error_score="raise")
-            search.fit(dataset.rows(train), dataset.y[train])
+            model.fit(dataset.rows(train), dataset.y[train])
+            fit_seconds = model.refit_time_ if grid else time.perf_counter() - begin
             start = time.perf_counter()
-            search.predict(dataset.rows(test))
+            model.predict(dataset.rows(test))
             predict_seconds = time.perf_counter() - start
-            score = get_scorer(scoring)(search, dataset.rows(test), dataset.y[test])
+            score = get_scorer(scoring)(model, dataset.rows(test), dataset.y[test])
         except Exception as error:  # other estimators continue if one fails
             return Fold(failed=f"{type(error).__name__}: {first_line(error)}")
+    chosen = model.best_params_ if grid else {}
     return Fold(
         score=float(score),
-        fit_seconds=search.refit_time_,
+        fit_seconds=fit_seconds,
         predict_seconds=predict_seconds,
-        chosen={key.removeprefix("model__"): v for key, v in search.best_params_.items()},
+        chosen={name.removeprefix("model__"): value for name, value in chosen.items()},
         warned=tuple(sorted({f"{w.category.__name__}: {first_line(w.message)}" for w in caught})),
+        seconds=time.perf_counter() - begin,
     )
 
 
