@@ -176,19 +176,23 @@ def table_of(estimator: Any, columns: dict[str, Any]) -> Any:
     return DataFrame(columns)
 
 
-def signs_by_place(estimator: Any, features: Features) -> dict[str, Any]:
+def signs_by_place(estimator: Any, X: Any, continued: bool) -> dict[str, Any]:
     """The parameters of an estimator that have `monotonic_cst` as a dict, with an array instead.
 
-    These are its own, and a base learner, which may see the columns without their names.
+    These are its own, and a base learner, which may see the columns without their names. The names
+    are those of X, or of the rows before that a fit continues.
     """
+    given, learner = vars(estimator).get("monotonic_cst"), vars(estimator).get("estimator")
+    of_learner = getattr(learner, "monotonic_cst", None)
+    if not isinstance(given, Mapping) and not isinstance(of_learner, Mapping):
+        return {}
+    known = continued and hasattr(estimator, "n_features_in_")
+    features = Features.known_to(estimator) if known else Features.of(X)
     found: dict[str, Any] = {}
-    given = vars(estimator).get("monotonic_cst")
     if isinstance(given, Mapping):
         found["monotonic_cst"] = features.signs(given)
-    learner = vars(estimator).get("estimator")
-    given = getattr(learner, "monotonic_cst", None)
-    if isinstance(given, Mapping):
-        found["estimator"] = clone(learner).set_params(monotonic_cst=features.signs(given))
+    if isinstance(of_learner, Mapping):
+        found["estimator"] = clone(learner).set_params(monotonic_cst=features.signs(of_learner))
     return found
 
 

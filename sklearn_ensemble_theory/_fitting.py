@@ -29,7 +29,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
 from sklearn_ensemble_theory._compat import StrOptions, sklearn_fit_context
-from sklearn_ensemble_theory._features import Features, signs_by_place
+from sklearn_ensemble_theory._features import signs_by_place
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     LabelTotals,
@@ -60,7 +60,8 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
 
         @wraps(fit)
         def fit_whole(estimator: Any, X: Any, y: Any = None, *args: Any, **kwargs: Any) -> Any:
-            fresh = twin(estimator, continued=fit.__name__ == "partial_fit")
+            continued = fit.__name__ == "partial_fit"
+            fresh = twin(estimator, continued=continued)
             # With np.uint8 or np.float16, sums and products of parameters would overflow or be
             # rounded to their few digits.
             changed = {
@@ -68,10 +69,7 @@ def fit_context(*, prefer_skip_nested_validation: bool) -> Callable[[Function], 
                 for name, value in fresh.__dict__.items()
                 if isinstance(value, np.number) and not name.startswith("_") and name[-1] != "_"
             }
-            continued = fit.__name__ == "partial_fit" and hasattr(fresh, "n_features_in_")
-            changed |= signs_by_place(
-                fresh, Features.known_to(fresh) if continued else Features.of(X)
-            )
+            changed |= signs_by_place(fresh, X, continued)
             given = {name: fresh.__dict__[name] for name in changed}
             fresh.__dict__.update(changed)
             with blas_threads_of_fit(estimator):

@@ -90,6 +90,14 @@ def test_constraints_are_refused_in_the_same_words(name):
         assert len(model.classes_) == 3
 
 
+def test_constraints_by_name_in_a_second_call_without_names():
+    model = package.L2BoostingRegressor(20, monotonic_cst={"bmi": -1}, bin_edges=[[0.0]] * 3)
+    model.partial_fit(FRAME, FRAME["bmi"])
+    with pytest.warns(UserWarning, match="feature names"):
+        model.partial_fit(FRAME.to_numpy(), FRAME["bmi"])
+    assert np.ptp(model.shape_functions_[1][1]) == 0  # what rises may not
+
+
 def test_scikit_learns_counterpart_has_constraints_by_place():
     model = package.RandomForestRegressor(2, monotonic_cst={"bmi": 1}).fit(FRAME, NOISE)
     theirs = model.to_sklearn()
