@@ -171,32 +171,35 @@ def _values_to_cut(x, cumulated, max_bins):
         x = x[others]
 
 
-def check_bin_edges(bin_edges: Any, n_features: int, name: str = "bin_edges") -> list[np.ndarray]:
-    """Edges given by a user, as a list of float64 arrays.
+def check_bin_edges(
+    bin_edges: Any, n_features: int, names: Sequence[str] | None = None
+) -> list[np.ndarray]:
+    """Edges given by a user, as a list of float64 arrays; `names` are those of the features.
 
     Raises
     ------
     TypeError or ValueError
-        If they are not finite, increasing edges for every feature; the message begins with `name`.
+        If they are not finite, increasing edges for every feature.
     """
     try:
         n_given = len(bin_edges)
     except TypeError:
-        raise TypeError(f"{name} must be a sequence with the edges of every feature.") from None
+        raise TypeError("bin_edges must be a sequence with the edges of every feature.") from None
     if n_given != n_features:
         raise ValueError(
-            f"{name} has edges for {n_given} features, but X has {n_features} features."
+            f"bin_edges has edges for {n_given} features, but X has {n_features} features."
         )
     checked = []
     for j, given in enumerate(bin_edges):
+        where = f"bin_edges[{j}]" + ("" if names is None else f", of feature {names[j]!r},")
         try:
             edges = np.array(given, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"{name}[{j}] must be a sequence of numbers.") from None
+            raise ValueError(f"{where} must be a sequence of numbers.") from None
         if edges.ndim != 1 or not np.isfinite(edges).all() or not (np.diff(edges) > 0).all():
-            raise ValueError(f"{name}[{j}] must be finite and strictly increasing; got {given!r}.")
+            raise ValueError(f"{where} must be finite and strictly increasing; got {given!r}.")
         if len(edges) >= 2**16:
-            raise ValueError(f"{name}[{j}] makes more than {2**16} bins.")
+            raise ValueError(f"{where} makes more than {2**16} bins.")
         checked.append(edges)
     return checked
 

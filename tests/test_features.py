@@ -173,7 +173,7 @@ def test_other_errors_are_left_alone():
             model.fit(FRAME, NOISE, sample_weight=["a"] * 80)
 
 
-def test_pairs_are_named():
+def test_pairs_and_edges_are_named():
     names = ("age", "bmi", "dose")
     assert resolve_interactions([("dose", "age"), (1, "age")], 3, names) == [(0, 2), (0, 1)]
     for given, message in [
@@ -182,6 +182,8 @@ def test_pairs_are_named():
     ]:
         with pytest.raises(ValueError, match=message):
             resolve_interactions(given, 3, names)
+    with pytest.raises(ValueError, match=r"bin_edges\[1\], of feature 'bmi', must be finite"):
+        package.L2BoostingRegressor(5, bin_edges=[[], [1.0, 0.0], []]).fit(FRAME, NOISE)
     with pytest.raises(ValueError, match=r"pair \('age', 'dose'\), of which monotonic_cst"):
         package.L2BoostingRegressor(
             5, interactions=[("age", "dose")], monotonic_cst={"dose": 1}

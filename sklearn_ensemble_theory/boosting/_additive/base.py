@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, check_X_y
 
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ..._bins import sum_of_tables
+from ..._bins import check_bin_edges, sum_of_tables
 from ..._compat import Interval, RealNotInt, StrOptions
 from ..._features import Features, feature_names
 from ..._folds import fold_numbers
@@ -149,6 +149,9 @@ class BaseAdditive(BaseEstimator):
                 X, y, estimator=self, ensure_all_finite="allow-nan", y_numeric=not classifies
             )
         self._wanted_pairs(X.shape[1])  # refused before any work
+        if self.bin_edges is not None:
+            names = Features.known_to(self, X.shape[1]).names
+            check_bin_edges(self.bin_edges, X.shape[1], names)
         groups = checked_groups(groups, X)
         if classifies:
             check_classification_targets(y)

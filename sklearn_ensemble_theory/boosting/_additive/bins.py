@@ -542,7 +542,8 @@ def bins_of_blocks(model: Any, rows: ChunkedRows, target_of: Callable[..., Any])
         columns = None
     rows = rows.knowing(allow_nan=True, encode=None if columns is None else columns.encode)
     p = rows.n_features
-    given = None if model.bin_edges is None else check_bin_edges(model.bin_edges, p)
+    given, names = model.bin_edges, Features.known_to(model, p).names
+    given = None if given is None else check_bin_edges(given, p, names)
     summary = rows.sum(BlockSummary.of, given is None, target_of)
     categories = [None] * p if columns is None else columns.categories
     if given is None:
