@@ -116,6 +116,7 @@ class GalleryFigure(SphinxDirective):
         group, script = self.arguments[0].split("/")
         number = int(self.arguments[1]) if len(self.arguments) > 1 else 1
         uri = f"auto_examples/{group}/images/sphx_glr_{script}_{number:03}.png"
+        self.env.note_dependency(uri)  # the gallery may be run after this page was read
         caption = nodes.caption()
         parsed = self.parse_content_to_nodes()
         caption += parsed[0].children
