@@ -128,8 +128,6 @@ def test_links_of_the_pages_exist_in_a_clone():
 
 def test_code_on_the_pages_is_80_characters_wide():
     for path in [*files_of("docs/user_guide", "*.md"), DOCS / "getting_started.md"]:
-        if path.stem.startswith(("theory", "bounds")):
-            continue
         for block in re.findall(r"^```(?:python|pycon|sh)\n(.*?)^```$", read(path), re.M | re.S):
             assert [line for line in block.split("\n") if len(line) > 80] == [], path
 
