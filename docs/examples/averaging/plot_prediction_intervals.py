@@ -34,10 +34,10 @@ intervals = {
 }
 
 # %%
-# The patients in the order of their predictions. The band of standard errors covers about a third
-# of the new targets. The others cover about nine of ten: intervals by the jackknife+ and by
-# conformal scores have nearly the same width for all patients; those between quantiles are shorter
-# for patients whose targets vary little.
+# The patients in the order of their predictions. The band of standard errors is that of the
+# mean, not of the targets, and covers less than half of them. The others cover about nine of ten:
+# intervals by the jackknife+ and by conformal scores have nearly the same width for all patients;
+# those between quantiles are shorter for patients whose targets vary little.
 rank = np.argsort(mean)
 figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), sharex=True, sharey=True, layout="constrained")
 for axis, (name, interval) in zip(axes.flat, intervals.items()):
