@@ -73,8 +73,8 @@ for name, draw in data.items():
                 errors.setdefault((name, label, rate), []).append(np.mean(wrong))
 
 # %%
-# Test error against the rate of flipped labels, with the standard errors of the means over six draws.
-# Dotted: the least possible error.
+# Test error against the rate of flipped labels, with the standard errors of the means over six
+# draws. Dotted: the least possible error.
 figure, axes = plt.subplots(2, 2, figsize=(11, 8), sharex=True, layout="constrained")
 styles = ["C0-", "C0--", "C0:", "C7-", "C1-", "C2-", "C3-"]
 bayes = {"twonorm": twonorm_bayes_error(), "ringnorm": ringnorm_bayes_error()}
@@ -92,10 +92,10 @@ axes[0, 0].legend(fontsize=8)
 plt.show()
 
 # %%
-# With 20 % of wrong labels all three are better than AdaBoost with the same weak learners on twonorm,
-# digits and breast_cancer, and SmoothBoost is the best there or close to it; without wrong labels
-# AdaBoost is better on digits. On ringnorm they do not help: the classes differ on both sides of
-# every feature, and stumps whose outputs are confidences, as in real AdaBoost and gradient
+# With 20 % of wrong labels all three are better than AdaBoost with the same weak learners on
+# twonorm, digits and breast_cancer, and SmoothBoost is the best there or close to it; without wrong
+# labels AdaBoost is better on digits. On ringnorm they do not help: the classes differ on both
+# sides of every feature, and stumps whose outputs are confidences, as in real AdaBoost and gradient
 # boosting, fit that in fewer rounds. Gradient boosting with the logistic loss and a small learning
 # rate is the worst on twonorm, digits and breast_cancer without wrong labels, as it is not done
 # after 150 rounds; with 40 % of them that is what helps it: it is the best on ringnorm and
