@@ -136,9 +136,10 @@ def test_pages_link_to_the_gallery_and_have_their_search_words():
     index = {"docnames": list(sources.WORDS), "indexentries": {}}
     for number, words in enumerate(sources.WORDS.values()):
         index["indexentries"] |= {word.lower(): [[number, "", True]] for word in words}
-    assert list(sources.misled(index)) == []
+    assert list(sources.misled(index, sources.WORDS)) == []
     index["indexentries"]["gam"] = [[0, "", True]]
-    assert len(list(sources.misled(index))) == 1
+    assert len(list(sources.misled(index, sources.WORDS))) == 1
+    assert list(sources.misled(index, {"getting_started"})) == []
 
 
 # Links to the source and to other projects

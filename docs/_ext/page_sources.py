@@ -4,7 +4,7 @@
   site the link leads to the page of the gallery, with its figures.
 - *Search words.* `WORDS` are what a reader may type and no title says. They are entries of the
   index, which the search of the site lists first. After a build each of them has to lead to its
-  page.
+  page. (Sphinx forgets the entries of pages that a second build does not write: begin anew.)
 """
 
 import json
@@ -56,13 +56,20 @@ def complete_source(app, name, source):
     source[0] = text
 
 
-def misled(index):
-    """The words that do not lead to their page, given the data of `searchindex.js`."""
+def misled(index, written):
+    """The words of written pages that do not lead there, given the data of `searchindex.js`."""
     for page, words in WORDS.items():
-        for word in words:
+        for word in words if page in written else ():
             places = index["indexentries"].get(word.lower(), [])
             if [index["docnames"][place[0]] for place in places if place[2]] != [page]:
                 yield f"a search for {word!r} does not lead to {page}"
+
+
+written = set()  # the pages that this build writes
+
+
+def note_page(app, page, template, context, doctree):
+    written.add(page)
 
 
 def check_words(app, exception):
@@ -71,11 +78,12 @@ def check_words(app, exception):
 
         text = Path(app.outdir, "searchindex.js").read_text(encoding="utf-8")
         index = json.loads(text[text.index("{") : text.rindex("}") + 1])
-        for fault in misled(index):
+        for fault in misled(index, written):
             logging.getLogger(__name__).warning(fault)
 
 
 def setup(app):
     app.connect("source-read", complete_source)
+    app.connect("html-page-context", note_page)
     app.connect("build-finished", check_words)
     return {"parallel_read_safe": True}
