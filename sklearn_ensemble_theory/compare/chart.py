@@ -64,7 +64,7 @@ def draw_differences(path, rows, caption):
         means.setdefault(row.estimator, []).append(row.difference)
     order = sorted(means, key=lambda name: (-np.mean(means[name]), name))
     sets = list(dict.fromkeys(row.dataset for row in rows))
-    figure, axes = plt.subplots(figsize=(8, 0.25 * len(order) + 1.3), layout="constrained")
+    figure, axes = plt.subplots(figsize=(8, 0.2 * len(order) + 1.3), layout="constrained")
     axes.axvline(0, color="0.4", linewidth=1)
     for k, name in enumerate(sets):
         own = [row for row in rows if row.dataset == name]
@@ -81,11 +81,16 @@ def draw_differences(path, rows, caption):
         )
     for y in range(0, len(order), 2):
         axes.axhspan(y - 0.5, y + 0.5, color="0.955", zorder=0)
+    # Histograms of many features are far behind; small differences should be seen beside them.
+    axes.set_xscale("symlog", linthresh=0.05, linscale=1.5)
+    ticks = [-0.5, -0.2, -0.05, 0, 0.05, 0.2]
+    axes.set_xticks(ticks, [f"{tick:+g}" if tick else "0" for tick in ticks], fontsize=8)
+    axes.minorticks_off()
     axes.set_yticks(range(len(order)), order, fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xlabel("score minus that of the scikit-learn peer, ± one standard error", fontsize=9)
-    axes.legend(fontsize=8, loc="lower right")
+    axes.legend(fontsize=8, loc="upper left")
     figure.supxlabel(caption, fontsize=6.5, color="0.3")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
