@@ -498,9 +498,10 @@ class LocalExplanationDisplay:
         ax.set_ylim(len(ax.get_yticks()) - 0.4, -0.6)
         ax.tick_params(axis="y", length=0)
         parts = [number(float(x), decimals) for x in (self.intercept, sizes.sum(), total)]
-        title = f"intercept {parts[0]} + terms {parts[1]} = {self.unit} {parts[2]}"
+        # In two lines: beside another panel there is no room for one.
+        title = f"intercept {parts[0]} + terms {parts[1]}\n= {self.unit} {parts[2]}"
         if self.probability is not None:
-            title += f"\nprobability {_probability(self.probability)}"
+            title += f", probability {_probability(self.probability)}"
         ax.set_title(title, fontsize="medium")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -48,7 +48,7 @@ def errors(model, n_fits=1):
 
 alphas = np.geomspace(1e-2, 1e4, 25)
 sizes = np.array([1, 2, 4, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 95])
-figure, axes = plt.subplots(1, 4, figsize=(13, 3.6), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 4, figsize=(11, 3.6), sharey=True, layout="constrained")
 train, test = np.array([errors(Ridge(alpha)) for alpha in alphas]).T
 axes[0].semilogx(1 / alphas, train, label="training")
 axes[0].semilogx(1 / alphas, test, label="test, less the noise")

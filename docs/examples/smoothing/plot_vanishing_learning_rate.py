@@ -29,7 +29,7 @@ def tent(X):
 
 grid = np.linspace(-1, 1, 400)[:, None]
 times = [0, 1, 10, 100, 1000]
-figure, axes = plt.subplots(1, 5, figsize=(13, 2.9), sharey=True, layout="constrained")
+figure, axes = plt.subplots(1, 5, figsize=(11, 3.2), sharey=True, layout="constrained")
 for axis, t, fitted in zip(axes, times, limit.predict_path(grid, times).T):
     axis.plot(X[:, 0], y, "k.", markersize=3)
     axis.plot(grid, tent(grid), color="0.6", label="f")
