@@ -70,7 +70,8 @@ def forget_training_rows(self: Ensemble) -> Ensemble:
 
     An ensemble of trees keeps X in single precision, and any ensemble keeps y; they are part
     of its pickle. Without them `predict_quantiles`, `predict_interval`, `predict_set` and
-    importances of out-of-bag rows are not available until the next fit. Everything else is.
+    importances of out-of-bag rows are not available until the next fit, and standard errors of
+    few members are larger. Everything else is as before.
 
     Returns
     -------

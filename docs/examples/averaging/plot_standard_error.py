@@ -5,7 +5,7 @@ Standard error of the mean of an ensemble
 The standard deviation of the members of an ensemble, `ensemble_std`, is not the error of their
 mean: most of the differences between the members average out. The error that remains is the
 variation of the mean over training sets. `standard_error` estimates it from one fit, by the
-infinitesimal jackknife.
+infinitesimal jackknife and, for the bootstrap, its mean with the jackknife after bootstrap.
 
 This example compares both with the true value, the standard deviation of the mean over independent
 training sets.
@@ -13,10 +13,13 @@ training sets.
 
 # %%
 # One feature, a target with a kink and a jump, noise of standard deviation 0.3.
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory import BaggingRegressor
+from sklearn_ensemble_theory.averaging import StandardErrorWarning
 
 n_rows, noise, n_sets = 200, 0.3, 40
 x = np.linspace(0.02, 0.98, 97)
@@ -73,16 +76,20 @@ plt.show()
 # %%
 # Comparison with the true value. On subsamples the standard error is right on average over x; at a
 # single point it is an estimate from one training set and varies around the true value. With the
-# bootstrap it is too small here: a fully grown tree reproduces the target of a row as soon as it
-# has drawn that row once, and drawing it twice changes nothing, so the covariance between the
-# weight and the prediction captures only a part. Where error bars matter, draw fewer rows without
-# replacement, or use larger leaves.
+# bootstrap the infinitesimal jackknife is too small: a fully grown tree reproduces the target of a
+# row as soon as it has drawn that row once, and drawing it twice changes nothing, so the covariance
+# between the weight and the prediction captures only a part. Its warning is ignored. The
+# default takes the mean with the jackknife after bootstrap, which is too large. Where error bars
+# matter, draw fewer rows without replacement.
+warnings.simplefilter("ignore", StandardErrorWarning)
 figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for axis, name in zip(axes, schemes):
     bag = bags[name]
     true, error = true_error(name), bag.standard_error(x[:, None])
     axis.plot(x, true, "k-", label=f"true, over {n_sets} training sets")
     axis.plot(x, error, color="C1", label="standard_error, from one")
+    infinitesimal = bag.standard_error(x[:, None], method="infinitesimal")
+    axis.plot(x, infinitesimal, ":", color="C1", label='method="infinitesimal"')
     axis.plot(x, bag.ensemble_std(x[:, None]), color="C0", lw=1, label="ensemble_std")
     ratio = np.sqrt(np.mean(error**2) / np.mean(true**2))
     axis.set(title=f"{name}: standard_error / true = {ratio:.2f}", xlabel="x", ylim=(0, 0.65))
