@@ -15,7 +15,6 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite, check_array, check_consistent_length, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -136,7 +135,7 @@ def validate_data(
         )
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
-    if len(data) > 1 and not options.get("multi_output", False) and np.ndim(data[1]) == 2:
+    if len(data) > 1 and not options.get("multi_output", False) and has_columns(data[1]):
         data = (data[0], one_column(data[1]))
     with (
         np.errstate(over="ignore", invalid="ignore"),
@@ -151,15 +150,21 @@ def validate_data(
     return (X, *y) if y else X
 
 
+def has_columns(y: Any) -> bool:
+    """Whether the targets have two dimensions; what is no array is not asked for its own."""
+    if isinstance(y, list | tuple):
+        return np.ndim(y) == 2
+    return len(getattr(y, "shape", ())) == 2
+
+
 def one_column(y: Any) -> np.ndarray:
-    """Targets of shape (n,), from one column after a warning at the user's line."""
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        warn_user(
-            "y is a column-vector; its shape should be (n_samples,), as that of y.ravel().",
-            DataConversionWarning,
-        )
-    return column_or_1d(y)
+    """Targets of shape (n,), from one column after scikit-learn's warning at the user's line."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        y = column_or_1d(np.asarray(y), warn=True)
+    for warning in found:
+        warn_user(str(warning.message), warning.category)
+    return y
 
 
 def finite_predictions(method: Method) -> Method:

@@ -126,7 +126,9 @@ def test_stumps(model, n_classes):
 def test_members_that_are_no_stumps():
     X, y = data(n_classes=2)
     model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3).fit(X, y)
-    with pytest.raises(ValueError, match="requires members that are stumps, got DecisionTree"):
+    with pytest.raises(
+        ValueError, match="requires an estimator that is a decision stump, got DecisionTree"
+    ):
         model.to_frame()
 
 

@@ -261,7 +261,11 @@ class AdditiveDesign:
         columns = self.slices
         total = np.zeros((columns[-1].stop,) * 2)
         for rows in row_blocks(*X.shape):
-            D = scaled_rows(self.matrix(X[rows]), np.sqrt(w[rows])).tocsc()
+            D = scaled_rows(self.matrix(X[rows]), np.sqrt(w[rows]))
+            if len(columns) == 1:
+                total += (D.T @ D).toarray()
+                continue
+            D = D.tocsc()
             for own in columns:
                 total[own, own.start :] += (D[:, own].T @ D[:, own.start :]).toarray()
         for own in columns:

@@ -368,7 +368,7 @@ def test_what_does_not_fit_the_data_is_named(regression, params, weight, message
 def test_forest_without_bootstrap_refuses_weights_that_are_all_zero(classification):
     X, y = classification
     forest = RandomForestClassifier(2, bootstrap=False, class_weight=dict.fromkeys(range(3), 0))
-    with pytest.raises(ValueError, match="class_weight must .* be positive for a class of y"):
+    with pytest.raises(ValueError, match="be positive for a class of y"):
         forest.fit(X, y)
 
 

@@ -427,7 +427,9 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
             for t, (member, weight) in enumerate(zip(votes.members, votes.coefficients)):
                 if member is not None and not hasattr(member, "_rule"):
                     name = type(member).__name__
-                    raise ValueError(f"to_frame requires members that are stumps, got {name}.")
+                    raise ValueError(
+                        f"to_frame requires an estimator that is a decision stump, got {name}."
+                    )
                 rule: tuple = None, np.nan, np.nan, np.nan
                 if member is not None:
                     j, *rest = member._rule()
