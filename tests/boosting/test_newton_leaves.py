@@ -5,6 +5,8 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from scipy.optimize import brentq, minimize_scalar
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.model_selection import train_test_split
 
 from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
@@ -213,3 +215,24 @@ def test_rare_classes_have_the_probabilities_of_their_leaf():
     model = check_never_rises(GradientBoostingClassifier(**tree), X, y)
     assert model.predict_proba(X[hot])[:, 1].mean() == pytest.approx(y[hot].mean(), abs=0.05)
     assert model.train_scores_[-1] < 0.01
+
+
+def test_the_guide_s_loss_has_the_r2_of_the_guide():
+    tables = load_diabetes(return_X_y=True), make_friedman1(1000, random_state=0)
+    for table, expected in zip(tables, (0.27, 0.95)):
+        X, X_test, y, y_test = train_test_split(*table, random_state=0)
+        for loss in (LogCosh(), LogCosh(1.0)):
+            model = GradientBoostingRegressor(loss=loss, random_state=0).fit(X, y)
+            assert model.score(X_test, y_test) == pytest.approx(expected, abs=0.005)
+
+
+def test_no_warning_where_a_step_leads_out_of_range():
+    """cosh overflows at 710, where only Newton steps lead."""
+
+    class Plain(LogCosh):
+        def value(self, y, u):
+            return np.log(np.cosh(u - y))
+
+    X, _ = problem("sign")
+    y = 20 * X[:, 0]
+    check_never_rises(GradientBoostingRegressor(loss=Plain(1.0), random_state=0), X, y)

@@ -11,8 +11,8 @@ object with ``value(y, u)`` and ``gradient(y, u)``, and a weak learner any sciki
 # ---------------------------
 # For deliveries, a late arrival costs four times as much as an early one, with a smooth transition:
 # a smoothed pinball loss. Two short methods are enough; the optimal constant, the line search and
-# the leaves of the trees are computed numerically. A third method, ``hessian(y, u)``, would be
-# faster: the leaves then take Newton steps.
+# the leaves of the trees are computed numerically. A third method, ``hessian(y, u)``, is mostly
+# faster: leaves then take Newton steps, unless these would not lower their loss as they should.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin

@@ -132,9 +132,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         LightGBM, XGBoost and HistGradientBoosting; `reoptimize_leaves` has no effect. No leaf of a
         tree has H below 0.001, so sample weights should be of the order of 1. It requires a convex
         loss with a second derivative, a base learner that supports `sample_weight`, and a "fixed"
-        or "line_search" step. For the squared loss h is 1, and nothing changes. For the Poisson
-        loss a step can increase the risk where targets are many times their mean; the first order
-        has the exact minimum in each leaf.
+        or "line_search" step. For the squared loss h is 1, and nothing changes. Steps that
+        would raise the loss of a leaf are replaced; the first order has the exact minimum in each
+        leaf for the Poisson loss.
     n_jobs : int, default=None
         Number of threads of a round; the base learners are fitted one after the other. None means
         as many as HistGradientBoosting takes: one for each core, or the limit of OMP_NUM_THREADS or
@@ -148,7 +148,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
     n_trees_per_iteration_ : int
         Number of base learners of a round.
     steps_ : ndarray of shape (n_rounds,)
-        The coefficients b_t, including the learning rate.
+        The coefficients b_t, including the learning rate, which they are for a "fixed" step (less
+        where the Newton steps of a learner other than a tree would raise the risk).
     train_scores_ : ndarray of shape (n_rounds,)
         The risk F(u_t): the weighted mean of the loss on the training rows.
     train_score_ : ndarray of shape (n_rounds,)
@@ -199,7 +200,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
 
     Missing values (NaN) are accepted where the base learner accepts them, as trees do. The leaf
     values of a loss of the user are found by Newton steps if it has a method ``hessian(y, u)``, and
-    otherwise by a search that computes the gradient some twenty times.
+    where these are of no use, or without it, by a search that computes the gradient some twenty
+    times.
 
     With Dask collections binned trees are boosted on rows in chunks, for "squared_error" and
     "poisson". The rows are read twice: for the quantiles, and for the codes of the bins, which
@@ -469,7 +471,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     n_trees_per_iteration_ : int
         Number of base learners of a round.
     steps_ : ndarray of shape (n_rounds,)
-        The coefficients b_t, including the learning rate.
+        The coefficients b_t, including the learning rate, which they are for a "fixed" step (less
+        where the Newton steps of a learner other than a tree would raise the risk).
     train_scores_ : ndarray of shape (n_rounds,)
         The risk F(u_t): the weighted mean of the loss on the training rows.
     train_score_ : ndarray of shape (n_rounds,)
@@ -519,7 +522,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
     The base learner must support `sample_weight` if weights are given. Rows of weight 0 are left
     out. Missing values (NaN) are accepted where the base learner accepts them, as trees do. The
     leaf values of a loss of the user are found by Newton steps if it has a method
-    ``hessian(y, u)``, and otherwise by a search that computes the gradient some twenty times.
+    ``hessian(y, u)``, and where these are of no use, or without it, by a search that computes the
+    gradient some twenty times.
 
     With Dask collections binned trees are boosted on rows in chunks, for "log_loss" and
     "exponential". The rows are read twice: for the quantiles, and for the codes of the bins,
