@@ -102,9 +102,7 @@ class EmpiricalRisk:
                 self._known = known
                 self._loop_weight = self.weight[:1].copy() if self.same_weights else self.weight
         self._losses: Array | None = None  # of the rows at the scores of `at`, without a loop
-        # What is taken of the steps of leaves. Those of K scores, taken together, do not raise the
-        # risk where none does so K times as long.
-        self.rate = 1.0
+        self.rate = 1.0  # what is taken of the steps of leaves: see `share_taken`
         # Whether the loss may change with the scores, and the one whose risk was reported last.
         self.adapts = False
         self.scored_loss = self.loss

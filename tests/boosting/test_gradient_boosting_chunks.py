@@ -168,12 +168,16 @@ def test_leaf_values_from_sums(loss, n):
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_steps_that_would_raise_the_loss_of_a_leaf_are_bounded_as_in_memory(n_classes):
+@pytest.mark.parametrize("learning_rate", [0.1, lambda t: 0.1])
+def test_steps_that_would_raise_the_loss_of_a_leaf_are_bounded_as_in_memory(
+    n_classes, learning_rate
+):
     """Rare classes, all in one leaf and half of its rows: Newton's steps are 1 / (2 share)."""
     rng = np.random.default_rng(0)
     X = rng.random((3000, 2)).round(3)
     y = np.where(X[:, 0] > 0.99, rng.integers(0, n_classes, 3000), 0)
-    model = GradientBoostingClassifier(n_estimators=6, max_depth=1, random_state=0)
+    options = {"max_depth": 1, "learning_rate": learning_rate, "random_state": 0}
+    model = GradientBoostingClassifier(n_estimators=6, **options)
     expected = GradientBoostingClassifier(**model.get_params()).fit(X, y)
     assert_same_rounds(in_chunks(model, X, y), expected)
     assert (np.diff(model.train_scores_) < 0).all()

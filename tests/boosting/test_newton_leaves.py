@@ -125,10 +125,14 @@ def test_steps_are_those_of_newton_where_no_loss_rises(rate, n_classes, route):
         u = rng.normal(rng.normal(0, 3, (300, 4))[leaf], 1)
     column = ... if score is None else np.s_[:, score]
     with route():
-        risk = EmpiricalRisk(loss, y, w)
-        risk.rate = rate
-        target = np.ascontiguousarray(risk.at(u).target[column])
-        steps = risk.leaf_values(u, target, leaf, 300, None, score)
+        found = []
+        for n_threads in (1, 3):
+            risk = EmpiricalRisk(loss, y, w, n_threads)
+            risk.rate = rate
+            target = np.ascontiguousarray(risk.at(u).target[column])
+            found.append(risk.leaf_values(u, target, leaf, 300, None, score))
+    steps, other = found
+    np.testing.assert_array_equal(steps, other)
     second = np.bincount(leaf, w * loss.hessian(y, u)[column])
     newton = np.bincount(leaf, w * target) / second * (1 if n_classes == 2 else 0.75)
     moved = u.copy()
@@ -236,3 +240,22 @@ def test_no_warning_where_a_step_leads_out_of_range():
     X, _ = problem("sign")
     y = 20 * X[:, 0]
     check_never_rises(GradientBoostingRegressor(loss=Plain(1.0), random_state=0), X, y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_rounds_in_one_piece_have_the_leaves_of_single_rounds(n_classes, weighted):
+    """Bit for bit, where steps are bounded; and by the other route up to rounding."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 100, (3000, 2)) / 100
+    y = np.where(X[:, 0] == 0.99, rng.integers(0, n_classes, 3000), 0)
+    w = rng.uniform(0.5, 2, 3000) if weighted else None
+    options = {"n_estimators": 8, "max_depth": 2, "random_state": 0}
+    several = GradientBoostingClassifier(**options).fit(X, y, w)
+    single = GradientBoostingClassifier(**options).fit(X, y, w, monitor=lambda *_: False)
+    np.testing.assert_array_equal(several.train_scores_, single.train_scores_)
+    np.testing.assert_array_equal(several.decision_function(X), single.decision_function(X))
+    assert (np.diff(several.train_scores_) < 0).all()
+    with native_disabled():
+        plain = GradientBoostingClassifier(**options).fit(X, y, w)
+    np.testing.assert_allclose(plain.train_scores_, several.train_scores_, rtol=1e-9)

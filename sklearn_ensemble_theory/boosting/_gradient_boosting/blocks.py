@@ -40,6 +40,7 @@ from ..losses._base import (
     leaf_falls,
     may_rise,
     safe_length,
+    share_taken,
     steps_to_try,
 )
 from .ensemble import AdditiveModel, classes_of, encoded
@@ -517,10 +518,9 @@ class BlockBoosting:
             state, replies, risk = self.started(state, data, move, n_scores)
             if t:  # the risk after a round is known with the first sums of the next one
                 report(risk)
+            state, members, values = self.grown(state, data, replies)
             rate = self.model.learning_rate
-            rate = float(rate(t) if callable(rate) else rate)
-            state, members, values = self.grown(state, data, replies, rate)
-            move = ScoreMove(values, rate)
+            move = ScoreMove(values, float(rate(t) if callable(rate) else rate))
             fitted.members.append(members)
             fitted.steps.append(move.step)
         losses = state.sum(loss_of_block, data, loss, move).total(self.n_blocks)
@@ -575,7 +575,7 @@ class BlockBoosting:
         return int(np.clip(self.bits - np.frexp(size)[1], -1000, 1000))
 
     def grown(
-        self, state: Blocks, data: Blocks, replies: list[Any], rate: float
+        self, state: Blocks, data: Blocks, replies: list[Any]
     ) -> tuple[Blocks, list[Any], list[np.ndarray]]:
         """The trees of a round: fitted members, and the values of the nodes of the blocks."""
         units, summary = self.units, self.summary
@@ -606,9 +606,8 @@ class BlockBoosting:
         tables = [of_blocks.total(self.n_blocks) for of_blocks in found.parts]
         leaf_steps = [None] * len(tables)
         if self.leaf_loss is not None:
-            leaf_steps = self.steps(
-                state, data, [t[:, 3:].T / summary.weight for t in tables], rate
-            )
+            sums = [table[:, 3:].T / summary.weight for table in tables]
+            leaf_steps = self.steps(state, data, sums)
         members, values = [], []
         for growth, seed, table, own in zip(growths, seeds, tables, leaf_steps):
             tree, number = growth.tree(table[:, :3])
@@ -622,9 +621,7 @@ class BlockBoosting:
         self.units = units._replace(targets=tuple(self.exponent(size) - 1 for size in self.sizes))
         return state, members, values
 
-    def steps(
-        self, state: Blocks, data: Blocks, sums: list[np.ndarray], rate: float
-    ) -> list[np.ndarray]:
+    def steps(self, state: Blocks, data: Blocks, sums: list[np.ndarray]) -> list[np.ndarray]:
         """The steps of the leaves of each tree, from the sums of `leaf_terms` and of the weights.
 
         As in memory (see `lowering_steps`): where a leaf's loss may rise, the rows are read again.
@@ -634,7 +631,7 @@ class BlockBoosting:
         if type(loss).leaf_steps is not Loss.leaf_steps:  # exact
             return steps
         ends = np.cumsum([len(own) for own in steps])[:-1]
-        rate = min(len(steps) * rate, 1.0)
+        rate = share_taken(self.model.learning_rate, len(steps))
         found, first = np.concatenate(steps), np.concatenate([own[0] for own in sums])
         asked = may_rise(loss, found, first, rate)
         if not asked.any():

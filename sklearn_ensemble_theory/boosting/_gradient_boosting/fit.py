@@ -62,6 +62,7 @@ from .._risk import LEAST_CURVATURE, EmpiricalRisk, SecondOrderRisk
 from .._steps import STEP_RULES, Step
 from .._weak_learners import check_takes_weights, seeded_clone, weak_learner
 from ..losses import Loss
+from ..losses._base import share_taken
 from ..losses._losses import make_loss
 from .blocks import fit_blocks
 from .ensemble import (
@@ -248,8 +249,7 @@ class BaseGradientBoosting(
         risk.adapts = True
         step = self._make_step(risk, loss.n_scores(n_classes))
         model = self._begin(loss, train, rng, classes, continued)
-        constant = step.constant()
-        risk.rate = 1.0 if constant is None else min(model.n_scores * constant, 1.0)
+        risk.rate = share_taken(step.constant(), model.n_scores)
         task = step.task(
             risk,
             n_scores=model.n_scores,

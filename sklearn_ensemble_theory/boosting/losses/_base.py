@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -443,6 +444,14 @@ def group_totals(weight: Array, group: Array | None, n_groups: int) -> Callable[
 def leaf_codes(leaf: Array) -> Array:
     """Leaves in the type of the compiled loops."""
     return np.ascontiguousarray(leaf, dtype=np.int32)
+
+
+def share_taken(learning_rate: Any, n_scores: int) -> float:
+    """Of the steps of leaves, 1 for a learning rate that changes; K times as much of K scores.
+
+    The risk is convex: steps of K scores do not raise it together if none does K times as long.
+    """
+    return min(n_scores * float(learning_rate), 1.0) if isinstance(learning_rate, Real) else 1.0
 
 
 def safe_length(loss: Loss, rate: float) -> float:
