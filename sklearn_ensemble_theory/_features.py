@@ -83,7 +83,7 @@ class Features:
                 )
             by_number = {self.number(name, "monotonic_cst"): sign for name, sign in given.items()}
             given = [by_number.get(j, 0) for j in range(self.n)]
-        signs = np.asarray(given)
+        signs = np.asarray(given, dtype=object)  # as numbers or text would make text of all
         if signs.shape != (self.n,):
             raise ValueError(
                 f"monotonic_cst has the shape {signs.shape}, but X has {self.n} features."
@@ -269,3 +269,13 @@ def column_of(X: Any, j: int) -> Any:
 def _plain(value: Any) -> Any:
     """A scalar of NumPy as Python's, which messages show without its type."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def refuse_dates(X: Any) -> None:
+    """TypeError for a column of dates in a frame, whose numbers would depend on their unit."""
+    for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ())):
+        if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
+            raise TypeError(
+                f"Feature {name!r} has dates or times; make numbers of it, for example the days "
+                "since the first one, or year, month and day in columns of their own."
+            )

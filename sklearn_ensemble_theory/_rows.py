@@ -22,7 +22,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
-from sklearn_ensemble_theory._features import is_frame, naming_columns
+from sklearn_ensemble_theory._features import is_frame, naming_columns, refuse_dates
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike
@@ -135,6 +135,8 @@ def validate_data(
         )
     if as_frame:
         options.update(dtype=None, ensure_all_finite=False)
+    if not as_frame:
+        refuse_dates(data[0])
     if len(data) > 1 and not options.get("multi_output", False) and has_columns(data[1]):
         data = (data[0], one_column(data[1]))
     with (

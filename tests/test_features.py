@@ -148,7 +148,6 @@ def test_text_is_refused_with_the_name_of_the_column_and_the_cure(cls):
         (pd.Series(np.array(["a"] * 80)), "string to float: 'a'"),  # no np.str_('a')
         (pd.Series([10**400] * 80), "integer that is too large for a float64, in feature 'bmi'"),
         (pd.Series([{}] * 80), "argument must be a string or a real number, not 'dict'"),
-        (pd.Series(pd.date_range("2020", periods=80)), "not 'Timestamp'"),
     ],
 )
 def test_values_that_are_no_numbers(column, message):
@@ -200,3 +199,21 @@ def test_names_that_are_no_strings_are_none():
 def test_labels_are_shown_without_their_type(name):
     with pytest.raises(ValueError, match=r"one class.* 'a'[;.]"):
         make(getattr(package, f"{name}Classifier")).fit(FRAME, np.array(["a"] * 80))
+
+
+@pytest.mark.parametrize("given", [{"bmi": "increasing"}, [0, "up"], [1, 0.5]])
+def test_a_wrong_sign_is_named_with_its_feature(given):
+    X = pd.DataFrame(np.random.default_rng(0).random((30, 2)), columns=["age", "bmi"])
+    with pytest.raises(ValueError, match=r"got (?:'increasing'|'up'|0\.5) for feature 'bmi'"):
+        package.L2BoostingRegressor(monotonic_cst=given).fit(X, X["age"])
+
+
+@pytest.mark.parametrize(
+    "name", ["RandomForestRegressor", "L2BoostingRegressor", "VotingRegressor"]
+)
+def test_dates_are_refused_by_name(name):
+    X = pd.DataFrame({"x": np.arange(30.0), "day": pd.date_range("2020", periods=30)})
+    model = make(getattr(package, name))
+    for given in (X, X[["day"]], X.assign(day=X["day"].dt.tz_localize("UTC"))):
+        with pytest.raises(TypeError, match="'day' has dates"):
+            model.fit(given, X["x"])

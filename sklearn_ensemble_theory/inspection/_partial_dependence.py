@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn import inspection
 from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils import Bunch
@@ -20,6 +19,7 @@ from sklearn_ensemble_theory._compat import check_sample_weight
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
 from sklearn_ensemble_theory._rows import rows_of
+from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._additive_terms import features_of_terms
 

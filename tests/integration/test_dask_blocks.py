@@ -151,7 +151,7 @@ def test_names_of_what_is_refused():
         DivideAndConquerRegressor(stratify=True).fit(*lazy)
     with pytest.raises(TypeError, match="groups"):
         DivideAndConquerRegressor().fit(*lazy, groups=np.arange(300))
-    with pytest.raises(ValueError, match="does not accept it"):
+    with pytest.raises(ValueError, match="doesn't support sample_weight"):
         DivideAndConquerRegressor(KNeighborsRegressor()).fit(*lazy, da.from_array(weight, 50))
     with pytest.raises(ValueError, match="sample_weight must be positive"):
         DivideAndConquerRegressor().fit(*lazy, da.zeros(300, chunks=50))

@@ -92,7 +92,6 @@ def test_no_fast_path():
     for params in (
         {"splitter": "random"},
         {"max_features": 2},
-        {"class_weight": "balanced"},
         {"ccp_alpha": 0.1},
     ):
         assert BinnedTreeClassifier(**params)._prepare_rounds(X, None, task) is None
