@@ -273,7 +273,7 @@ def _plain(value: Any) -> Any:
 
 def refuse_dates(X: Any) -> None:
     """TypeError for a column of dates in a frame, whose numbers would depend on their unit."""
-    for name, dtype in zip(getattr(X, "columns", ()), getattr(X, "dtypes", ())):
+    for name, dtype in zip(X.columns, X.dtypes) if is_frame(X) else ():
         if getattr(dtype, "kind", "") in ("M", "m") or getattr(dtype, "is_temporal", bool)():
             raise TypeError(
                 f"Feature {name!r} has dates or times; make numbers of it, for example the days "

@@ -293,7 +293,7 @@ class L2BoostingRegressor(RegressorMixin, CallbackSupportMixin, BaseAdditive):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = L2BoostingRegressor(n_estimators="cv").fit(X, y)
     >>> model.n_smoothing_rounds_, model.n_estimators_
-    (30, 0)
+    (27, 64)
     >>> model.score(X, y)
     0.5...
     >>> edges, values = model.shape_functions_[X.columns.get_loc("bmi")]
