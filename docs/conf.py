@@ -107,4 +107,6 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages without pages of their own beside them.
-html_sidebars = {"api": [], "design": [], "errata": [], "which_estimator": []}
+html_sidebars = dict.fromkeys(
+    ["api", "design", "errata", "getting_started", "reliability", "which_estimator"], []
+)
