@@ -57,7 +57,7 @@ singles = [RandomProjectionRegressor(1, n_components=int(s), random_state=0) for
 expected = [single.expected_projection(X, 200) for single in singles]
 for ax, m in zip(axes[1:], [1, 10, 100]):
     models = [single.set_params(n_estimators=m) for single in singles]
-    results = [errors(model, n_fits=100 // m if m < 100 else 5) for model in models]
+    results = [errors(model, n_fits=max(100 // m, 2)) for model in models]
     train, test = np.array(results).T
     formula = [projection.risk(mean, sigma, m) for projection in expected]
     ax.plot(sizes, train, label="training")
