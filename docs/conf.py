@@ -107,6 +107,5 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages without pages of their own beside them.
-html_sidebars = dict.fromkeys(
-    ["api", "design", "errata", "getting_started", "reliability", "which_estimator"], []
-)
+alone = ["api", "design", "errata", "getting_started", "reliability", "which_estimator"]
+html_sidebars = {page: [] for page in alone}
