@@ -107,4 +107,5 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages without pages of their own beside them.
-html_sidebars = {"api": [], "design": [], "errata": [], "which_estimator": []}
+alone = ["api", "design", "errata", "getting_started", "reliability", "which_estimator"]
+html_sidebars = {page: [] for page in alone}

@@ -4,6 +4,7 @@ It is written down in `MAP` only; docs/which_estimator.md includes what is made 
 estimator of the package is in it (tests/test_site.py). Both link to the pages of the reference.
 """
 
+import re
 import textwrap
 from html import escape
 from pathlib import Path
@@ -177,14 +178,16 @@ def listing():
         lines += [f"**[{question}](user_guide/{page}.md)**", ""]
         for condition, name, kinds in ends:
             roles = [f"{{class}}`~{PACKAGE}.{whole}`" for whole in estimators(name, kinds)]
-            lines += [f"- {condition}: {', '.join(roles)}"]
+            # Code, so that its quotes stay as they are.
+            marked = re.sub(r'\w+="?\w*"?|"\w+"', r"`\g<0>`", condition)
+            lines += [f"- {marked}: {', '.join(roles)}"]
         lines += [""]
     return "\n".join(lines)
 
 
 def write_map(app, config):
     path = Path(app.srcdir, "generated", "which_estimator.txt")
-    text = f"```{{raw}} html\n{drawing()}\n```\n\n## The same as a list\n\n{listing()}"
+    text = f"```{{raw}} html\n{drawing()}\n```\n\n## As a list\n\n{listing()}"
     path.parent.mkdir(exist_ok=True)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
         path.write_text(text, encoding="utf-8")

@@ -228,13 +228,13 @@ THEOREMS = {
             SHAH + "§3.5",
         ),
         "l1_ball_rademacher_bound": (
-            "Bound on it, l1 ball",
+            "Bound on the Rademacher complexity, l1 ball",
             r"\hat R_n \le \lambda C \sqrt{\frac{2 \log(2 p)}{n}}",
             "features in [-C, C]",
             SHAH + "§3.6",
         ),
         "l2_ball_rademacher_bound": (
-            "Bound on it, l2 ball",
+            "Bound on the Rademacher complexity, l2 ball",
             r"\hat R_n \le \frac{\lambda C}{\sqrt{n}}",
             "points of norm at most C",
             SHAH + "§3.5",

@@ -33,7 +33,7 @@ X = rng.standard_normal((n + 2_000, d))
 mean = np.maximum(X[:, 0], 0) + np.tanh(X[:, 1] + X[:, 2])
 y = mean + sigma * rng.standard_normal(len(X))
 X, X_test, y, mean_test = X[:n], X[n:], y[:n], mean[n:]
-sizes = np.unique(np.geomspace(4, 1_000, 25).astype(int).tolist() + [85, 92, 96, 99, 104, 110, 120])
+sizes = np.unique(np.geomspace(4, 1_000, 18).astype(int).tolist() + [85, 92, 96, 99, 104, 110, 120])
 
 
 def error_at_new_rows(m, s, alpha, seeds):

@@ -53,13 +53,13 @@ train, test = np.array([errors(Ridge(alpha)) for alpha in alphas]).T
 axes[0].semilogx(1 / alphas, train, label="training")
 axes[0].semilogx(1 / alphas, test, label="test, less the noise")
 axes[0].set(title=f"ridge regression, best {test.min():.2f}", xlabel="1 / penalty", ylabel="error")
+singles = [RandomProjectionRegressor(1, n_components=int(s), random_state=0) for s in sizes]
+expected = [single.expected_projection(X, 200) for single in singles]
 for ax, m in zip(axes[1:], [1, 10, 100]):
-    results, formula = [], []
-    for s in sizes:
-        model = RandomProjectionRegressor(m, n_components=int(s), random_state=0)
-        formula.append(model.expected_projection(X, 200).risk(mean, sigma, m))
-        results.append(errors(model, n_fits=100 // m if m < 100 else 5))
+    models = [single.set_params(n_estimators=m) for single in singles]
+    results = [errors(model, n_fits=max(100 // m, 2)) for model in models]
     train, test = np.array(results).T
+    formula = [projection.risk(mean, sigma, m) for projection in expected]
     ax.plot(sizes, train, label="training")
     ax.plot(sizes, test, label="test, less the noise")
     ax.plot(sizes, formula, "k--", lw=1, label="test, by the formula")
@@ -75,12 +75,11 @@ plt.show()
 
 figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 members = np.array([1, 2, 3, 5, 10, 20, 50, 100])
-for s in [10, 20, 40]:
-    expected = RandomProjectionRegressor(n_components=s, random_state=0).expected_projection(X)
-    ax.semilogx(
-        members, [expected.risk(mean, sigma, m) for m in members], "o-", ms=3, label=f"s = {s}"
-    )
-    ax.axhline(expected.risk(mean, sigma, np.inf), color="0.6", lw=0.8, ls=":")
+for s, projection in zip(sizes, expected):
+    if s in (10, 20, 40):
+        risks = [projection.risk(mean, sigma, m) for m in members]
+        ax.semilogx(members, risks, "o-", ms=3, label=f"s = {s}")
+        ax.axhline(projection.risk(mean, sigma, np.inf), color="0.6", lw=0.8, ls=":")
 ax.set(xlabel="m", ylabel="risk at the training rows")
 ax.legend()
 plt.show()
