@@ -186,7 +186,6 @@ ODD_MATRICES = [
     matrix("ends of float16", lambda X, r: ends(X, np.float16)),
     matrix("* 1e77", lambda X, r: X * 1e77),
     matrix("memoryview", lambda X, r: memoryview(np.ascontiguousarray(X))),
-    matrix("np.matrix", lambda X, r: np.asmatrix(X)),
     *(matrix(kind, lambda X, r, kind=kind: no_tables(X)[kind]) for kind in no_tables(np.eye(2))),
 ]
 

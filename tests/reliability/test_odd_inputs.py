@@ -233,11 +233,19 @@ def test_what_is_no_table_is_told_by_its_type(cls):
 # --- labels of rows that are not those of the fit -------------------------------------------------
 
 
+def all_stages(method, *args, **given):
+    return np.array(list(method(*args, **given)))
+
+
 @every_class
 def test_methods_of_labels_name_y(cls):
     """Bounds and margins: labels of another kind are errors of them all, or are refused."""
     model = make(cls)
-    names = [name for name in ("error_bound", "vc_error_bound", "margins") if hasattr(cls, name)]
+    names = [
+        name
+        for name in ("error_bound", "vc_error_bound", "margins", "staged_score")
+        if hasattr(cls, name)
+    ]
     if not names or not is_classifier(model):
         return
     model.set_params(**({"algorithm": "discrete"} if "algorithm" in model.get_params() else {}))
@@ -258,12 +266,18 @@ def test_methods_of_labels_name_y(cls):
             {"y": pd.Series(["a"] * len(X), dtype="category")},
             *([{"y": target(model), "sample_weight": w} for w in ({1}, [10**400] * 40)] * weighted),
         ]
+        if name == "staged_score":
+            method = partial(
+                lambda score, *args, **kw: np.asarray(list(score(*args, **kw))), method
+            )
         assert np.isfinite(method(X, target(model))).all()
         for given in odd:
             with pytest.raises((TypeError, ValueError)) as info:
                 method(X, **given)
             assert is_named(info.value, model), (name, info.value)
-        if name != "margins":
+        if name == "staged_score":
+            assert (method(X, np.full(len(X), 7)) == 0.0).all()
+        elif name != "margins":
             assert method(X, np.full(len(X), 7)) >= 1.0
 
 
