@@ -206,6 +206,7 @@ _CONVERSIONS = (
     "could not be promoted",
     "Cannot cast",
     "array element with a sequence",
+    "format must be 2D",
 )
 
 
@@ -220,7 +221,7 @@ def naming_columns(
         is_large = isinstance(error, OverflowError)
         if not is_large and not any(words in str(error) for words in _CONVERSIONS):
             raise
-        found = None if issparse(X) else _first_wrong(X, takes_categories, only)
+        found = _first_wrong(X, takes_categories, only)
         if found is None and not is_large:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
@@ -229,11 +230,16 @@ def naming_columns(
 
 def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None:
     """What is wrong with the first column that is no numbers, and what to do."""
+    if issparse(X) and X.ndim == 2:
+        return None
     if not is_frame(X):
+        name = type(X).__name__
         try:
             X = np.asarray(X, dtype=object if isinstance(X, (list, tuple)) else None)
         except ValueError:  # rows of different lengths
             return None
+        if X.ndim != 2:  # NumPy takes a set, a generator or a lazy frame as one object
+            return f"X must be an array, a frame or a sparse matrix of two dimensions; got {name}."
     features = Features.of(X)
     for j in range(features.n) if only is None else [only]:
         column, label = column_of(X, j), features.label(j)
@@ -255,8 +261,8 @@ def _first_wrong(X: Any, takes_categories: bool, only: int | None) -> str | None
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a pandas or polars data frame."""
-    return hasattr(X, "columns") and hasattr(X, "dtypes")
+    """Whether X is a pandas or polars data frame; one that is lazy has no shape."""
+    return hasattr(X, "shape") and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def column_of(X: Any, j: int) -> Any:

@@ -29,7 +29,7 @@ from sklearn.utils.validation import validate_data
 
 from sklearn_ensemble_theory._blocks import any_collection, is_collection, meta_of, row_blocks
 from sklearn_ensemble_theory._compat import StrOptions, sklearn_fit_context
-from sklearn_ensemble_theory._features import signs_by_place
+from sklearn_ensemble_theory._features import is_frame, signs_by_place
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     LabelTotals,
@@ -113,7 +113,7 @@ def check_text_is_predicted(estimator: Any, X: Any) -> None:
     """
     if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind not in "OSU"):
         return
-    X = X if hasattr(X, "shape") or isinstance(X, (list, tuple)) else np.asarray(X)
+    X = X if is_frame(X) or isinstance(X, (list, tuple)) else np.asarray(X)
     first = rows_of(X, slice(1)) if hasattr(X, "shape") else X[:1]
     if np.asarray(first).dtype.kind not in "OSU":
         return

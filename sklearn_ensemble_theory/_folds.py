@@ -76,7 +76,8 @@ def splits_of_rows(
     if "groups" not in params and get_routing_for_object(splitter).consumes("split", ("groups",)):
         raise ValueError(
             f"cv={type(splitter).__name__} splits by groups, which fit was not given: pass "
-            "fit(X, y, groups=...), with a label for each row."
+            "fit(X, y, groups=...), with a label for each row; in a search by metadata routing "
+            "(set_fit_request(groups=True))."
         )
     if by_count and "groups" in params:
         by_class, n_splits = isinstance(splitter, StratifiedKFold), splitter.get_n_splits()

@@ -278,6 +278,32 @@ def _check_labels(values: list[Any], kinds: set[type]) -> None:
         raise ValueError("y must not have both strings and numbers as labels.")
 
 
+def checked_classes(classes: ArrayLike) -> np.ndarray:
+    """The labels that a user announces, in increasing order."""
+    try:
+        return np.unique(np.asarray(classes))
+    except TypeError as error:
+        raise TypeError(f"classes must be labels that can be compared: {error}.") from error
+
+
+def codes_of_labels(y: ArrayLike, classes: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places among the classes of the labels of n rows, and which of the labels are there.
+
+    Raises
+    ------
+    ValueError or TypeError
+        If y is not one label for each row, or the labels cannot be compared with the classes.
+    """
+    labels = column_or_1d(y)
+    if len(labels) != n:
+        raise ValueError(f"y must have a label for each of the {n} rows of X, got {len(labels)}.")
+    try:
+        codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    except TypeError as error:
+        raise TypeError(f"y must have labels like those of the fit: {error}.") from error
+    return codes, np.asarray(classes[codes] == labels)
+
+
 # --- sample weights -------------------------------------------------------------------------------
 
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny

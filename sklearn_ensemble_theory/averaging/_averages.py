@@ -14,11 +14,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_clas
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
-from sklearn_ensemble_theory._compat import check_sample_weight, raise_for_params
-from sklearn_ensemble_theory._rows import one_column
+from sklearn_ensemble_theory._compat import raise_for_params
+from sklearn_ensemble_theory._rows import checked_weights, codes_of_labels, one_column
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
 from sklearn_ensemble_theory.averaging._members import member_params
@@ -401,10 +401,10 @@ class AveragedClassifier(ClassifierMixin):
         check_is_fitted(self)
         if not isinstance(self.classes_, np.ndarray):
             raise ValueError("error_bound needs a single output; y of the fit has several.")
-        y, proba = column_or_1d(y), self.predict_proba(X)
-        code = np.clip(np.searchsorted(self.classes_, y), 0, len(self.classes_) - 1)
-        shares = np.clip(proba[np.arange(len(y)), code], 0.0, 1.0) * (self.classes_[code] == y)
-        weight = None if sample_weight is None else check_sample_weight(sample_weight, proba)
+        proba = self.predict_proba(X)
+        code, known = codes_of_labels(y, self.classes_, len(proba))
+        shares = np.clip(proba[np.arange(len(proba)), code], 0.0, 1.0) * known
+        weight = None if sample_weight is None else checked_weights(sample_weight, proba)
         return held_out_voting_error_bound(shares, weight, delta)
 
     def __sklearn_tags__(self) -> Tags:

@@ -90,9 +90,13 @@ class Step:
         if not callable(self.learning_rate):
             return self.learning_rate
         try:
-            return self.learning_rate(t)
-        except TypeError as error:
-            raise TypeError(f"learning_rate({t}): {error}") from error
+            rate = float(self.learning_rate(t))
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"learning_rate({t}): {error}") from error
+        if not 0 <= rate < np.inf:
+            raise ValueError(f"learning_rate({t}) must be non-negative and finite, got {rate}.")
+        return rate
 
     def constant(self) -> float | None:
         """The coefficient of all rounds, where it depends on nothing."""

@@ -141,7 +141,7 @@ class NamedMembers(MetaEstimatorMixin, BaseEstimator):
         # all members.
         kind = is_classifier if isinstance(self, ClassifierMixin) else is_regressor
         for name, member in pairs:
-            if self._members_of_own_kind and not kind(member):
+            if not hasattr(member, "fit") or (self._members_of_own_kind and not kind(member)):
                 raise ValueError(
                     f"The estimator {type(member).__name__} should be a {kind.__name__[3:]}; it is "
                     f"{name!r} of estimators."

@@ -1,7 +1,7 @@
 """Votes and means of given members with given weights."""
 
 from collections.abc import Iterator
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,18 +10,23 @@ from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import (
     StrOptions,
     check_feature_names_in,
-    check_sample_weight,
     raise_for_params,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import aligned_columns
-from sklearn_ensemble_theory._rows import finite_predictions, normalised_weights, one_column
+from sklearn_ensemble_theory._rows import (
+    checked_weights,
+    codes_of_labels,
+    finite_predictions,
+    normalised_weights,
+    one_column,
+)
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, available_if
 from sklearn_ensemble_theory.bounds import (
     held_out_voting_error_bound,
@@ -571,17 +576,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         # A vote with negative weights may err where most members are right.
         if weights is not None and np.min(weights) < 0:
             raise ValueError("weights must not be negative for error_bound.")
-        if delta is not None and not 0 < delta < 1:
+        if delta is not None and not (isinstance(delta, Real) and 0 < delta < 1):
             raise ValueError(f"delta must be a number in (0, 1), got {delta!r}.")
-        y = column_or_1d(y)
-        # A label that no member knows is an error of all of them.
-        known = np.isin(y, self.classes_)
-        code = self.le_.transform(np.where(known, y, self.classes_[0]))
         share = self._scores(X)
+        # A label that no member knows is an error of all of them.
+        code, known = codes_of_labels(y, self.classes_, len(share))
         share = share / share.sum(axis=1, keepdims=True)
         # Shares may exceed 1 by rounding, which the bound refuses.
-        true = np.clip(share[np.arange(len(y)), code], 0.0, 1.0) * known
-        w = None if sample_weight is None else check_sample_weight(sample_weight, true)
+        true = np.clip(share[np.arange(len(share)), code], 0.0, 1.0) * known
+        w = None if sample_weight is None else checked_weights(sample_weight, true)
         return held_out_voting_error_bound(true, w, delta)
 
     def vc_error_bound(
@@ -624,8 +627,13 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         check_is_fitted(self)
         if self.voting != "hard" or len(self.classes_) > 2:
             raise ValueError("vc_error_bound needs voting='hard' and two classes.")
-        dimensions = np.broadcast_to(vc_dimensions, len(self.estimators_))
-        wrong = self.predict(X) != column_or_1d(y)
+        members = len(self.estimators_)
+        if np.shape(vc_dimensions) not in ((), (members,)):
+            raise ValueError(f"vc_dimensions must be one number, or {members}.")
+        dimensions = np.broadcast_to(vc_dimensions, members)
+        found = self.predict(X)
+        codes, known = codes_of_labels(y, self.classes_, len(found))
+        wrong = ~known | (found != self.classes_[codes])
         return float(wrong.mean() + voting_generalization_bound(len(wrong), dimensions, delta))
 
 

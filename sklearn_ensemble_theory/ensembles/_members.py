@@ -344,6 +344,7 @@ def tree_input(ensemble: FittedEnsemble, X):
     rows, checked = member_input(ensemble.estimator_, X)
     if not checked and hasattr(ensemble.estimators_[0], "apply"):
         features = columns_of_members(ensemble)[0]
-        ensemble.estimators_[0].apply(X if features is None else X[:, features])
+        with np.errstate(over="ignore"):  # the tree's error, and no warning before it
+            ensemble.estimators_[0].apply(X if features is None else X[:, features])
         rows = X.tocsr() if sp.issparse(X) else X
     return rows.astype(np.float32) if rows.dtype != np.float32 else rows

@@ -38,7 +38,7 @@ def predicted_quantiles(ensemble: FittedEnsemble, X, quantiles: ArrayLike) -> np
     check_is_fitted(ensemble)
     try:
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         levels = np.empty(0)
     if levels.ndim != 1 or not levels.size or not ((levels >= 0) & (levels <= 1)).all():
         raise ValueError(f"quantiles must be numbers from 0 to 1, got {quantiles!r}.")

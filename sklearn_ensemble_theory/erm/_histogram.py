@@ -23,6 +23,7 @@ from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     Rows,
+    checked_classes,
     kept_rows,
     validate_data,
 )
@@ -586,7 +587,7 @@ class HistogramClassifier(ClassifierMixin, BaseHistogram):
         first = not self.__sklearn_is_fitted__()
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        known = np.unique(np.asarray(classes)) if classes is not None else self.classes_
+        known = checked_classes(classes) if classes is not None else self.classes_
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(
                 f"classes={known.tolist()} must be the same as in the first call, "

@@ -15,10 +15,9 @@ from sklearn.base import BaseEstimator, RegressorMixin, is_classifier
 from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
-from sklearn_ensemble_theory._compat import check_sample_weight
 from sklearn_ensemble_theory._features import feature_names
 from sklearn_ensemble_theory._learners import reads_single_precision
-from sklearn_ensemble_theory._rows import rows_of
+from sklearn_ensemble_theory._rows import checked_weights, rows_of
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._additive_terms import features_of_terms
@@ -169,7 +168,7 @@ def mean_of_terms(
     estimator: Any, X: Any, sample_weight: Any, grid: list[tuple], columns: list[int]
 ) -> np.ndarray:
     """The mean of the scores at each point of the grid, (G,) or (G, n_classes)."""
-    weight = None if sample_weight is None else check_sample_weight(sample_weight, X)
+    weight = None if sample_weight is None else checked_weights(sample_weight, X)
     moved: Any = rows_of(X, np.zeros(len(grid), dtype=np.intp)).copy()
     for j, values in zip(columns, zip(*grid)):
         if hasattr(moved, "iloc"):

@@ -363,7 +363,8 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         # An infinite bandwidth times zero is NaN; such a feature is left out.
         Z = X - self._origin
         Z[:, ~np.isfinite(self.bandwidth_)] = 0.0
-        Z /= self.bandwidth_
+        with np.errstate(over="ignore"):  # farther than any number
+            Z /= self.bandwidth_
         inside = np.clip(Z, self._low, self._high)
         Z -= inside
         return inside, Z

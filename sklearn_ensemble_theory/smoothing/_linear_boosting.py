@@ -204,6 +204,8 @@ class BoostedLearner:
 def checked_times(times: ArrayLike) -> np.ndarray:
     """Return the times as an array; ValueError unless they are finite, non-negative numbers."""
     try:
+        if np.iscomplexobj(times):
+            raise TypeError("they are complex")
         times = np.atleast_1d(np.asarray(times, dtype=np.float64))
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"times must be finite, non-negative numbers: {error}.") from None

@@ -10,6 +10,14 @@ from ..estimators import POLARS_IS_READ
 HUGE, TINY = 1e300, 1e-300
 
 
+class Sized:
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+
 def put(array, value, rng):
     """The array as objects, with `value` in one random place."""
     out = np.array(array, dtype=object)
@@ -77,6 +85,19 @@ def ends(values, dtype):
     """The ends of the range of a type, by the signs of the values."""
     info = (np.iinfo if np.dtype(dtype).kind in "iu" else np.finfo)(dtype)
     return np.where(np.asarray(values) > 0, dtype(info.max), dtype(info.min))
+
+
+def no_tables(X):
+    """What holds the numbers of X, or promises them, and is no table."""
+    return {
+        "set": {1.0, 2.0},
+        "dictionary": {"a": X[:, 0]},
+        "list of dictionaries": [{"a": 1.0}] * len(X),
+        "generator": (row for row in X),
+        "lazy frame": pl.DataFrame({"a": X[:, 0]}).lazy(),
+        "sparse of one dimension": sparse.coo_array(X[:, 0]),
+        "of a length only": Sized(len(X)),
+    }
 
 
 def column_of(X, value):
@@ -164,6 +185,8 @@ ODD_MATRICES = [
     matrix("ends of float32", lambda X, r: ends(X, np.float32)),
     matrix("ends of float16", lambda X, r: ends(X, np.float16)),
     matrix("* 1e77", lambda X, r: X * 1e77),
+    matrix("memoryview", lambda X, r: memoryview(np.ascontiguousarray(X))),
+    *(matrix(kind, lambda X, r, kind=kind: no_tables(X)[kind]) for kind in no_tables(np.eye(2))),
 ]
 
 

@@ -46,6 +46,47 @@ WITHOUT_WEIGHTS = [
     make_pipeline(StandardScaler(), LogisticRegression()),
 ]  # fmt: skip
 
+
+class InPlaceLoss:
+    """The squared error, of which one method computes in the place of y."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def value(self, y, u):
+        return self.changed(y, "value", u) ** 2
+
+    def gradient(self, y, u):
+        return -2.0 * self.changed(y, "gradient", u)
+
+    def changed(self, y, name, u):
+        return np.subtract(y, u, out=y if name == self.name else None)
+
+
+class OddLoss:
+    """The squared error, of which one method returns something else."""
+
+    def __init__(self, name, result):
+        self.name, self.result = name, result
+
+    def value(self, y, u):
+        return self.result if self.name == "value" else (y - u) ** 2
+
+    def gradient(self, y, u):
+        return self.result if self.name == "gradient" else 2.0 * (u - y)
+
+
+def nothing(*_):
+    """What a user may give by mistake for a function."""
+
+
+LOSSES = [
+    *(InPlaceLoss(name) for name in ("value", "gradient")),
+    *(OddLoss("value", odd) for odd in (None, "a", 0.0, np.ones(3))),
+    *(OddLoss("gradient", odd) for odd in (None, "a", 0.0, np.ones(3))),
+    OddLoss, nothing, object(),
+]  # fmt: skip
+
 # Parameters of every kind that are wrong nearly everywhere, and right somewhere.
 ODD_VALUES = [
     None, True, False, -1, 0, 1, 2, 2**31, 2**63, 10**400, -(10**400), 0.0, -0.5, 0.5, 1.0, 2.5,
@@ -59,6 +100,7 @@ ODD_VALUES = [
     np.ma.masked, np.datetime64("2020-01-01"), pd.NA, pd.Series([1.0, 2.0]), "0.5", slice(2),
     1e9, 1e15, 1e18, 10**18, 2**62, ["1", "2"], np.array(["0.5", "2"]), ["1", "2", "3"],
     np.array([2**62, 2**62]), np.array([127, 127], dtype=np.int8), *WITHOUT_WEIGHTS,
+    nothing, len, str, [("a", None)], [("a", "drop")], [("a", object())],
 ]  # fmt: skip
 
 # Words in the labels of data that are numbers of odd sizes, or few, or equal.
@@ -104,6 +146,8 @@ def draw_case(estimator, seed, number):
     kinds = ["X", "y", "query", "params", "params", "params", *sorted(optional)]
     if {"estimator", "estimators", "final_estimator"} & set(estimator.get_params(deep=False)):
         kinds.append("learner")
+    if "loss" in estimator.get_params(deep=False):
+        kinds.append("loss")
     size = rng.choice([1, 2, 3], p=[0.5, 0.35, 0.15])
     for k in np.sort(rng.choice(len(kinds), size=size, replace=False)):
         ODD[kinds[k]](case, rng, estimator)
@@ -169,6 +213,11 @@ def odd_learner(case, rng, estimator):
     learner = WITHOUT_WEIGHTS[rng.integers(len(WITHOUT_WEIGHTS))]
     case.params[name] = [*params[name], ("odd", learner)] if name == "estimators" else learner
     case.odd.append(f"{name}={learner!r}")
+
+
+def odd_loss(case, rng, estimator):
+    case.params["loss"] = LOSSES[rng.integers(len(LOSSES))]
+    case.odd.append(f"loss={case.params['loss']!r}")
 
 
 def value_of_constraint(constraints, rng, *, invalid):
@@ -253,5 +302,5 @@ def pick(rng, makers):
 
 ODD = {
     "params": odd_params, "X": odd_X, "y": odd_y, "query": odd_query, "sample_weight": odd_weights,
-    "groups": odd_groups, "learner": odd_learner,
+    "groups": odd_groups, "learner": odd_learner, "loss": odd_loss,
 }  # fmt: skip

@@ -31,6 +31,7 @@ from sklearn_ensemble_theory import (
 
 from ..estimators import estimator_classes, make
 from ..routes import native_disabled
+from .odd_inputs import InPlaceLoss
 
 X = np.random.default_rng(0).standard_normal((30, 2))
 Y = X[:, 0] + 0.1 * X[:, 1]
@@ -302,6 +303,38 @@ def test_calls_of_users_that_cannot_be_right():
     stacking = make(package.StackingClassifier, cv=pd.Series([1.0, 2.0]))
     with pytest.raises(ValueError, match="cv must yield pairs of row indices"):
         stacking.fit(X, CLASSES)
+
+
+@pytest.mark.parametrize("rate", [None, "a", [0.1], 1j, 10**400, -1.0, np.nan, np.inf])
+def test_a_function_of_the_round_returns_a_learning_rate(rate):
+    model = make(package.GradientBoostingRegressor, learning_rate=lambda t: rate if t else 0.1)
+    with pytest.raises((TypeError, ValueError), match=r"learning_rate\(1\)"):
+        model.fit(X, Y)
+
+
+def test_losses_of_users_cannot_change_the_target():
+    y = Y.copy()
+    for name in ("value", "gradient"):
+        model = make(package.GradientBoostingRegressor, loss=InPlaceLoss(name))
+        with pytest.raises(ValueError, match=rf"loss: InPlaceLoss.{name}\(y, u\).*read-only"):
+            model.fit(X, y)
+        np.testing.assert_array_equal(y, Y)
+
+
+def test_arguments_of_a_boosting_fit():
+    model = make(package.GradientBoostingRegressor)
+    with pytest.raises(TypeError, match="monitor must be callable, got int"):
+        model.fit(X, Y, monitor=3)
+    with pytest.raises(ValueError, match="X_val and y_val must be given together, and with sample"):
+        model.fit(X, Y, sample_weight_val=np.ones(len(Y)))
+
+
+@pytest.mark.parametrize("name", ["Voting", "Stacking"])
+def test_members_have_a_fit(name):
+    for kind in ("Classifier", "Regressor"):
+        model = make(getattr(package, name + kind), estimators=[("a", None)])
+        with pytest.raises(ValueError, match="'a' of estimators"):
+            model.fit(X, CLASSES if kind == "Classifier" else Y)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Rules of odd inputs, one test for each kind, which walks over all estimators."""
 
+import inspect
 import resource
 import warnings
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -16,8 +18,8 @@ from sklearn.utils._param_validation import Interval
 import sklearn_ensemble_theory as package
 
 from ..estimators import estimator_classes, make
-from .fuzzing import STATM, is_named, read_everything
-from .odd_data import ends, polars
+from .fuzzing import STATM, is_named, needed, read_everything
+from .odd_data import ends, no_tables, polars
 from .odd_inputs import WITHOUT_WEIGHTS
 
 CLASSES = estimator_classes()
@@ -204,6 +206,86 @@ def test_blocks_have_no_intervals():
             "forget_training_rows",
         ):
             assert not hasattr(cls, name)
+
+
+# --- what is no table -----------------------------------------------------------------------------
+
+
+@every_class
+def test_what_is_no_table_is_told_by_its_type(cls):
+    """By fit and by every method of X; NumPy and SciPy name neither X nor what was given."""
+    model = make(cls)
+    odd = list(no_tables(X).values())
+    for value in odd:
+        with pytest.raises((TypeError, ValueError)) as info:
+            clone(model).fit(value, target(model))
+        assert is_named(info.value, model), info.value
+    model.fit(X, target(model))
+    for name in dir(model):
+        if name.startswith(("predict", "decision", "apply", "transform", "score_")):
+            method = getattr(model, name)
+            for value in odd if callable(method) and needed(method) == {"X"} else []:
+                with pytest.raises((TypeError, ValueError)) as info:
+                    method(value)
+                assert is_named(info.value, model), (name, info.value)
+
+
+# --- labels of rows that are not those of the fit -------------------------------------------------
+
+
+def all_stages(method, *args, **given):
+    return np.array(list(method(*args, **given)))
+
+
+@every_class
+def test_methods_of_labels_name_y(cls):
+    """Bounds and margins: labels of another kind are errors of them all, or are refused."""
+    model = make(cls)
+    names = [
+        name
+        for name in ("error_bound", "vc_error_bound", "margins", "staged_score")
+        if hasattr(cls, name)
+    ]
+    if not names or not is_classifier(model):
+        return
+    model.set_params(**({"algorithm": "discrete"} if "algorithm" in model.get_params() else {}))
+    if cls is package.VotingClassifier:
+        model.set_params(voting="hard")
+    model.fit(X, target(model))
+    for name in names:
+        method = getattr(model, name)
+        method = (
+            partial(method, vc_dimensions=2)
+            if name == "vc_error_bound" and (cls is package.VotingClassifier)
+            else method
+        )
+        weighted = "sample_weight" in inspect.signature(method).parameters
+        odd = [
+            {"y": target(model)[:-1]},
+            {"y": np.array([None] * len(X))},
+            {"y": pd.Series(["a"] * len(X), dtype="category")},
+            *([{"y": target(model), "sample_weight": w} for w in ({1}, [10**400] * 40)] * weighted),
+        ]
+        if name == "staged_score":
+            method = partial(
+                lambda score, *args, **kw: np.asarray(list(score(*args, **kw))), method
+            )
+        assert np.isfinite(method(X, target(model))).all()
+        for given in odd:
+            with pytest.raises((TypeError, ValueError)) as info:
+                method(X, **given)
+            assert is_named(info.value, model), (name, info.value)
+        if name == "staged_score":
+            assert (method(X, np.full(len(X), 7)) == 0.0).all()
+        elif name != "margins":
+            assert method(X, np.full(len(X), 7)) >= 1.0
+
+
+@pytest.mark.parametrize("name", ["HistogramClassifier", "LogitBoostClassifier"])
+def test_announced_classes_can_be_compared(name):
+    model = make(getattr(package, name))
+    with pytest.raises(TypeError, match="classes must be labels that can be compared"):
+        model.partial_fit(X, target(model), classes=[0, "a", None])
 
 
 # --- the ends of types ----------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._blocks import PassCount, by_chunks
 from ..._compat import CallbackSupportMixin, Interval
 from ..._fitting import CLASS_WEIGHT, fit_context
-from ..._rows import ChunkedRows, MemoryRows, Rows
+from ..._rows import ChunkedRows, MemoryRows, Rows, checked_classes
 from ..._typing import ArrayLike, CVLike
 from .._loop import begin_fit
 from .base import BaseAdditive, unit_weights
@@ -444,7 +444,7 @@ class LogitBoostClassifier(ClassifierMixin, CallbackSupportMixin, BaseAdditive):
         # The classes: given, those of the calls before, or those of an earlier fit.
         known = getattr(self, "_kept", None)
         if classes is not None:
-            classes = np.unique(np.asarray(classes))
+            classes = checked_classes(classes)
         if known is None and classes is None:
             classes = getattr(self, "classes_", None)
         if known is None and classes is None:

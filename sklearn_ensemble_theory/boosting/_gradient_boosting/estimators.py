@@ -44,7 +44,8 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         `alpha`), for instance; an instance of a class in `boosting.losses`; or any object with
         methods ``value(y, u)`` and ``gradient(y, u)``.
     learning_rate : float or callable, default=0.1
-        Factor of every step. A callable is called with the round t = 0, 1, ...
+        Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
+        number of at least 0.
     n_estimators : int, default=100
         The largest number of rounds.
     subsample : float, default=1.0
@@ -363,7 +364,8 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         `boosting.losses` lists, an instance of a class there, or any object with methods
         ``value(y, u)`` and ``gradient(y, u)`` for y in -1 and +1.
     learning_rate : float or callable, default=0.1
-        Factor of every step. A callable is called with the round t = 0, 1, ...
+        Factor of every step. A callable is called with the round t = 0, 1, ... and returns a finite
+        number of at least 0.
     n_estimators : int, default=100
         The largest number of rounds.
     subsample : float, default=1.0

@@ -208,8 +208,10 @@ class BaseGradientBoosting(
         if routing_enabled():
             passed = with_groups(fit_params, groups, self._base_learner(X))
             fit_params = process_routing(self, "fit", **passed)["estimator"]["fit"]
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val must be given together.")
+        if (X_val is None) != (y_val is None) or (X_val is None and sample_weight_val is not None):
+            raise ValueError("X_val and y_val must be given together, and with sample_weight_val.")
+        if monitor is not None and not callable(monitor):
+            raise TypeError(f"monitor must be callable, got {type(monitor).__name__}.")
         learner = self._base_learner(X)
         if is_classifier(learner):
             name = type(learner).__name__
@@ -432,7 +434,7 @@ class BaseGradientBoosting(
         if self.estimator is not None:
             return self.estimator
         described = {name: getattr(self, name) for name in TREE_DEFAULTS}
-        stays_sparse = sp.issparse(X) and X.shape[0] * X.shape[1] > MOST_DENSE_VALUES
+        stays_sparse = sp.issparse(X) and math.prod(X.shape) > MOST_DENSE_VALUES
         if self.max_bins is None or stays_sparse or self.ccp_alpha != 0:
             return DecisionTreeRegressor(**described)
         return BinnedTreeRegressor(max_bins=self.max_bins, **described)

@@ -18,7 +18,7 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.extmath import softmax
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklearn_ensemble_theory._arrays import inner
 from sklearn_ensemble_theory._blocks import by_chunks
@@ -39,7 +39,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_sums,
 )
 from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory._rows import ChunkedRows, kept_rows, validate_data
+from sklearn_ensemble_theory._rows import ChunkedRows, codes_of_labels, kept_rows, validate_data
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import (
     stump_generalization_bound,
@@ -833,10 +833,8 @@ class AdaBoostClassifier(WeightedVotes):
             Margins.
         """
         score = self.decision_function(X)
-        y = np.asarray(y)
-        codes = np.searchsorted(self.classes_, y)
-        known = codes < len(self.classes_)
-        if len(y) != len(score) or not np.all(known) or np.any(self.classes_[codes] != y):
+        codes, known = codes_of_labels(y, self.classes_, len(score))
+        if not known.all():
             raise ValueError("y must contain one of `classes_` for each row of X.")
         K = self.n_classes_
         if K == 1:
@@ -844,7 +842,7 @@ class AdaBoostClassifier(WeightedVotes):
         if K == 2:
             gap = (2.0 * codes - 1.0) * score
         else:
-            own = score[np.arange(len(y)), codes]
+            own = score[np.arange(len(score)), codes]
             gap = own - np.where(codes[:, None] == np.arange(K), -np.inf, score).max(axis=1)
         return np.clip(gap / self._votes[0].gaps()[-1], -1.0, 1.0)
 
@@ -913,7 +911,9 @@ class AdaBoostClassifier(WeightedVotes):
         check_is_fitted(self)
         if self.algorithm_ != "discrete" or len(self.classes_) > 2:
             raise ValueError("vc_error_bound needs algorithm='discrete' and two classes.")
-        wrong = self.predict(X) != column_or_1d(y)
+        found = self.predict(X)
+        codes, known = codes_of_labels(y, self.classes_, len(found))
+        wrong = ~known | (found != self.classes_[codes])
         n, T = len(wrong), max(self.n_estimators, len(self.estimators_))
         if vc_dimension is not None:
             bound = weighted_voting_generalization_bound(n, T, vc_dimension, delta)

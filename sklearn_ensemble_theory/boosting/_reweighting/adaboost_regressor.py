@@ -17,7 +17,13 @@ from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_p
 from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._learners import is_tree, prepare_members
-from sklearn_ensemble_theory._rows import kept_rows, validate_data
+from sklearn_ensemble_theory._rows import (
+    checked_target,
+    checked_weights,
+    kept_rows,
+    normalised_weights,
+    validate_data,
+)
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.trees._sklearn_trees import single_precision_if_finite
 
@@ -409,8 +415,12 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         score : float
             R² after the round.
         """
+        y = checked_target(y, is_real=True)
+        weight = sample_weight
+        if weight is not None:
+            weight = normalised_weights(checked_weights(weight, X), 0)
         for prediction in self.staged_predict(X):
-            yield r2_score(y, prediction, sample_weight=sample_weight)
+            yield r2_score(y, prediction, sample_weight=weight)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

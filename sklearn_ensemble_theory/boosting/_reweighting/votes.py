@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +35,12 @@ from sklearn_ensemble_theory._learners import (
     predict_validated,
     reads_single_precision,
 )
-from sklearn_ensemble_theory._rows import validate_data
+from sklearn_ensemble_theory._rows import (
+    checked_weights,
+    codes_of_labels,
+    normalised_weights,
+    validate_data,
+)
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
@@ -501,5 +505,10 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
         score : float
             Accuracy after the round.
         """
+        weight = sample_weight
+        if weight is not None:
+            weight = normalised_weights(checked_weights(weight, X), 0)
         for prediction in self.staged_predict(X):
-            yield accuracy_score(y, prediction, sample_weight=sample_weight)
+            codes, known = codes_of_labels(y, self.classes_, len(prediction))
+            right = known & (self.classes_[codes] == prediction)
+            yield float(np.average(right, weights=weight))

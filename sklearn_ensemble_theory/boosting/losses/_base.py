@@ -661,7 +661,14 @@ class UserLoss(Loss):
                 setattr(self, name, own)
 
     def _checked(self, name: str, y: Array, u: Array, shape: tuple[int, ...]) -> Array:
-        result = np.asarray(getattr(self.loss, name)(y, u), dtype=float)
+        # Arrays of ours and of the user's, which the object must not change.
+        y, u = np.asarray(y).view(), np.asarray(u).view()
+        y.flags.writeable = u.flags.writeable = False
+        try:
+            result = np.asarray(getattr(self.loss, name)(y, u), dtype=float)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"loss: {type(self.loss).__name__}.{name}(y, u): {error}") from error
         if result.shape != shape:
             raise ValueError(
                 f"loss: {type(self.loss).__name__}.{name}(y, u) must have shape "

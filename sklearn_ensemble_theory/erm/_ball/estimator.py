@@ -19,6 +19,7 @@ from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
     check_usual_units,
+    checked_classes,
     finite_predictions,
     kept_rows,
     validate_data,
@@ -460,7 +461,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             if first:
                 raise ValueError("classes must be given in the first call of partial_fit.")
             return self.classes_
-        labels = np.unique(np.asarray(classes))
+        labels = checked_classes(classes)
         if len(labels) < 2:
             raise ValueError(f"classes must contain at least two labels, got {labels.tolist()}.")
         if not first and not np.array_equal(labels, self.classes_):
