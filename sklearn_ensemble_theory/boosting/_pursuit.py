@@ -49,6 +49,7 @@ from sklearn_ensemble_theory.bounds import (
     matching_pursuit_kappa,
     orthogonal_matching_pursuit_bound,
 )
+from sklearn_ensemble_theory.bounds._arguments import check_number
 
 from ._column_moments import MomentDictionary, moments_of_splits
 from ._dictionary import BLOCK, ColumnDictionary, GramRows, coefficients_in_units
@@ -643,7 +644,8 @@ class MatchingPursuitRegressor(
         Raises
         ------
         ValueError
-            If there are several targets, or neither `gauge_y` nor X and y.
+            If there are several targets, or neither `gauge_y` nor X and y, or `gauge_y` is no
+            finite number of at least 0.
 
         Notes
         -----
@@ -657,7 +659,9 @@ class MatchingPursuitRegressor(
             raise ValueError(
                 "rate_bounds requires a single target y; fit one model for each target."
             )
-        if gauge_y is None and (X is None or y is None):
+        if gauge_y is not None:
+            check_number("gauge_y", gauge_y, 0)
+        elif X is None or y is None:
             raise ValueError("gauge_y=None requires X and y, from which the gauge is computed.")
         dictionary, least_squares, gamma = None, 0.0, gauge_y or 0.0
         if X is not None:

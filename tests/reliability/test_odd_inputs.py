@@ -333,3 +333,19 @@ def test_importances_are_in_units_of_the_target_squared(size):
     ):
         small, large = (read(model) for model in models)
         np.testing.assert_allclose(small * size * size, large, rtol=1e-9)
+
+
+def test_arguments_of_simulations_and_rates_are_told_by_name():
+    sketched = package.SketchedLinearRegression().fit(X, Y)
+    projected, pursuit = package.RandomProjectionRegressor(), package.MatchingPursuitRegressor(2)
+    pursuit.fit(X, Y)
+    for n_draws in (0, 2.5, "many"):
+        for simulate in (sketched.excess_risk, projected.expected_projection):
+            with pytest.raises(ValueError, match="n_draws must be finite, an integer"):
+                simulate(X=X, n_draws=n_draws)
+    for gauge_y in (-1, np.nan, "one"):
+        with pytest.raises(ValueError, match="gauge_y must be finite, a number of at least 0"):
+            pursuit.rate_bounds(gauge_y)
+    dates = pd.DataFrame({"day": pd.date_range("2020", periods=len(X))})
+    with pytest.raises(TypeError, match="'day' has dates"):
+        projected.expected_projection(dates)
