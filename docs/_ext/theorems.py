@@ -698,6 +698,13 @@ THEOREMS = {
             "for every v in the span of the columns",
             BACH + "§10.3.3",
         ),
+        "matching_pursuit_kappa_bracket": (
+            "Bracket of the constant of the exponential rate",
+            r"\lambda_{\min}\Bigl(\sum_j w_j \psi_j \psi_j^\top\Bigr) \le \kappa^2 \le "
+            r"\max_j |\psi_j^\top v|^2 / \lVert v \rVert^2",
+            "for all weights w of sum 1 and all v in the span; equal where all vertices are known",
+            BACH + "§10.3.3",
+        ),
         "matching_pursuit_bound": (
             "Matching pursuit",
             r"\gamma(y)^2 \bigl(1 + \nu (2 - \nu) \theta^2 t\bigr)^{-q / (2 + q)}, \quad"

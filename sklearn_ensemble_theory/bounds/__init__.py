@@ -125,6 +125,7 @@ __all__ = [
     "massart_confidence_threshold",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
+    "matching_pursuit_kappa_bracket",
     "mcdiarmid_deviation",
     "mcdiarmid_tail",
     "n_behaviours",

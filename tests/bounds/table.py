@@ -464,6 +464,7 @@ TABLE = {
         "test_boosting_comparisons::test_kappa_of_orthogonal_and_of_equally_correlated_columns",
         negative="gram",
     ),
+    "matching_pursuit_kappa_bracket": bound(call(gram=np.eye(3), n_starts=2), negative="gram"),
     "mcdiarmid_deviation": bound(
         call(differences=[1.0, 2.0], delta=0.1),
         "test_concentration::test_mcdiarmid_and_its_inverse",
