@@ -291,6 +291,12 @@ THEOREMS = {
             "φ is convex",
             SHAH + "theorem 18",
         ),
+        "conditional_surrogate_risk": (
+            "Conditional risk of a surrogate",
+            r"C_\eta(\alpha) = \eta\, \phi(\alpha) + (1 - \eta)\, \phi(-\alpha)",
+            "η is the probability of +1 at a point, α its score",
+            SHAH + "§3.3",
+        ),
         "surrogate_risk": (
             "Empirical surrogate risk",
             r"\hat R_\phi(h) = \sum_i w_i\, \phi(y_i h(x_i)) / \sum_i w_i",
@@ -643,6 +649,12 @@ THEOREMS = {
             r"\gamma \ge \frac{1}{6} - 2 \sqrt{\frac{2 (\ln \Phi_2(2n) + \ln(4/\delta))}{n}}"
             r" - \sqrt{\frac{\ln(2/\delta)}{2n}}",
             "with probability 1 - δ",
+            TUM + "on weak learners",
+        ),
+        "weak_learning_n_samples": (
+            "Rows of a weak learner",
+            r"m\bigl(\tfrac12 - \gamma - L^*, \delta\bigr)",
+            "m(ε, δ) rows for an error of ε above the best error L* of the class",
             TUM + "on weak learners",
         ),
         "smooth_boosting_n_rounds": (
