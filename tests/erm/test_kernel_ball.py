@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels, polynomial_kernel, rbf_kernel
 from sklearn.svm import SVC
 
 from sklearn_ensemble_theory import BallConstrainedClassifier
@@ -222,6 +222,17 @@ def test_several_classes_and_sparse_rows():
         sparse.predict_proba(sp.csr_matrix(X)), model.predict_proba(X), atol=1e-6
     )
     assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "cosine", "laplacian", "poly", "polynomial", "rbf"])
+def test_kernels_by_name_are_those_of_scikit_learn(kernel):
+    X, y = circles(40)
+    X = np.abs(X) + 0.1
+    model = BallConstrainedClassifier(2.0, kernel=kernel).fit(X, y)
+    K = pairwise_kernels(X, X[:9], metric=kernel)
+    expected = model.dual_coef_[0] @ K + model.intercept_
+    np.testing.assert_allclose(model.decision_function(X[:9]), expected, rtol=1e-10, atol=1e-12)
+    assert rkhs_norm(model, pairwise_kernels(X, metric=kernel)) <= 2 * (1 + 1e-7)
 
 
 def test_predictions_in_blocks(monkeypatch):

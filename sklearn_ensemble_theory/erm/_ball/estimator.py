@@ -122,7 +122,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         Parameter of the kernels "rbf", "laplacian", "polynomial", "chi2" and "sigmoid"; None is the
         default of the kernel, mostly 1 / n_features.
     degree : float, default=3
-        Degree of the polynomial kernel.
+        Degree of the polynomial kernel, at least 1.
     coef0 : float, default=1
         Constant of the polynomial and of the sigmoid kernel.
     kernel_params : dict, default=None
@@ -233,7 +233,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         "class_weight": CLASS_WEIGHT,
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
         "gamma": [Interval(Real, 0, None, closed="left"), None],
-        "degree": [Interval(Real, 0, None, closed="left")],
+        "degree": [Interval(Real, 1, None, closed="left")],
         "coef0": [Interval(Real, None, None, closed="neither")],
         "kernel_params": [dict, None],
     }
@@ -394,7 +394,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     def _kernel_arguments(self) -> dict[str, Any]:
         if callable(self.kernel):
             return self.kernel_params or {}
-        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        given = {} if self.gamma is None else {"gamma": self.gamma}
+        return {**given, "degree": self.degree, "coef0": self.coef0}
 
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks: once over them, and once for each point of Newton's method."""
