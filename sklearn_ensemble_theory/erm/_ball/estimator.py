@@ -167,6 +167,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     FrankWolfeClassifier : Norm balls of other dictionaries, such as decision stumps.
     sklearn.linear_model.LogisticRegression : The penalised form, by a multiplier of the norm.
     sklearn.svm.LinearSVC : The penalised form of the hinge loss.
+    sklearn.svm.SVC : The same with a kernel.
 
     Notes
     -----
