@@ -3,8 +3,9 @@ Linear classifiers in a ball: certificates
 ==========================================
 
 :class:`~sklearn_ensemble_theory.BallConstrainedClassifier` minimises a convex loss over linear
-scores whose coefficients have a bounded norm. Two differences are bounded: that of the training
-risk to its minimum over the ball, and that of the expected risk to the best one of the ball.
+scores whose coefficients have a bounded norm, or over the functions of a kernel. Two differences
+are bounded: that of the training risk to its minimum over the ball, and that of the expected risk
+to the best one of the ball.
 """
 
 # %%
@@ -75,3 +76,25 @@ for n in (300, 3_000, 30_000):
     excess = surrogate_risk("logistic", y_test, model.decision_function(X_test)) - least
     bound = model.excess_risk_bound(0.05, feature_bound=1.0)
     print(f"{n:6,} rows: excess {excess:.4f}, bound {bound:.4f}")
+
+# %%
+# With a kernel the ball is one of functions: here of the Gaussian kernel, with labels that no line
+# separates. The scores are at most the radius away from the intercept, and a larger radius lets the
+# boundary follow single points.
+X = rng.uniform(-1, 1, (300, 2))
+y = np.where((X**2).sum(axis=1) + 0.2 * rng.standard_normal(300) < 0.6, 1, -1)
+grid = np.linspace(-1, 1, 101)
+points = np.column_stack([part.ravel() for part in np.meshgrid(grid, grid)])
+
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.5), layout="constrained", sharey=True)
+for ax, radius in zip(axes, (3.0, 10.0, 1000.0)):
+    model = BallConstrainedClassifier(radius, loss="hinge", kernel="rbf", gamma=3.0).fit(X, y)
+    scores = model.decision_function(points).reshape(101, 101)
+    ax.contourf(grid, grid, scores, levels=[-np.inf, 0, np.inf], colors=["C1", "C0"], alpha=0.3)
+    ax.scatter(*X.T, c=np.where(y > 0, "C0", "C1"), s=8)
+    ax.set(title=f"radius {radius:g}", xlabel="x1", aspect="equal")
+    print(
+        f"radius {radius:g}: duality gap {model.dual_gap_:.1e}, error {1 - model.score(X, y):.3f}"
+    )
+axes[0].set_ylabel("x2")
+plt.show()
