@@ -320,6 +320,25 @@ def test_gradient_descent_comparison_is_squared():
     assert u @ u > C**2 * gauge
 
 
+def test_bound_of_boosting_has_the_class_in_both_terms():
+    """[Bach, §10.3.6], below (10.16), prints sqrt(t)/sqrt(n) without rho; it is a factor of both.
+
+    "Up to constants" their ratio to (10.16), here for G_0 = G_1 = G_2 = 1, is within fixed limits.
+    """
+    corrected, printed = [], []
+    for t, n, rho, gauge in itertools.product(
+        [1, 100, 1e4], [10, 1e4, 1e7], [1e-2, 1, 100], [0.1, 1, 10]
+    ):
+        bound = (np.sqrt(2 * t) + gauge) * 2 * rho / np.sqrt(n) + (2 * gauge**2 / t) ** 0.2
+        rest = gauge * rho / np.sqrt(n) + gauge**0.4 / t**0.2
+        corrected.append(bound / (rho * np.sqrt(t / n) + rest))
+        printed.append(bound / (np.sqrt(t / n) + rest))
+    assert min(corrected) > 2**0.2 - 1e-12
+    assert max(corrected) < 2**1.5 + 1e-12
+    assert min(printed) < 0.1
+    assert max(printed) > 100
+
+
 def test_squared_loss_pseudo_residual_sign():
     """[DS-GA 1003, lecture 8], squared loss: h is fitted to -g = 2 (y - f), printed as g."""
     rng = np.random.default_rng(0)

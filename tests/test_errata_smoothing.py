@@ -1,6 +1,7 @@
 """Errors in the sources on smoothing and vanishing learning rates, listed in docs/errata.md."""
 
 import itertools
+from math import comb, factorial
 
 import numpy as np
 import pytest
@@ -28,6 +29,76 @@ def boosted(vectors, mu, t, Y, start):
     """The limit of linear L2-boosting on the training rows: start + (I - exp(-tS)) (Y - start)."""
     residual = (Y - start) @ vectors * np.exp(-t * mu) @ vectors.T
     return Y - residual
+
+
+def test_vanishing_rate_proof_takes_a_power_of_each_term():
+    """[Dombry and Esstafa, proposition 2.5], proof: T^j - (T - lambda j)^j, not a power of both.
+
+    The printed (T^j - (T - lambda j))^j is below what it is to bound.
+    """
+    T, rate = 1.0, 0.1
+    for t in (0.4, 0.75, 1.0):
+        m = int(t / rate + 1e-9)
+        for j in range(1, m + 1):
+            first = t**j / factorial(j) - comb(m, j) * rate**j
+            second = (t**j - (t - rate * j) ** j) / factorial(j)
+            third = (T**j - (T - rate * j) ** j) / factorial(j)
+            assert 0 <= first + 1e-15 <= second + 2e-15 <= third + 3e-15
+
+    j = 3  # at t = T
+    assert T**j - (T - rate * j) ** j == pytest.approx(0.657)
+    printed = (T**j - (T - rate * j)) ** j
+    assert printed == pytest.approx(0.027)
+    assert T**j / factorial(j) - comb(10, j) * rate**j > printed / factorial(j)
+
+
+def test_vanishing_rate_proof_sums_from_epsilon():
+    """[Dombry and Esstafa, proposition 2.5], proof: II is a sum from [epsilon/lambda] on.
+
+    A delta that is none but epsilon does not do: where it is larger, the sum is below II.
+    """
+    T, epsilon, rate, norm = 1.0, 0.2, 0.05, 1.5
+
+    def tail(time, first):
+        """sum over j >= first of time^j norm^(j-1) / j!"""
+        return sum(time**j * norm ** (j - 1) / factorial(j) for j in range(first, first + 60))
+
+    II = {t: tail(t, int(t / rate + 1e-9) + 1) for t in np.arange(0.2, 1.01, 0.05)}
+    assert max(II.values()) <= tail(T, int(epsilon / rate + 1e-9))
+    assert max(II.values()) > tail(T, int(T / rate + 1e-9))
+    assert tail(T, int(epsilon / (rate / 10))) < 1e-40  # and it tends to 0 with lambda
+
+
+def test_limit_follows_from_the_first_point_of_the_theorem(linear_boosting):
+    """[Dombry and Esstafa, theorem 2.7], proof of ii), cites ii) for the solution that i) has.
+
+    i) holds for every Z_0: with the mean it is the limit of boosting, with others it is not, so
+    that ii), which is the case of the mean, cannot be what it follows from.
+    """
+    vectors, mu, _, _, t, Y, _ = linear_boosting
+    Y, rng = Y[0], np.random.default_rng(1)
+    n = len(Y)
+    S = (vectors * mu) @ vectors.T
+    new = rng.dirichlet(np.ones(n), size=4) @ S  # (g_1, ..., g_n) at four more points
+    G = np.vstack([S, new])
+    L = np.hstack([G, np.zeros((n + 4, 4))])  # L(Z) = sum_i Z(x_i) g_i at all n + 4 points
+    values = np.r_[Y, np.zeros(4)]  # one of the functions with the values Y_i at the x_i
+
+    def first_point(start):
+        decay = expm(-t * L)
+        return decay @ start + (np.eye(n + 4) - decay) @ values
+
+    weights = np.linalg.solve(S, (np.eye(n) - expm(-t * S)) @ (Y - Y.mean()))  # (11)
+    limit = Y.mean() + G @ weights
+    np.testing.assert_allclose(first_point(np.full(n + 4, Y.mean())), limit, atol=1e-12)
+    other = rng.standard_normal(n + 4)
+    assert np.abs(first_point(other) - limit).max() > 0.1
+    # (13) at another start: the derivative by differences.
+    later, earlier = (
+        expm(-s * L) @ other + (np.eye(n + 4) - expm(-s * L)) @ values for s in (t + 1e-5, t - 1e-5)
+    )
+    slope = G @ (Y - first_point(other)[:n])
+    np.testing.assert_allclose((later - earlier) / 2e-5, slope, atol=1e-8)
 
 
 def test_linear_boosting_training_error_is_squared(linear_boosting):
@@ -76,6 +147,35 @@ def test_linear_boosting_test_error(linear_boosting):
     norms = np.sum((J @ vectors) ** 2, axis=0)
     spectral += sigma**2 * (1 + 1 / n + np.sum(norms * (1 - np.exp(-t * mu)) ** 2) / n)
     assert spectral == pytest.approx(printed + sigma**2)
+
+
+def test_constant_functions_have_no_early_decrease():
+    """[Dombry and Esstafa, proposition 2.13 ii)]: no decrease near 0 where f is constant."""
+    n, sigma, t = 20, 0.5, np.array([0.0, 0.01, 0.1])
+    frame = np.random.default_rng(0).standard_normal((n, n))
+    frame[:, 0] = 1.0
+    u, _ = np.linalg.qr(frame)  # u_1 is constant, of eigenvalue 1, as S 1 = 1
+    mu = np.r_[1.0, np.linspace(0.9, 0.02, n - 1)]
+    S, J = (u * mu) @ u.T, np.eye(n) - 1 / n
+
+    def expected_errors(f):
+        found = []
+        for time in t:
+            decay = expm(-time * S)
+            growth = np.eye(n) - decay
+            variance = sigma**2 * (1 + 1 / n + np.trace(growth @ J @ growth.T) / n)
+            found.append(np.sum((decay @ (f - f.mean())) ** 2) / n + variance)
+        return np.array(found)
+
+    constant, other = expected_errors(np.ones(n)), expected_errors(np.linspace(0, 1, n))
+    assert (np.diff(constant) > 0).all()
+    np.testing.assert_allclose(constant, [0.26250, 0.262507, 0.263128], atol=6e-7)
+    assert (np.diff(other) < 0).all()
+
+    # The slope at 0 is that of the squared bias, as the variance has none.
+    slope = np.diff(other)[0] / t[1]
+    f = np.linspace(0, 1, n) - 0.5
+    assert slope == pytest.approx(-2 / n * f @ S @ f, rel=0.02)
 
 
 def test_linear_boosting_residual_sign(linear_boosting):
@@ -182,6 +282,17 @@ def test_smoothing_spline_degree(r):
         thirds = x[:-1] + np.outer([0.1, 0.5, 0.9], np.diff(x))
         first, middle, last = spline(thirds)
         np.testing.assert_allclose(first + last - 2 * middle, 0, atol=1e-10)
+
+
+def test_training_error_decays_at_twice_the_smallest_eigenvalue(linear_boosting):
+    """[Dombry and Esstafa, §4] prints the rate e^{-t mu_n} of the training error: e^{-2 t mu_n}."""
+    vectors, mu, _, _, _, Y, _ = linear_boosting
+    Y, times = Y[0], np.array([400.0, 500.0])
+    residuals = [Y - boosted(vectors, mu, t, Y, Y.mean()) for t in times]
+    errors = np.mean(np.square(residuals), axis=1)
+    rate = np.log(errors[0] / errors[1]) / np.diff(times)
+    assert rate == pytest.approx(2 * mu.min(), rel=1e-3)
+    assert rate > 1.9 * mu.min()
 
 
 def test_smoothing_spline_sixtieth_eigenvalue():

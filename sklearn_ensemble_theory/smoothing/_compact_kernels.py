@@ -75,6 +75,20 @@ def kernel_slope(kernel: str, u2: np.ndarray) -> np.ndarray:
     return -9.0 * u * (1.0 - inside * u) ** 2
 
 
+# Squares of coordinates in bandwidths up to this do not overflow.
+FAR = 1e150
+# A search for the nearest points of one far outside starts from so many widths of the data away:
+# there the distances to all that may be the nearest differ by less than the radius is widened by,
+# and those to others by more than rounding.
+REACH = 1e7
+
+
+def shortened(Z: np.ndarray, longest: float) -> np.ndarray:
+    """Return the rows of Z, those with a larger coordinate than `longest` divided to have it."""
+    size = np.abs(Z).max(axis=1, keepdims=True)
+    return Z * (longest / np.maximum(size, longest or 1.0))
+
+
 # --- training points within a distance ------------------------------------------------------------
 
 
@@ -200,6 +214,7 @@ class CompactWeights:
 
     def __init__(self, kernel: str, Z: np.ndarray, sample_weight: np.ndarray) -> None:
         self.kernel, self.Z, self.sample_weight = kernel, Z, sample_weight
+        self.box = Z.min(axis=0), Z.max(axis=0)
         self.points: Any = SortedPoints(Z) if Z.shape[1] == 1 else TreePoints(Z)
 
     def blocks(self, X: np.ndarray) -> Iterator[slice | np.ndarray]:
@@ -240,14 +255,29 @@ class CompactWeights:
             slope = _scale_rows(_with_data(graph, step), np.where(isolated, 0.0, inverse))
             weights = sp.csr_matrix(weights + slope - _scale_rows(weights, _row_sums(slope)))
         if isolated.any():
-            lonely = Z[isolated]
-            # All points at the smallest distance, up to rounding.
-            graph = self.points.within(lonely, self.points.nearest(lonely) * (1.0 + 1e-12))
-            near = _with_data(graph, self.sample_weight[graph.indices])
-            near = _scale_rows(near, 1.0 / _row_sums(near))
+            near = self._nearest(Z[isolated])
             places = np.argsort(np.r_[np.flatnonzero(~isolated), np.flatnonzero(isolated)])
             weights = sp.csr_matrix(sp.vstack([weights[~isolated], near]))[places]
         return weights
+
+    def _nearest(self, Z: np.ndarray) -> sp.csr_matrix:
+        """Weights of the training points nearest to each row of Z, of all that are up to rounding.
+
+        Outside of the box of the training points, |z - z_i|^2 is the squared distance to the
+        nearest point c of the box, which all z_i share, and |c - z_i|^2 + 2 (z - c)(c - z_i), all
+        terms of which are positive: far away it still has all digits.
+        """
+        inside = np.clip(Z, *self.box)
+        shift = Z - inside
+        start = inside + shortened(shift, REACH * (self.box[1] - self.box[0]).max())
+        graph = self.points.within(start, self.points.nearest(start) * (1.0 + 1e-12))
+        sizes = np.diff(graph.indptr)
+        gap = np.repeat(inside, sizes, axis=0) - self.Z[graph.indices]
+        distance = (gap**2 + 2.0 * np.repeat(shift, sizes, axis=0) * gap).sum(axis=1)
+        least = np.repeat(np.minimum.reduceat(distance, graph.indptr[:-1]), sizes)
+        is_nearest = distance <= least * (1.0 + 2e-12)
+        weights = _with_data(graph, self.sample_weight[graph.indices] * is_nearest)
+        return _scale_rows(weights, 1.0 / _row_sums(weights))
 
     def averages(
         self, targets: np.ndarray, Z: np.ndarray, shift: np.ndarray | None = None
@@ -297,7 +327,7 @@ class CompactWeights:
         return rows[many], rows[~many], (first[many], stop[many])
 
     def _averages_by_moments(self, targets, Z, out):
-        """Set averages inside the range of one feature; the points left, for a sum over pairs."""
+        """Set averages of one feature; return the points left, for a sum over pairs."""
         points, weight, z = self.points, self.sample_weight, Z[:, 0]
         sums = WindowSums(self.kernel, points.values)
         top = power_of_two(weight.max())

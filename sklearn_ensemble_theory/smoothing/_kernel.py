@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._compat import Interval, StrOptions
 from sklearn_ensemble_theory._fitting import fit_context
 from sklearn_ensemble_theory._rows import checked_rows, finite_predictions, validate_data
-from sklearn_ensemble_theory._scaling import feature_ranges, largest_magnitude
+from sklearn_ensemble_theory._scaling import LARGEST, feature_ranges, largest_magnitude
 from sklearn_ensemble_theory._typing import ArrayLike
 
-from ._compact_kernels import POLYNOMIALS, CompactWeights, kernel_value
+from ._compact_kernels import FAR, POLYNOMIALS, CompactWeights, kernel_value, shortened
 from ._smoothers import DENSE_ROWS, MatrixForm, check_dense_rows
 
 # Numbers in one block of dense weights.
@@ -103,6 +103,7 @@ class GaussianWeights:
 
     def __init__(self, Z: np.ndarray, sample_weight: np.ndarray) -> None:
         self.Z, self.sample_weight = Z, sample_weight
+        self.box = Z.min(axis=0), Z.max(axis=0)
 
     def blocks(self, X: np.ndarray) -> list[slice]:
         """Rows of X whose weights are in memory together."""
@@ -114,9 +115,20 @@ class GaussianWeights:
 
         `shift` has the vectors from the points of evaluation to those of prediction.
         """
+        # |z - z_i|^2, less that to the nearest point c of the box of the training points: far away
+        # nothing else would be left by rounding. All terms of |c - z_i|^2 + 2 (z - c)(c - z_i) are
+        # positive.
+        inside = np.clip(Z, *self.box)
+        u2 = cdist(inside, self.Z, "sqeuclidean")
+        for j in range(Z.shape[1]):
+            beyond = 2.0 * (Z[:, j] - inside[:, j])
+            rows = np.flatnonzero(beyond)
+            if len(rows):
+                gap = inside[rows, j, None] - self.Z[:, j]
+                gap *= beyond[rows, None]
+                u2[rows] += gap
         # Distances are relative to the nearest training point, so that a point far from all of
         # them gets the value of the nearest one instead of 0/0.
-        u2 = cdist(Z, self.Z, "sqeuclidean")
         u2 -= u2.min(axis=1, keepdims=True)
         K = np.exp(-0.5 * u2, out=u2)
         K *= self.sample_weight
@@ -148,8 +160,8 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
     its matrix is similar to a symmetric one, so `LinearL2BoostingRegressor` boosts it in closed
     form.
 
-    Outside the range of the training points, the prediction continues linearly from the nearest
-    point of their bounding box, with the slope of the average at that point.
+    The formula holds everywhere. Far from the training points it tends to the target of the nearest
+    one.
 
     Parameters
     ----------
@@ -163,6 +175,11 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         zero beyond one bandwidth:
         only neighbours within it are used, and the prediction at a point without neighbours is the
         mean over the training points nearest to it.
+    extrapolation : {"formula", "linear"}, default="formula"
+        Predictions outside the bounding box of the training points: those of the formula, which are
+        means of y; or `"linear"`, a line from the nearest point of the box, with the slope of the
+        formula at that point, which may leave the range of y. Boosting fits the learner to
+        subsamples where `subsample` is below 1, and predicts the rows outside of their boxes so.
 
     Attributes
     ----------
@@ -233,6 +250,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             "array-like",
         ],
         "kernel": [StrOptions({"gaussian", *POLYNOMIALS})],
+        "extrapolation": [StrOptions({"formula", "linear"})],
     }
 
     def __init__(
@@ -240,9 +258,11 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         bandwidth: float | ArrayLike | Literal["scott", "loo"] = "scott",
         *,
         kernel: Literal["gaussian", "epanechnikov", "tricube", "uniform"] = "gaussian",
+        extrapolation: Literal["formula", "linear"] = "formula",
     ) -> None:
         self.bandwidth = bandwidth
         self.kernel = kernel
+        self.extrapolation = extrapolation
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -306,8 +326,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
             Z /= best
             self.loo_factors_, self.loo_errors_ = LOO_FACTORS.copy(), errors
         self.bandwidth_ = bandwidth
-        # Beyond the box of the training points predictions go on linearly from its nearest point.
-        self._origin, self._low, self._high = origin, Z.min(axis=0), Z.max(axis=0)
+        self._origin, self._is_linear = origin, self.extrapolation == "linear"
         is_gaussian = self.kernel == "gaussian"
         self._weights = GaussianWeights(Z, w) if is_gaussian else CompactWeights(self.kernel, Z, w)
         self._trace: float | None = None
@@ -347,27 +366,33 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         out = np.empty((len(X), self._targets.shape[1]))
         for rows in self._weights.blocks(X):
-            inside, shift = self._clipped(X[rows])
+            Z, shift = self._placed(X[rows])
+            if shift is None:
+                out[rows] = self._weights.averages(self._targets, Z)
+                continue
             outside = shift.any(axis=1)  # slopes are computed for these only
-            block = np.empty((len(inside), out.shape[1]))
-            block[~outside] = self._weights.averages(self._targets, inside[~outside])
+            block = np.empty((len(Z), out.shape[1]))
+            block[~outside] = self._weights.averages(self._targets, Z[~outside])
             if outside.any():
-                block[outside] = self._weights.averages(
-                    self._targets, inside[outside], shift[outside]
-                )
+                block[outside] = self._weights.averages(self._targets, Z[outside], shift[outside])
             out[rows] = block
         return out[:, 0] if self._is_1d else out
 
-    def _clipped(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Scaled rows of X projected on the box of the training points, and the shift back."""
+    def _placed(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Points at which rows of X are weighed, and the shift from there if they move on a line.
+
+        Without lines rows beyond `FAR` are weighed at it, in the same direction.
+        """
         # An infinite bandwidth times zero is NaN; such a feature is left out.
-        Z = X - self._origin
-        Z[:, ~np.isfinite(self.bandwidth_)] = 0.0
-        with np.errstate(over="ignore"):  # farther than any number
+        with np.errstate(over="ignore"):
+            Z = X - self._origin
+            Z[:, ~np.isfinite(self.bandwidth_)] = 0.0
             Z /= self.bandwidth_
-        inside = np.clip(Z, self._low, self._high)
+        if not self._is_linear:
+            return shortened(np.clip(Z, -LARGEST, LARGEST, out=Z), FAR), None
+        inside = np.clip(Z, *self._weights.box)
         Z -= inside
-        return inside, Z
+        return inside, (Z if Z.any() else None)
 
     def smoother_matrix(self, X: ArrayLike | None = None) -> np.ndarray | sp.csr_matrix:
         """Return the matrix that maps the training targets to predictions.
@@ -400,8 +425,7 @@ class NadarayaWatsonRegressor(RegressorMixin, BaseEstimator):
                 f"The matrix of kernel='gaussian' on {len(X)} rows is dense. For more than "
                 f"{DENSE_ROWS} rows, use another kernel, whose matrix is sparse."
             )
-        inside, shift = self._clipped(X)
-        return self._weights.at(inside, shift if shift.any() else None)
+        return self._weights.at(*self._placed(X))
 
     @property
     def degrees_of_freedom_(self) -> float:

@@ -22,9 +22,10 @@ from scipy.interpolate import BSpline
 from scipy.linalg import qr, solve_triangular, svd
 from scipy.optimize import brentq
 
-_MIN_GAP = 1e-6
-"""Knots closer than this, as a fraction of the range, are merged. The eigenvalues lost by this are
-below 1e-12 for any penalty that smooths at all."""
+MIN_GAPS = {1: 1e-6, 2: 1e-6, 3: 1e-4, 4: 1e-3, 5: 5e-3}
+"""Knots closer than this, as a fraction of the range, are merged, by the order r: rounding errors
+of about 1e-16 / gap^(r-1/2) then stay below 1e-6. Two knots instead of one matter for fits close to
+an interpolation only."""
 
 DENSE_VALUES = 4000
 """Up to this many distinct values the square root of the data's term is used itself, above it the
@@ -37,10 +38,11 @@ matrices of basis functions are of bounded size."""
 
 @dataclass(frozen=True)
 class SplineBasis:
-    """B-splines of degree 2r - 1 on [low, low + width], continued linearly outside.
+    """B-splines of degree 2r - 1 on [low, low + width], continued as polynomials outside.
 
     With one distinct value, `knots` is None and the basis is the constant. `padded` are the knots
-    with the multiplicities that a B-spline basis has at the ends; `size` is the number of splines.
+    with the multiplicities that a B-spline basis has at the ends; `size` is the number of splines;
+    `outer_degree` is that of the polynomials outside.
     """
 
     low: float
@@ -49,30 +51,35 @@ class SplineBasis:
     knots: np.ndarray | None
     padded: np.ndarray
     size: int
+    outer_degree: int
 
     @classmethod
-    def from_values(cls, values: np.ndarray, order: int, max_knots: int) -> "SplineBasis":
+    def from_values(
+        cls, values: np.ndarray, order: int, max_knots: int, is_natural: bool
+    ) -> "SplineBasis":
         """A basis for sorted distinct `values`: a knot at each of them, or at their quantiles.
 
-        The order is lowered when there are fewer knots.
+        The order is lowered when there are fewer knots. Polynomials outside have the degree below
+        the order where `is_natural`, and at most 1 otherwise.
         """
         low, width = float(values[0]), float(values[-1] - values[0])
         if len(values) == 1:
-            return cls(low, 0.0, 1, None, np.empty(0), 1)
+            return cls(low, 0.0, 1, None, np.empty(0), 1, 0)
         values = (values - low) / width
         if len(values) > max_knots:
             positions = np.linspace(0, len(values) - 1, max_knots).round().astype(np.intp)
             values = values[positions]
         # Of a run of near ties the first one is kept, and the last value of all.
-        keep = [0]
+        keep, gap = [0], MIN_GAPS[order]
         for i in range(1, len(values) - 1):
-            if values[i] - values[keep[-1]] >= _MIN_GAP and values[-1] - values[i] >= _MIN_GAP:
+            if values[i] - values[keep[-1]] >= gap and values[-1] - values[i] >= gap:
                 keep.append(i)
         knots = np.r_[values[keep], values[-1]]
         order = min(order, len(knots))
         degree = 2 * order - 1
         padded = np.r_[np.zeros(degree), knots, np.ones(degree)]
-        return cls(low, width, order, knots, padded, len(knots) + degree - 1)
+        outer_degree = order - 1 if is_natural else min(order - 1, 1)
+        return cls(low, width, order, knots, padded, len(knots) + degree - 1, outer_degree)
 
     def design(self, x: np.ndarray) -> sp.csr_matrix:
         """Values of the basis at x (in the feature's own units): sparse, (len(x), size)."""
@@ -82,14 +89,16 @@ class SplineBasis:
         inside = np.clip(z, 0.0, 1.0)
         values = sp.csr_matrix(BSpline.design_matrix(inside, self.padded, 2 * self.order - 1))
         outside = np.flatnonzero(inside != z)
-        if self.order > 1 and len(outside):
-            # Each end has its own tangent; a natural spline of order 1 is constant outside.
-            edge = sp.csr_matrix(self.derivative(np.array([0.0, 1.0]), 1))
-            side = (z[outside] > 0).astype(np.intp)
-            shift = sp.csr_matrix(
-                (z[outside] - inside[outside], (outside, side)), shape=(len(x), 2)
-            )
-            values = values + shift @ edge
+        if not len(outside):
+            return values
+        # The Taylor polynomial at the nearer end. To degree r - 1 it has no penalty, and is what
+        # the minimiser over a larger interval is there.
+        shift, side = z[outside] - inside[outside], (z[outside] > 0).astype(np.intp)
+        for k in range(1, self.outer_degree + 1):
+            edge = sp.csr_matrix(self.derivative(np.array([0.0, 1.0]), k))
+            with np.errstate(over="ignore"):
+                power = shift**k / math.factorial(k)
+            values = values + sp.csr_matrix((power, (outside, side)), shape=(len(x), 2)) @ edge
         return values
 
     def derivative(self, z: np.ndarray, k: int) -> np.ndarray:

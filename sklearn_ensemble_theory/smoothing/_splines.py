@@ -64,6 +64,7 @@ class PenaltySpec:
     penalty: float | Literal["gcv"]
     order: int
     max_knots: int | Literal["auto"]
+    is_natural: bool
 
     @property
     def of_one_feature(self) -> "PenaltySpec":
@@ -75,6 +76,10 @@ class PenaltySpec:
         if self.max_knots == "auto":
             return 200 if n_features <= 3 else max(20, min(200, 600 // n_features))
         return self.max_knots
+
+    def basis(self, values: np.ndarray, n_features: int) -> SplineBasis:
+        """Return the basis for sorted distinct values of one of some features."""
+        return SplineBasis.from_values(values, self.order, self.knots(n_features), self.is_natural)
 
     def on_unit_interval(self, factors: Factors) -> float:
         """Return the penalty of a feature that is mapped to [0, 1]."""
@@ -116,10 +121,10 @@ class MemorySums:
 
     def factors(self, spec: PenaltySpec) -> list[Factors]:
         """Return the basis of Demmler and Reinsch of each feature."""
-        found, max_knots, df = [], spec.knots(self.X.shape[1]), spec.df or PILOT_DF
+        found, df = [], spec.df or PILOT_DF
         for x in self.X.T:
             values = np.unique(x)
-            basis = SplineBasis.from_values(values, spec.order, max_knots)
+            basis = spec.basis(values, self.X.shape[1])
             # A dense matrix of splines at so many values would be large, and their Gram matrix is
             # well conditioned.
             if len(values) > DENSE_VALUES:
@@ -204,7 +209,7 @@ class ValueSummary:
         known = self.distinct[j]
         if known is not None:
             return known
-        # The sketch may have missed the ends, where splines begin to be straight.
+        # The sketch may have missed the ends, where polynomials begin.
         return np.unique(np.r_[self.low[j], self.sketch.values[j], self.high[j]])
 
 
@@ -323,8 +328,7 @@ def sums_of_blocks(
     summary = rows.sum(ValueSummary.of)
     feature_ranges(np.vstack([summary.low, summary.high]))
     p = len(summary.low)
-    max_knots = spec.knots(p)
-    bases = [SplineBasis.from_values(summary.values(j), spec.order, max_knots) for j in range(p)]
+    bases = [spec.basis(summary.values(j), p) for j in range(p)]
     design, scale = AdditiveDesign(tuple(bases)), summary.largest or 1.0
     args = (design, summary.distinct, summary.mean / scale, scale, with_gram)
     # Rows are hashed by their number in the whole collection, so that folds do not depend on how it
@@ -548,8 +552,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     ([Dombry and Esstafa, example 2.4], for one feature). The f_j are splines of degree 2r - 1 with
     a knot at every distinct value, or at quantiles of the distinct values when there are more of
-    them than `max_knots`. Outside the range of the training data each f_j continues linearly (as
-    a constant for r = 1).
+    them than `max_knots`. Outside the range of the training data each f_j is a polynomial of degree
+    r - 1, which has no penalty: with a knot at every value, the minimiser over any larger interval.
 
     Parameters
     ----------
@@ -567,6 +571,10 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
     max_knots : "auto" or int, default="auto"
         Maximum number of knots for each feature. `"auto"`: 200 for up to 3 features,
         600 / n_features for more, and at least 20.
+    extrapolation : {"natural", "linear"}, default="natural"
+        How the f_j continue outside the range of the training data: by their Taylor polynomials of
+        degree r - 1, or by their tangents. Both are constants for r = 1 and lines for r = 2. For a
+        larger r the tangents stay nearer to the data, but are not the minimiser.
 
     Attributes
     ----------
@@ -597,6 +605,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
+    Of knots that are closer than 1e-6 of the range one is kept; than 1e-4, 1e-3 and 5e-3 for
+    `order` 3, 4 and 5.
+
     With K knots in total, the cost is O(n log n) to sort, O(n) for products of B-splines of order
     r, and O(K^3) for one decomposition. No n x n matrix is built.
 
@@ -634,6 +645,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         "penalty": [Interval(Real, 0, None, closed="left"), StrOptions({"gcv"})],
         "order": [Interval(Integral, 1, 5, closed="both")],
         "max_knots": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
+        "extrapolation": [StrOptions({"natural", "linear"})],
     }
 
     def __init__(
@@ -643,11 +655,13 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         penalty: float | Literal["gcv"] = "gcv",
         order: int = 2,
         max_knots: int | Literal["auto"] = "auto",
+        extrapolation: Literal["natural", "linear"] = "natural",
     ) -> None:
         self.df = df
         self.penalty = penalty
         self.order = order
         self.max_knots = max_knots
+        self.extrapolation = extrapolation
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -742,6 +756,7 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         out = self._design.evaluate(X, self._coefficients) + self.intercept_
         return out[:, 0] if self._is_1d else out
 
+    @finite_predictions
     def predict_terms(self, X: ArrayLike) -> np.ndarray:
         """Return the f_j of each feature; the prediction is `intercept_` plus their sum.
 
@@ -809,7 +824,8 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
                 f"df={self.df} is below order={self.order}, the degrees of freedom of a "
                 "polynomial of degree order - 1, which has no penalty."
             )
-        return PenaltySpec(self.df, self.penalty, self.order, self.max_knots)
+        is_natural = self.extrapolation == "natural"
+        return PenaltySpec(self.df, self.penalty, self.order, self.max_knots, is_natural)
 
     def _check_linear(self) -> None:
         """Raise where the outputs are not linear in y; see `smoothing._smoothers`."""

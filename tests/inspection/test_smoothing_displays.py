@@ -91,6 +91,17 @@ def test_spectrum_of_a_spline(rate):
     np.testing.assert_array_equal(display.x, X[order, 0])
 
 
+def test_first_eigenvectors_are_smooth_and_last_ones_are_not(model):
+    """[Dombry and Esstafa, figures 5 and 6], with the changes of sign of [Demmler and Reinsch]."""
+    display = SmootherSpectrumDisplay.from_estimator(model, times=[1], n_vectors=6)
+    assert list(display.first) + list(display.last) == [*range(1, 7), *range(55, 61)]
+    for index, u in display.first.items():
+        assert np.count_nonzero(np.diff(np.sign(u))) == index - 1
+        assert u[1:] @ u[:-1] > 0.7
+    for u in display.last.values():
+        assert u[1:] @ u[:-1] < 0  # differences of neighbours
+
+
 def test_spectrum_of_other_learners():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(30, 2))

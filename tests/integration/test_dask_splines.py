@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 from sklearn_ensemble_theory import SmoothingSplineRegressor
 from sklearn_ensemble_theory.smoothing import _splines
@@ -113,3 +114,13 @@ def test_rows_are_read_twice():
     with pytest.raises(ValueError, match="df=1"):
         SmoothingSplineRegressor(df=1).fit(lazy, Y)
     assert sum(seen) == 600
+
+
+@pytest.mark.parametrize("extrapolation", ["natural", "linear"])
+def test_outside_of_the_data(extrapolation):
+    X, Y, _ = rows(2)
+    model = SmoothingSplineRegressor(df=6, order=3, max_knots=30, extrapolation=extrapolation)
+    x = X.mean(axis=0) + np.array([[-1.0, 2.0], [0.9, -1.5], [3.0, 3.0]])
+    expected = clone(model).fit(X, Y).predict(x)
+    found = model.fit(*lazily("uneven", X, Y)).predict(da.from_array(x, chunks=(2, 2)))
+    np.testing.assert_allclose(found.compute(), expected, rtol=1e-6)

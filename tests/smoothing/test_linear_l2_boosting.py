@@ -245,6 +245,22 @@ def test_tent_experiment():
     assert np.median(gap) < 0.05
 
 
+def test_fits_at_five_times():
+    """[Dombry and Esstafa, figure 1]: t = 10 fits well, earlier is too smooth, later too rough."""
+    times, x = [0, 1, 10, 100, 1000], np.linspace(-1, 1, 200)
+    f = 1 - np.abs(2 * np.abs(x) - 1)
+    errors, sizes, rough = [], [], []
+    for seed in range(5):
+        model = LinearL2BoostingRegressor(time=1.0).fit(*make_tent(100, random_state=seed))
+        paths = model.predict_path(x[:, None], times)
+        errors.append(((paths - f[:, None]) ** 2).mean(axis=0))
+        sizes.append(model.training_error(times))
+        rough.append((np.diff(paths, 2, axis=0) ** 2).sum(axis=0))
+    assert (np.argmin(errors, axis=1) == 2).all()
+    assert (np.diff(sizes, axis=1) < 0).all()
+    assert (np.diff(rough, axis=1) > 0).all()
+
+
 @every_learner
 def test_weights_are_copies_of_rows(name):
     learner = LEARNERS[name]

@@ -1,9 +1,13 @@
 """Nadaraya-Watson against its formula, written out."""
 
+from fractions import Fraction
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from sklearn_ensemble_theory import NadarayaWatsonRegressor
+from sklearn_ensemble_theory import LinearL2BoostingRegressor, NadarayaWatsonRegressor
+from sklearn_ensemble_theory.smoothing import bagged_smoother
 
 FORMULAS = {
     "gaussian": lambda u: np.exp(-(u**2) / 2),
@@ -15,34 +19,108 @@ every_kernel = pytest.mark.parametrize("kernel", FORMULAS)
 
 
 def by_hand(kernel, X, y, w, h, x):
+    """The formula; the mean over the nearest points where all its weights are zero."""
     out = []
     for point in x:
         u = np.sqrt((((X - point) / h) ** 2).sum(axis=1))
         k = w * FORMULAS[kernel](u)
+        k = k if k.any() else w * (u <= u.min() * (1 + 1e-12))
         out.append((k @ y) / k.sum())
     return np.array(out)
 
 
 @every_kernel
 @pytest.mark.parametrize("p", [1, 3])
-def test_equals_the_formula_inside_the_box(kernel, p):
+def test_equals_the_formula(kernel, p):
     rng = np.random.default_rng(p)
     X, w = rng.uniform(size=(80, p)), rng.uniform(0.5, 2, size=80)
     y = rng.standard_normal((80, 2))
     h = np.array([0.3, 0.5, 0.9])[:p]
-    x = rng.uniform(0.2, 0.8, size=(25, p))
+    x = rng.uniform(-0.6, 1.6, size=(60, p))  # far enough to be without neighbours
     model = NadarayaWatsonRegressor(h, kernel=kernel).fit(X, y, w)
-    np.testing.assert_allclose(model.predict(x), by_hand(kernel, X, y, w, h, x), rtol=1e-12)
+    expected = by_hand(kernel, X, y, w, h, x)
+    np.testing.assert_allclose(model.predict(x), expected, rtol=1e-11)
+    np.testing.assert_allclose(model.smoother_matrix(x) @ y, expected, rtol=1e-11)
     S = model.smoother_matrix()
     np.testing.assert_allclose(S @ y, by_hand(kernel, X, y, w, h, X), rtol=1e-11)
     assert model.degrees_of_freedom_ == pytest.approx(S.diagonal().sum(), rel=1e-12)
+
+
+def test_outside_of_three_points():
+    X, y, x = [[0.0], [0.5], [1.0]], [0.0, 1.0, 3.0], [[1.2], [1.5], [2.0]]
+    model = NadarayaWatsonRegressor(0.3).fit(X, y)
+    np.testing.assert_allclose(model.predict(x), [2.847, 2.969, 2.998], atol=5e-4)
+    S = model.smoother_matrix(x)
+    np.testing.assert_allclose(S, by_hand("gaussian", np.array(X), np.eye(3), 1, 0.3, x))
+    np.testing.assert_allclose(model.smoother_matrix([[9.0]]), [[0, 0, 1]], atol=1e-9)
+    line = NadarayaWatsonRegressor(0.3, extrapolation="linear").fit(X, y)
+    np.testing.assert_allclose(line.predict(x), [2.963, 3.518, 4.442], atol=5e-4)
+    np.testing.assert_allclose(line.smoother_matrix(x[1:2]), [[-0.012, -0.24, 1.253]], atol=5e-4)
+
+
+@every_kernel
+def test_many_neighbours_outside(kernel):
+    """Windows at the ends whose sums are taken by moments."""
+    rng = np.random.default_rng(2)
+    X, y, w = rng.uniform(size=(2000, 1)), rng.standard_normal(2000), rng.uniform(size=2000)
+    x = rng.uniform(-0.25, 1.25, size=(200, 1))
+    model = NadarayaWatsonRegressor(0.2, kernel=kernel).fit(X, y, w)
+    expected = by_hand(kernel, X, y, w, 0.2, x)
+    np.testing.assert_allclose(model.predict(x), expected, rtol=1e-9, atol=1e-11)
+
+
+@every_kernel
+@pytest.mark.parametrize("p", [1, 2, 16])
+def test_far_away_the_nearest_point_decides(kernel, p):
+    """Squared distances in rational numbers: floats of them are all the same."""
+    rng = np.random.default_rng(p)
+    X, directions = rng.uniform(size=(50, p)), rng.standard_normal((3, p))
+    X[1] = X[0]  # a tie, which is farthest in the first direction
+    directions[0] = X[0] - 0.5
+    X[:2] = 0.5 + 1.5 * p * directions[0] / np.linalg.norm(directions[0])
+    exact = [[Fraction(value) for value in row] for row in X.tolist()]
+    model = NadarayaWatsonRegressor(0.2, kernel=kernel).fit(X, np.eye(50))
+    for far in (1e9, 1e100, 1e170, 1e306):
+        x = far * directions
+        for point, weights in zip(x.tolist(), model.predict(x)):
+            point = [Fraction(value) for value in point]
+            squares = [sum((a - b) ** 2 for a, b in zip(point, row)) for row in exact]
+            least = min(squares)
+            nearest = np.array([square == least for square in squares])
+            np.testing.assert_allclose(weights, nearest / nearest.sum(), atol=1e-9)
+    assert np.count_nonzero(model.predict(x[:1])) == 2
+
+
+@pytest.mark.filterwarnings("ignore:Boosting .* is unstable:UserWarning")
+@pytest.mark.parametrize("kernel", ["gaussian", "tricube"])
+def test_half_subsamples_predict_the_rest_by_the_formula(kernel):
+    """Three in four miss an extreme point, which is then predicted outside of their range."""
+    rng = np.random.default_rng(4)
+    X, y = rng.uniform(size=(8, 1)), rng.standard_normal(8)
+    points = np.vstack([X, [[-0.3], [0.5], [1.4]]])
+    halves = list(combinations(range(8), 4))
+    ends = {int(X.argmin()), int(X.argmax())}
+    assert np.mean([not ends <= set(rows) for rows in halves]) == pytest.approx(11 / 14)
+    G = np.zeros((11, 8))
+    for rows in map(list, halves):
+        G[:, rows] += by_hand(kernel, X[rows], np.eye(4), 1.0, 0.3, points) / len(halves)
+    learner = NadarayaWatsonRegressor(0.3, kernel=kernel)
+    found = bagged_smoother(learner, X, points, subsample=0.5)
+    np.testing.assert_allclose(found, G, atol=1e-12)
+    assert found.min() >= 0
+    F = np.full(11, y.mean())
+    for _ in range(2000):  # Euler steps of the limit to time 2
+        F = F + 0.001 * G @ (y - F[:8])
+    boosted = LinearL2BoostingRegressor(learner, subsample=0.5, time=2.0, n_subsamples=70)
+    np.testing.assert_allclose(boosted.fit(X, y).predict(points), F, atol=2e-3)
 
 
 @every_kernel
 def test_slope_is_the_derivative(kernel):
     """Outside, weights move along the derivative of the formula at the end of the range."""
     X, h, step = np.random.default_rng(1).uniform(size=(40, 1)), 0.37, 1e-6
-    model = NadarayaWatsonRegressor(h, kernel=kernel).fit(X, np.zeros(40))
+    model = NadarayaWatsonRegressor(h, kernel=kernel, extrapolation="linear")
+    model.fit(X, np.zeros(40))
     for end, side in ((X.min(), -1.0), (X.max(), 1.0)):
         level, moved = np.asarray(
             [
@@ -60,7 +138,7 @@ def test_slope_is_the_derivative(kernel):
 def test_extrapolates_along_the_tangent(kernel):
     rng = np.random.default_rng(0)
     X, y = rng.uniform(size=(60, 2)), rng.standard_normal(60)
-    model = NadarayaWatsonRegressor(0.4, kernel=kernel).fit(X, y)
+    model = NadarayaWatsonRegressor(0.4, kernel=kernel, extrapolation="linear").fit(X, y)
     corner = np.array([X[:, 0].max(), 0.5])
     step = 1e-6
     inside = model.predict([corner, corner - [step, 0]])

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.interpolate import make_smoothing_spline
+from scipy.interpolate import BSpline, make_smoothing_spline
+from sklearn.base import clone
 
-from sklearn_ensemble_theory import SmoothingSplineRegressor
+from sklearn_ensemble_theory import LinearL2BoostingRegressor, SmoothingSplineRegressor
 
 
 def sobolev_kernel(x, z, r):
@@ -18,9 +19,13 @@ def sobolev_kernel(x, z, r):
     return (product * weights).sum(axis=-1) * upper[..., 0] / 2 / math.factorial(r - 1) ** 2
 
 
-def by_kernel(X, y, w, nus, r, x):
-    """The additive smoothing spline from its representer theorem: one dense linear system."""
-    low, width = X.min(axis=0), np.ptp(X, axis=0)
+def by_kernel(X, y, w, nus, r, x, interval=None):
+    """The additive smoothing spline from its representer theorem: one dense linear system.
+
+    The integral of the penalty is over the range of the data, or over an interval around it.
+    """
+    low, high = (X.min(axis=0), X.max(axis=0)) if interval is None else interval
+    width = np.broadcast_to(high - low, X.shape[1:])
     Z, z = (X - low) / width, (x - low) / width
     p = X.shape[1]
     nus = np.asarray(nus) / width ** (2 * r - 1)
@@ -30,7 +35,7 @@ def by_kernel(X, y, w, nus, r, x):
     q = np.column_stack([np.ones(len(x)), *(z[:, j] ** m for j in range(p) for m in range(1, r))])
     m = P.shape[1]
     system = np.block([[K + np.diag(1 / w), P], [P.T, np.zeros((m, m))]])
-    solution = np.linalg.solve(system, np.r_[y, np.zeros(m)])
+    solution = np.linalg.solve(system, np.concatenate([y, np.zeros((m, *y.shape[1:]))]))
     return k @ solution[: len(X)] + q @ solution[len(X) :]
 
 
@@ -157,11 +162,96 @@ def test_df_from_a_line_to_an_interpolation():
         np.testing.assert_allclose(model.predict(X), y, atol=1e-6)
 
 
+def inside_of_the_unit_interval():
+    """Fifteen points in [0.2, 0.8], targets, and points of all of [0, 1]."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.2, 0.8, size=15))
+    return x, np.sin(6 * x) + 0.2 * rng.standard_normal(15), np.linspace(0, 1, 101)
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 4])
+def test_outside_equals_the_minimiser_over_the_unit_interval(r):
+    """[Dombry and Esstafa, example 2.4] by the kernel of [0, 1], and by least squares."""
+    x, y, new = inside_of_the_unit_interval()
+    nu = {1: 1e-2, 2: 1e-4, 3: 1e-6, 4: 1e-8}[r]
+    found = SmoothingSplineRegressor(penalty=nu, order=r).fit(x[:, None], y).predict(new[:, None])
+    by_representer = by_kernel(x[:, None], y, np.ones(15), [nu], r, new[:, None], (0.0, 1.0))
+    np.testing.assert_allclose(found, by_representer, atol=1e-7)
+
+    # Least squares over splines of degree 2r - 1 on all of [0, 1], the penalty by quadrature.
+    degree, breaks = 2 * r - 1, np.r_[0, x, 1]
+    knots = np.r_[[0] * degree, breaks, [1] * degree]
+    basis = BSpline(knots, np.eye(len(knots) - degree - 1), degree)
+    nodes, weights = np.polynomial.legendre.leggauss(r)
+    half = np.diff(breaks)[:, None] / 2
+    u = breaks[:-1, None] + half * (1 + nodes)
+    root = np.sqrt(nu * half * weights).reshape(-1, 1) * basis.derivative(r)(u.ravel())
+    system, target = np.vstack([basis(x), root]), np.r_[y, np.zeros(len(root))]
+    by_squares = basis(new) @ np.linalg.lstsq(system, target, rcond=1e-14)[0]
+    np.testing.assert_allclose(found, by_squares, atol=1e-6)
+
+
+@pytest.mark.parametrize("r", [3, 4, 5])
+def test_natural_continuation_is_smooth_and_linear_is_not(r):
+    """Beyond the data the r-th derivative is 0, and those before it are continuous there."""
+    x, y, _ = inside_of_the_unit_interval()
+    X, nu = x[:, None], 10.0 ** (-2 * r)
+    steps = np.arange(12) * 0.02
+    slopes = {}
+    for name in ("natural", "linear"):
+        model = SmoothingSplineRegressor(penalty=nu, order=r, extrapolation=name).fit(X, y)
+        for end, side in ((x[0], -1), (x[-1], 1)):
+            beyond = model.predict((end + side * steps)[:, None])
+            degree = r - 1 if name == "natural" else 1
+            size = np.abs(beyond).max()
+            assert np.abs(np.diff(beyond, degree + 1)).max() < 1e-7 * size
+            assert np.abs(np.diff(beyond, degree)).max() > 1e-5 * size
+            h = 1e-3 * (x[-1] - x[-2] if side > 0 else x[1] - x[0])
+            around = model.predict((end + h * np.arange(-4, 5))[:, None])
+            second = np.diff(around, 2) / h**2
+            slopes[name, side] = abs(second[-1] - second[0]) / np.abs(second).max()
+    for side in (-1, 1):
+        assert slopes["natural", side] < 0.02
+        assert slopes["linear", side] > 0.9
+
+
+def test_continuations_of_lines_and_constants_are_the_same():
+    rng = np.random.default_rng(6)
+    X, y = rng.uniform(size=(50, 2)), rng.standard_normal(50)
+    x = rng.uniform(-2, 3, size=(40, 2))
+    for order in (1, 2):
+        natural, linear = (
+            SmoothingSplineRegressor(df=6, order=order, extrapolation=name).fit(X, y)
+            for name in ("natural", "linear")
+        )
+        np.testing.assert_array_equal(natural.predict(x), linear.predict(x))
+
+
+def test_additive_and_boosted_splines_outside():
+    rng = np.random.default_rng(1)
+    X, w = rng.uniform(0.2, 0.8, size=(40, 2)), rng.uniform(0.5, 2, size=40)
+    y = np.sin(6 * X[:, 0]) + X[:, 1] ** 2 + 0.1 * rng.standard_normal(40)
+    x, interval = rng.uniform(size=(50, 2)), (np.zeros(2), np.ones(2))
+    model = SmoothingSplineRegressor(penalty=1e-6, order=3).fit(X, y, w)
+    expected = by_kernel(X, y, w, [1e-6] * 2, 3, x, interval)
+    np.testing.assert_allclose(model.predict(x), expected, atol=1e-6)
+    np.testing.assert_allclose(model.smoother_matrix(x) @ y, expected, atol=1e-6)
+
+    # Boosting, by its loop over the dense weights of the kernel form.
+    G = by_kernel(X, np.eye(40), w, [1e-4] * 2, 3, np.vstack([X, x]), interval)
+    F = np.full(len(G), np.average(y, weights=w))
+    for _ in range(20):
+        F = F + 0.3 * G @ (y - F[:40])
+    learner = SmoothingSplineRegressor(penalty=1e-4, order=3)
+    boosted = LinearL2BoostingRegressor(learner, learning_rate=0.3, time=6.0).fit(X, y, w)
+    np.testing.assert_allclose(boosted.predict(x), F[40:], atol=1e-6)
+
+
 def test_linear_outside():
     rng = np.random.default_rng(6)
     X, y = rng.uniform(size=(50, 2)), rng.standard_normal(50)
     for order in (2, 3):
-        model = SmoothingSplineRegressor(df=6, order=order).fit(X, y)
+        model = SmoothingSplineRegressor(df=6, order=order, extrapolation="linear").fit(X, y)
         top = X.max(axis=0)
         far = model.predict(top + np.outer([0, 1e-5, 1, 2], [1.0, 1.0]))
         assert far[3] - far[2] == pytest.approx(far[2] - far[0], rel=1e-8)
@@ -183,18 +273,22 @@ def test_weights_count_rows(params, p):
     assert weighted.degrees_of_freedom_ == pytest.approx(repeated.degrees_of_freedom_)
 
 
-def test_near_ties():
+@pytest.mark.parametrize("order", [2, 3, 4, 5])
+def test_near_ties(order):
+    """Inside, and at the end, where derivatives to degree r - 1 continue the spline."""
     rng = np.random.default_rng(3)
     x = np.sort(rng.uniform(size=60))
     y = np.sin(6 * x) + 0.2 * rng.standard_normal(60)
     new = np.linspace(-0.2, 1.2, 50)[:, None]
-    for gap in (0.0, 1e-15, 1e-12, 1e-9, 1e-7):
-        close = np.r_[x, x[30] + gap]
-        target = np.r_[y, y[30] + 0.5]
-        model = SmoothingSplineRegressor(df=8).fit(close[:, None], target)
-        tied = SmoothingSplineRegressor(df=8).fit(np.r_[x, x[30]][:, None], target)
-        np.testing.assert_allclose(model.predict(new), tied.predict(new), atol=1e-5)
-        assert model.degrees_of_freedom_ == pytest.approx(8)
+    model = SmoothingSplineRegressor(df=8, order=order)
+    for place in (30, 59):
+        target = np.r_[y, y[place] + 0.5]
+        tied = clone(model).fit(np.r_[x, x[place]][:, None], target).predict(new)
+        for gap in (0.0, 1e-15, 1e-12, 1e-9, 1e-7, 1e-6):
+            close = np.r_[x, x[place] + gap]
+            near = clone(model).fit(close[:, None], target)
+            np.testing.assert_allclose(near.predict(new), tied, atol=1e-5 + 300 * gap)
+            assert near.degrees_of_freedom_ == pytest.approx(8)
 
 
 def test_edge_cases():

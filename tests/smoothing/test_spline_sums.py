@@ -129,7 +129,7 @@ def test_gram_route_equals_stacked_route():
     rng = np.random.default_rng(14)
     X = rng.uniform(size=(4001, 1))
     values = np.sort(X[:, 0])
-    basis = SplineBasis.from_values(values, 2, 100)
+    basis = SplineBasis.from_values(values, 2, 100, True)
     direct = demmler_reinsch(basis, values, np.ones(4001), theta=1.0)
     product = demmler_reinsch(
         basis, None, None, gram=AdditiveDesign((basis,)).gram(X, np.ones(4001)), theta=1.0
@@ -142,7 +142,7 @@ def test_the_average_over_features_needs_room_for_two_matrices_of_all_functions(
     X, w = rng.random((300, 4)), rng.random(300)
     tracemalloc.start()
     try:
-        form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, "auto"), True)
+        form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, "auto", True), True)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
