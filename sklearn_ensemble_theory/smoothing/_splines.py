@@ -66,10 +66,12 @@ class PenaltySpec:
     max_knots: int | Literal["auto"]
     is_natural: bool
 
-    @property
-    def of_one_feature(self) -> "PenaltySpec":
-        """The same, with as many knots for a feature as where it is the only one."""
-        return replace(self, max_knots=self.knots(1))
+    def for_each_of(self, n_features: int) -> "PenaltySpec":
+        """The same, with the knots of features of which each has a spline of its own."""
+        if self.max_knots != "auto":
+            return self
+        # As for one feature. The cost is cubic in their total, which does not exceed 2,000 soon.
+        return replace(self, max_knots=min(self.knots(1), max(50, 2000 // n_features)))
 
     def knots(self, n_features: int) -> int:
         """Return the largest number of knots for a feature."""
@@ -468,7 +470,7 @@ def spectral_form(
         form = penalised_form(sums, spec)[0]
         s = form.shrinkage(1.0)
         return SpectralForm(form.design, form.T * np.sqrt(s), form.gamma * s)
-    forms = one_feature_forms(sums, spec.of_one_feature)
+    forms = one_feature_forms(sums, spec)
     design = AdditiveDesign(tuple(form.design.bases[0] for form in forms))
     gram = sums.gram(design)
     parts = [form.T * np.sqrt(form.shrinkage(1.0) / len(forms)) for form in forms]
@@ -841,7 +843,9 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         self, X: np.ndarray, weight: np.ndarray, one_feature_each: bool
     ) -> SpectralForm:
         """The functions and eigenvalues of the smoother matrix; see `smoothing._smoothers`."""
-        return spectral_form(MemorySums(X, weight), self._checked_spec(), one_feature_each)
+        spec = self._checked_spec()
+        spec = spec.for_each_of(X.shape[1]) if one_feature_each else spec
+        return spectral_form(MemorySums(X, weight), spec, one_feature_each)
 
     def _feature_forms(
         self, X: np.ndarray, weight: np.ndarray
@@ -853,5 +857,5 @@ class SmoothingSplineRegressor(RegressorMixin, BaseEstimator):
         """Sums over rows in blocks, from which both of these follow."""
         spec = self._checked_spec()
         if coordinates == "random":
-            spec = spec.of_one_feature
+            spec = spec.for_each_of(rows.n_features)
         return sums_of_blocks(rows, spec, with_gram=coordinates != "all", n_splits=n_splits)

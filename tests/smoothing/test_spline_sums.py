@@ -142,7 +142,7 @@ def test_the_average_over_features_needs_room_for_two_matrices_of_all_functions(
     X, w = rng.random((300, 4)), rng.random(300)
     tracemalloc.start()
     try:
-        form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, "auto", True), True)
+        form = spectral_form(MemorySums(X, w), PenaltySpec(5.0, "gcv", 2, 200, True), True)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -189,6 +189,22 @@ def test_random_coordinates_of_splines_in_closed_form(weighted):
     np.testing.assert_allclose(mu[30:], 0, atol=1e-10)
 
 
+def test_many_random_coordinates_share_their_knots():
+    """Fewer knots a feature make a small decomposition, and a difference far below the noise."""
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 40))
+    signal = np.sin(6 * X[:, 0]) + np.abs(X[:, 1] - 0.5)
+    y, new = signal + 0.3 * rng.standard_normal(600), rng.random((50, 40))
+    many, given = (
+        LinearL2BoostingRegressor(
+            SmoothingSplineRegressor(df=5, max_knots=knots), coordinates="random", time=20.0
+        ).fit(X, y)
+        for knots in ("auto", 120)
+    )
+    assert len(many.eigenvalues_) < 52 * 40 < 115 * 40 < len(given.eigenvalues_)
+    assert np.abs(many.predict(new) - given.predict(new)).max() < 0.003
+
+
 def test_one_feature_is_its_own_random_coordinate():
     X, y, new = make_data(n=30, p=1)
     plain = LinearL2BoostingRegressor(time=3.0).fit(X, y)
