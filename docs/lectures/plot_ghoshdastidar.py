@@ -217,9 +217,9 @@ print("constants of Stone's lemma for 1, 2 and 3 features:", end=" ")
 print(*(round(bounds.stone_lemma_constant(d), 1) for d in (1, 2, 3)))
 
 # %%
-# Learning curves: the excess error of one nearest neighbour does not vanish, nor with q = 0.3, where
-# the weights stay on a few rows. With :math:`q = n^{-1/2}` it does. A vote of 25 subsamples has the
-# variance of its draws in addition.
+# Learning curves: the excess error of one nearest neighbour does not vanish, nor with q = 0.3,
+# where the weights stay on a few rows. With :math:`q = n^{-1/2}` it does. A vote of 25 subsamples
+# has the variance of its draws in addition.
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier
 
 sizes = [50, 200, 800, 3200, 12_800]
@@ -320,8 +320,9 @@ plt.show()
 # ------------------------
 # *Exercise.* A PAC learner has an error of at most ε for n ≥ m(ε, δ). With ε = 1/2 - γ it is a
 # γ-weak learner for the sample size :math:`\tilde m(\delta) = m(\frac12 - \gamma, \delta)`, for
-# every γ below 1/2. Minimisation over a class of finite VC dimension is a PAC learner, with the sample
-# size of :func:`~sklearn_ensemble_theory.bounds.pac_n_samples_upper_bound`, and so also a weak one:
+# every γ below 1/2. Minimisation over a class of finite VC dimension is a PAC learner, with the
+# sample size of :func:`~sklearn_ensemble_theory.bounds.pac_n_samples_upper_bound`, and so also a
+# weak one:
 for gamma in (0.05, 0.2, 0.4, 0.49):
     n = bounds.pac_n_samples_upper_bound(2, eps=0.5 - gamma)
     print(f"edge {gamma}: {n} rows are enough for d = 2 and δ = 0.05")
