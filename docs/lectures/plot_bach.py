@@ -427,7 +427,7 @@ axis.loglog(
     bounds.orthogonal_matching_pursuit_bound(t, gamma),
     "C1--",
     lw=1,
-    label=r"$\gamma^2/t$, orthogonal",
+    label=r"$\gamma^2/(1+t)$, orthogonal",
 )
 axis.loglog(t, (1 - kappa**2) ** t, "C0:", label=r"$(1-\kappa^2)^t$")
 axis.set(xlabel="round t", ylabel="mean squared residual", ylim=(1e-5, 60))

@@ -245,7 +245,9 @@ for number in (4, 16, 64):
         ms=3,
         label=None if number < 64 else "orthogonal columns: 4, 16, 64 of them",
     )
-axis.loglog(t, bounds.orthogonal_matching_pursuit_bound(t, 1.0), "k--", lw=1, label="bound, 1/t")
+axis.loglog(
+    t, bounds.orthogonal_matching_pursuit_bound(t, 1.0), "k--", lw=1, label="bound, 1/(t + 1)"
+)
 axis.set(xlabel="round t", ylabel=r"mean squared residual / $\gamma(y)^2$", ylim=(1e-5, 1.5))
 axis.set_title("orthogonal matching pursuit")
 axis.legend(fontsize=9)
