@@ -209,7 +209,8 @@ print("test error for f = 0:", limit.bias_variance(np.zeros(100), sigma, [0, 0.0
 # %%
 # Remark 2.14 is about a start from zero. It is worse for the tents, whose mean is about 1/2, and
 # better by about :math:`\sigma^2/n` where the mean of f is 0: the paper states otherwise, see the
-# errata. Proposition 2.15 has the error at new points, which for this spline is nearly the same.
+# :doc:`errata </errata>`. Proposition 2.15 has the error at new points, which for this spline is
+# nearly the same.
 zero = LinearL2BoostingRegressor(spline, learning_rate=0, time=3, init="zero").fit(X, y)
 new = limit.bias_variance(tent, sigma, times, X_new=grid).test_new
 from_zero = zero.bias_variance(tent, sigma, times).test

@@ -213,8 +213,9 @@ print("largest difference:", np.abs(ada.estimator_weights_ / 2 - coefficients).m
 
 # %%
 # Where the Bayes error is large, here because a quarter of the labels is flipped, wrong labels get
-# more than their share of the weight, and the error of AdaBoost increases after some rounds. The
-# logistic loss, which grows more slowly, is affected less. The guide has boosters for noisy labels.
+# more than their share of the weight. The real algorithm, which is the best without noise, gets
+# worse after some rounds. The logistic loss, which grows more slowly, is affected less; the guide
+# has more on :doc:`noisy labels </user_guide/noisy_labels>`.
 from sklearn_ensemble_theory import GradientBoostingClassifier
 
 noisy = np.where(np.random.default_rng(1).random(1_000) < 0.25, -clean, clean)
@@ -245,7 +246,7 @@ print(f"after 300 rounds the flipped labels have {share:.0%} of the weight")
 # The risk depends on f only by its n values at the training points, a vector. A gradient step
 # without any restriction subtracts a multiple of the gradient g from it:
 # after T steps it is :math:`f^{(0)} - \sum_t \nu_t g^{(t)}`. (The lecture prints the sum of the
-# vectors; see the errata.) That moves every value towards its label and says nothing about other
+# vectors; see the :doc:`errata </errata>`.) That moves every value towards its label and says nothing about other
 # points. The remedy is to take the function of H that is closest to -g, by least squares: it is
 # defined everywhere.
 f, nu = np.zeros(120), 0.25
