@@ -244,9 +244,9 @@ print(f"after 300 rounds the flipped labels have {share:.0%} of the weight")
 # Gradient boosting
 # -----------------
 # The risk depends on f only by its n values at the training points, a vector. A gradient step
-# without any restriction subtracts a multiple of the gradient g from it:
-# after T steps it is :math:`f^{(0)} - \sum_t \nu_t g^{(t)}`. (The lecture prints the sum of the
-# vectors; see the :doc:`errata </errata>`.) That moves every value towards its label and says nothing about other
+# without any restriction subtracts a multiple of the gradient g from it: after T steps it is
+# :math:`f^{(0)} - \sum_t \nu_t g^{(t)}`. (The lecture prints the sum of the vectors; see the
+# :doc:`errata </errata>`.) That moves every value towards its label and says nothing about other
 # points. The remedy is to take the function of H that is closest to -g, by least squares: it is
 # defined everywhere.
 f, nu = np.zeros(120), 0.25
