@@ -259,12 +259,12 @@ class LinearL2BoostingRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimato
     coordinates : {"all", "best", "random"}, default="all"
         `"random"`: the learner of each round is fitted to one feature, drawn at random [Dombry and
         Esstafa, example 3.3]. The limit boosts the average of the one-feature learners, an additive
-        model; of more than 10 features, splines with ``max_knots="auto"`` have 2,000 / n_features
-        knots each there, and at least 50. `"best"`: each round takes the feature whose spline lowers the sum of squared
-        residuals most [Bühlmann and Yu 2003; Bühlmann and Hothorn 2007], as R's mboost does. The
-        learner must be a `SmoothingSplineRegressor` with a number as `df`, the degrees of freedom
-        of each feature's own spline, or as `penalty`; knots are those of all features fitted
-        together. Needs `learning_rate` > 0 and `subsample` = 1.
+        model; with more than 10 features, splines with ``max_knots="auto"`` have 2,000 / n_features
+        knots each there, and at least 50. `"best"`: each round takes the feature whose spline
+        lowers the sum of squared residuals most [Bühlmann and Yu 2003; Bühlmann and Hothorn 2007],
+        as R's mboost does. The learner must be a `SmoothingSplineRegressor` with a number as `df`,
+        the degrees of freedom of each feature's own spline, or as `penalty`; knots are those of all
+        features fitted together. Needs `learning_rate` > 0 and `subsample` = 1.
     n_subsamples : int, default=100
         Maximum number of subsets of rows in the average; see `subsample`.
     noise_level : float, default=None
