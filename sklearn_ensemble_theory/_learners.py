@@ -498,6 +498,13 @@ def reads_numbers(learner: Any, prepares: str) -> bool:
     return _own_method(learner, prepares) is not None
 
 
+def largest_column(scores: np.ndarray, ties: str = "first") -> np.ndarray:
+    """The column of the largest score of each row, of equal ones the "first" or the "last"."""
+    if ties == "first":
+        return scores.argmax(axis=1)
+    return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
+
+
 # --- metadata that an ensemble passes on ----------------------------------------------------------
 
 

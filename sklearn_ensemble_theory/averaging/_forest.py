@@ -71,6 +71,7 @@ SHARED_CONSTRAINTS["max_samples"] = [
 CLASSIFIER_CONSTRAINTS = {
     "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
     "voting": [StrOptions({"soft", "hard"})],
+    "ties": [StrOptions({"first", "last"})],
 }
 
 
@@ -587,6 +588,11 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
     Attributes
     ----------
     estimator_ : DecisionTreeClassifier or BinnedTreeClassifier
@@ -695,6 +701,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
+        ties: Literal["first", "last"] = "first",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
@@ -719,6 +726,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.voting = voting
+        self.ties = ties
         self.max_bins = max_bins
         self.delta = delta
 
@@ -1055,6 +1063,11 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
     Attributes
     ----------
     estimator_ : ExtraTreeClassifier or BinnedTreeClassifier
@@ -1158,6 +1171,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
+        ties: Literal["first", "last"] = "first",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
     ) -> None:
@@ -1182,6 +1196,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.voting = voting
+        self.ties = ties
         self.max_bins = max_bins
         self.delta = delta
 
