@@ -1371,9 +1371,9 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
-        empty: Literal["mean", "zero", "redraw"] = "redraw",
         class_weight: dict | Literal["balanced"] | None = None,
         ties: Literal["first", "last"] = "first",
+        empty: Literal["mean", "zero", "redraw"] = "redraw",
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -1390,9 +1390,9 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
-        self.empty = empty
         self.class_weight = class_weight
         self.ties = ties
+        self.empty = empty
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator

@@ -701,9 +701,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
-        ties: Literal["first", "last"] = "first",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -726,9 +726,9 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.voting = voting
-        self.ties = ties
         self.max_bins = max_bins
         self.delta = delta
+        self.ties = ties
 
     _staged_margin_scores = staged_mean_proba
 
@@ -1171,9 +1171,9 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         max_samples: int | float | None = None,
         monotonic_cst: ArrayLike | dict[str, int] | None = None,
         voting: Literal["soft", "hard"] = "soft",
-        ties: Literal["first", "last"] = "first",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -1196,8 +1196,8 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.max_samples = max_samples
         self.monotonic_cst = monotonic_cst
         self.voting = voting
-        self.ties = ties
         self.max_bins = max_bins
         self.delta = delta
+        self.ties = ties
 
     _staged_margin_scores = staged_mean_proba
