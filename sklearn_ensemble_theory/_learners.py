@@ -80,6 +80,9 @@ class LeastSquaresTask:
         Number of scores of a row, and of columns of the target.
     reoptimise_leaves : bool, default=True
         False leaves the values of leaves as the least squares set them.
+    exact_leaves : bool, default=False
+        Whether the values of leaves are the exact minima of the risk, also where a Newton step
+        would do.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
     reweighted : bool, default=False
@@ -99,6 +102,7 @@ class LeastSquaresTask:
     risk: Any = None
     n_scores: int = 1
     reoptimise_leaves: bool = True
+    exact_leaves: bool = False
     subsample: float = 1.0
     reweighted: bool = False
     min_weight_leaf: float = 0.0
@@ -241,12 +245,11 @@ class JointTask:
 
     Parameters
     ----------
-    loss : Loss
-    y : array of shape (n,)
+    risk : EmpiricalRisk
+        Its loss may change from round to round.
     """
 
-    loss: Any
-    y: np.ndarray
+    risk: Any
 
     kind: ClassVar[str] = "joint"
 
@@ -471,6 +474,11 @@ def is_tree(estimator: Any) -> bool:
     return type(estimator) in TREES
 
 
+def grows_leaves(estimator: Any) -> bool:
+    """Whether the values of the leaves of its fitted trees can be set: scikit-learn's and ours."""
+    return is_tree(estimator) or bool(getattr(estimator, "_reads_single_precision", False))
+
+
 def reads_single_precision(estimator: Any) -> bool:
     """Whether its `predict` takes X in single precision with `check_input=False`, as trees' does.
 
@@ -488,6 +496,13 @@ def reads_numbers(learner: Any, prepares: str) -> bool:
     if learner is None or reads_single_precision(learner):
         return True
     return _own_method(learner, prepares) is not None
+
+
+def largest_column(scores: np.ndarray, ties: str = "first") -> np.ndarray:
+    """The column of the largest score of each row, of equal ones the "first" or the "last"."""
+    if ties == "first":
+        return scores.argmax(axis=1)
+    return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
 
 
 # --- metadata that an ensemble passes on ----------------------------------------------------------

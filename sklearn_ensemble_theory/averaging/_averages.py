@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import raise_for_params
+from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import checked_weights, codes_of_labels, one_column
 from sklearn_ensemble_theory._scaling import range_exponent
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike
@@ -273,7 +274,7 @@ class AveragedClassifier(ClassifierMixin):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Labels. Ties go to the class that comes first in `classes_`.
+            Labels. Of equal classes the first or last in `classes_`, as `ties` says.
 
         Notes
         -----
@@ -282,8 +283,9 @@ class AveragedClassifier(ClassifierMixin):
         raise_for_params(params, self, "predict")
         proba = self._mean_proba(X, member_params(self, params, "predict"))
         if isinstance(self.classes_, list):
-            return labels_by_output(split_outputs(proba, self.classes_), self.classes_)
-        return self.classes_.take(proba.argmax(axis=1))
+            parts = split_outputs(proba, self.classes_)
+            return labels_by_output(parts, self.classes_, self.ties)
+        return self.classes_.take(largest_column(proba, self.ties))
 
     @by_chunks
     def predict_proba(self, X: MatrixLike, **params: object) -> np.ndarray:
@@ -491,10 +493,12 @@ def split_outputs(columns: np.ndarray, classes: np.ndarray | list[np.ndarray]):
     return np.split(columns, first_codes(classes)[1:], axis=1)
 
 
-def labels_by_output(proba: list[np.ndarray], classes: list[np.ndarray]) -> np.ndarray:
+def labels_by_output(
+    proba: list[np.ndarray], classes: list[np.ndarray], ties: str = "first"
+) -> np.ndarray:
     """The labels of the largest probabilities, of shape (n, k)."""
     pairs = zip(proba, classes)
-    return np.column_stack([labels[part.argmax(axis=1)] for part, labels in pairs])
+    return np.column_stack([labels[largest_column(part, ties)] for part, labels in pairs])
 
 
 # --- out-of-bag scores ----------------------------------------------------------------------------
@@ -519,7 +523,10 @@ def check_metric(oob_score: bool | Callable) -> None:
 
 
 def out_of_bag_score(
-    oob_score: bool | Callable, y: np.ndarray, classes: np.ndarray | list[np.ndarray] | None
+    oob_score: bool | Callable,
+    y: np.ndarray,
+    classes: np.ndarray | list[np.ndarray] | None,
+    ties: str = "first",
 ) -> Score:
     """`score(rows, predictions)` of out-of-bag predictions on the training rows `rows`.
 
@@ -542,7 +549,7 @@ def out_of_bag_score(
         return lambda rows, mean: metric(y[rows], mean)
     if not isinstance(classes, list):
         labels = classes[y]
-        return lambda rows, mean: metric(labels[rows], classes[mean.argmax(axis=1)])
+        return lambda rows, mean: metric(labels[rows], classes[largest_column(mean, ties)])
 
     codes = y - first_codes(classes)
     kind = type_of_target(codes)
@@ -556,5 +563,5 @@ def out_of_bag_score(
     names = classes if callable(oob_score) else [np.arange(len(labels)) for labels in classes]
     labels = np.column_stack([name[column] for column, name in zip(codes.T, names)])
     return lambda rows, mean: metric(
-        labels[rows], labels_by_output(split_outputs(mean, classes), names)
+        labels[rows], labels_by_output(split_outputs(mean, classes), names, ties)
     )

@@ -83,6 +83,8 @@ from sklearn_ensemble_theory.averaging._members import (
 )
 from sklearn_ensemble_theory.averaging._sampling import (
     SCHEMES,
+    Bernoulli,
+    BernoulliOrNone,
     SamplingDesign,
     SamplingScheme,
     scheme_of_rows,
@@ -168,7 +170,9 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         return estimator
 
     def _scheme_class(self) -> type[SamplingScheme]:
-        return SCHEMES[self.bootstrap]
+        scheme = SCHEMES[self.bootstrap]
+        redraws = getattr(self, "empty", "redraw") == "redraw"
+        return scheme if redraws or scheme is not Bernoulli else BernoulliOrNone
 
     def _weights_of_rows(
         self, y: np.ndarray, sample_weight: np.ndarray | None, classes, grouped: bool
@@ -412,6 +416,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
             prepared=prepared,
             out_of_bag=self._prediction_method(estimator) if self.oob_score else None,
             n_classes=int(np.sum(target.get("n_classes_", 0))),
+            empty=getattr(self, "empty", "redraw"),
             fit_params=routed or {},
             offset=target_offset(estimator, y) if is_real else 0.0,
             **self._member_options(learner, scheme.n_samples, n_features),
@@ -481,7 +486,7 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         self, spec: MemberSpec, X, y: np.ndarray, classes, continued: bool
     ) -> OutOfBag:
         """The out-of-bag estimates to add members to: of the known members, or empty."""
-        score = out_of_bag_score(self.oob_score, y, classes)
+        score = out_of_bag_score(self.oob_score, y, classes, getattr(self, "ties", "first"))
         known = getattr(self, "_oob", None) if continued else None
         if known is not None:
             return known.continued(score)
@@ -763,6 +768,8 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         check_is_fitted(self)
         importances = []
         for member, columns in zip(self.estimators_, self.estimators_features_):
+            if type(member) is not type(self.estimator_):
+                continue  # a constant, of a draw of no rows or of one class
             own = member.feature_importances_
             if own.any():
                 full = np.zeros(self.n_features_in_)
@@ -1003,6 +1010,13 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
+    empty : {"mean", "zero", "redraw"}, default="redraw"
+        What a draw of no rows predicts with `bootstrap="bernoulli"`: "mean", the mean of y;
+        "zero", 0; "redraw", nothing, as rows are drawn again. Members without
+        rows are constants, which trees' own methods (`predict_quantiles`, importances by
+        out-of-bag rows) do not take. :class:`BaggedNearestNeighborsRegressor` has the same
+        parameter.
+
     Attributes
     ----------
     estimator_ : estimator
@@ -1090,7 +1104,10 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
     """
 
     _sklearn_class = ensemble.BaggingRegressor
-    _parameter_constraints: dict = {**BaseBagging._parameter_constraints}
+    _parameter_constraints: dict = {
+        **BaseBagging._parameter_constraints,
+        "empty": [StrOptions({"mean", "zero", "redraw"})],
+    }
 
     def __init__(
         self,
@@ -1109,6 +1126,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         verbose: int = 0,
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        empty: Literal["mean", "zero", "redraw"] = "redraw",
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -1124,6 +1142,7 @@ class BaggingRegressor(BaggedRegressor, BaseBagging):
         self.verbose = verbose
         self.max_bins = max_bins
         self.delta = delta
+        self.empty = empty
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeRegressor() if self.estimator is None else self.estimator
@@ -1226,6 +1245,19 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
+    empty : {"mean", "zero", "redraw"}, default="redraw"
+        What a draw of no rows predicts with `bootstrap="bernoulli"`: "mean", the class frequencies
+        (the most frequent class where members vote); "zero", the first class; "redraw", nothing,
+        as rows are drawn again. Members without
+        rows are constants, which trees' own methods (`predict_quantiles`, importances by
+        out-of-bag rows) do not take. :class:`BaggedNearestNeighborsClassifier` has the same
+        parameter.
+
     Attributes
     ----------
     estimator_ : estimator
@@ -1315,7 +1347,9 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
     _sklearn_class = ensemble.BaggingClassifier
     _parameter_constraints: dict = {
         **BaseBagging._parameter_constraints,
+        "empty": [StrOptions({"mean", "zero", "redraw"})],
         "voting": [StrOptions({"soft", "hard"})],
+        "ties": [StrOptions({"first", "last"})],
         "class_weight": CLASS_WEIGHT,
     }
 
@@ -1338,6 +1372,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
         class_weight: dict | Literal["balanced"] | None = None,
+        ties: Literal["first", "last"] = "first",
+        empty: Literal["mean", "zero", "redraw"] = "redraw",
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -1355,6 +1391,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         self.max_bins = max_bins
         self.delta = delta
         self.class_weight = class_weight
+        self.ties = ties
+        self.empty = empty
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
@@ -1392,7 +1430,8 @@ class BaggingClassifier(BaggedClassifier, BaseBagging):
         counts = [
             len(m.classes_) if hasattr(m, "classes_") else self.n_classes_ for m in self.estimators_
         ]
-        lacking = np.flatnonzero(np.array(counts) < self.n_classes_)
+        of_rows = [type(m) is type(self.estimator_) for m in self.estimators_]
+        lacking = np.flatnonzero((np.array(counts) < self.n_classes_) | ~np.array(of_rows))
         if len(lacking):
             raise ValueError(
                 f"The rows of member {lacking[0]} do not contain all {self.n_classes_} classes, "

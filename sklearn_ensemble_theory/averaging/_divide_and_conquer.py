@@ -552,6 +552,11 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes_,)
@@ -614,6 +619,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
     _parameter_constraints: dict = {
         **BaseDivideAndConquer._parameter_constraints,
         "voting": [StrOptions({"soft", "hard"})],
+        "ties": [StrOptions({"first", "last"})],
         "class_weight": CLASS_WEIGHT,
     }
 
@@ -629,6 +635,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         n_jobs: int | None = None,
         random_state: RandomStateLike = None,
         class_weight: dict | Literal["balanced"] | None = None,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         self.estimator = estimator
         self.n_blocks = n_blocks
@@ -639,6 +646,7 @@ class DivideAndConquerClassifier(AveragedClassifier, BaseDivideAndConquer):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.class_weight = class_weight
+        self.ties = ties
 
     def _get_estimator(self) -> BaseEstimator:
         return DecisionTreeClassifier() if self.estimator is None else self.estimator

@@ -71,6 +71,7 @@ SHARED_CONSTRAINTS["max_samples"] = [
 CLASSIFIER_CONSTRAINTS = {
     "class_weight": [StrOptions({"balanced", "balanced_subsample"}), dict, list, None],
     "voting": [StrOptions({"soft", "hard"})],
+    "ties": [StrOptions({"first", "last"})],
 }
 
 
@@ -590,6 +591,11 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
     Attributes
     ----------
     estimator_ : DecisionTreeClassifier or BinnedTreeClassifier
@@ -700,6 +706,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -724,6 +731,7 @@ class RandomForestClassifier(BaggedClassifier, BaseForest):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
+        self.ties = ties
 
     _staged_margin_scores = staged_mean_proba
 
@@ -1058,6 +1066,11 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
     delta : float, default=0.05
         Probability of failure in `n_estimators="pac"`.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
     Attributes
     ----------
     estimator_ : ExtraTreeClassifier or BinnedTreeClassifier
@@ -1163,6 +1176,7 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         voting: Literal["soft", "hard"] = "soft",
         max_bins: int | Literal["auto"] | None = "auto",
         delta: float = 0.05,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         self.n_estimators = n_estimators
         self.criterion = criterion
@@ -1187,5 +1201,6 @@ class ExtraTreesClassifier(BaggedClassifier, BaseForest):
         self.voting = voting
         self.max_bins = max_bins
         self.delta = delta
+        self.ties = ties
 
     _staged_margin_scores = staged_mean_proba

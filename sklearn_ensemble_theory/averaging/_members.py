@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
-from sklearn.dummy import DummyClassifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -91,6 +91,8 @@ class MemberSpec:
         The method that predicts the rows left out; None where no predictions are needed.
     n_classes : int
         Number of classes of the ensemble; 0 for regression.
+    empty : str
+        What a member without rows predicts: the "mean" of y, or "zero", which is the first class.
     fit_params : dict
         Metadata for the base learner's `fit`.
     offset : float or ndarray of shape (n_outputs,)
@@ -111,6 +113,7 @@ class MemberSpec:
     prepared: PreparedMembers | None = None
     out_of_bag: str | None = None
     n_classes: int = 0
+    empty: str = "redraw"
     fit_params: dict = field(default_factory=dict)
     offset: float | np.ndarray = 0.0
 
@@ -231,6 +234,9 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
         features, rows, weights = spec.draw(seed)
     else:
         features, rows = spec.indices(seed)
+    if not len(rows):
+        member = member_without_rows(spec, y, len(features))
+        return member, features, outside_predictions(spec, member, X, rows, features)
     y_rows = y[rows]
     if weights is not None:
         weights = spec.fit_weights(weights, y_rows)
@@ -269,6 +275,17 @@ def fit_member(spec: MemberSpec, X, y: np.ndarray, seed: int) -> tuple:
     return member, features, outside_predictions(spec, member, X, rows, features)
 
 
+def member_without_rows(spec: MemberSpec, y: np.ndarray, n_features: int) -> BaseEstimator:
+    """What stands for a draw of no rows: a constant, as `spec.empty` says."""
+    zero: Any = 0 if y.ndim == 1 else np.zeros(y.shape[1])
+    given = {"strategy": "constant", "constant": zero}
+    if spec.n_classes:
+        dummy = DummyClassifier(**({"strategy": "prior"} if spec.empty == "mean" else given))
+    else:
+        dummy = DummyRegressor(**({} if spec.empty == "mean" else given))
+    return dummy.fit(np.zeros((len(y), n_features)), y, spec.scheme.sample_weight)
+
+
 def outside_predictions(
     spec: MemberSpec, member: BaseEstimator, X, rows: np.ndarray, features: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | None:
@@ -282,7 +299,7 @@ def outside_predictions(
     if not len(outside):
         return None
     X_outside, checked = rows_of(X, outside), spec.checked
-    if spec.prepared is not None:
+    if spec.prepared is not None and len(rows):
         X_outside, checked = member_input(member, X_outside)
     predictions = member_predictions(
         member,

@@ -74,7 +74,8 @@ def bagged_nearest_neighbors_weights(
     Cost O(k n_ranks) in time, O(n_ranks) in memory. The relative error of a weight stays below
     1e-10 at n = 10^7.
 
-    The estimators give the missing weight to the overall mean of the targets. Where M < k rows are
+    The estimators give the missing weight to the overall mean of the targets, unless `empty` says
+    otherwise of draws of no rows. Where M < k rows are
     drawn under Bernoulli sampling, filling the empty places by the overall mean and averaging the M
     rows that were drawn are the same in expectation: given M, those rows are a uniformly random
     set. The rate of convergence of the bagged nearest neighbour is studied in [Biau, Cérou and
@@ -196,6 +197,10 @@ class RankLaw(ABC):
         are among the nearest.
         """
         raise NotImplementedError(f"{type(self).__name__} does not split rows.")
+
+    def empty_share(self, total: float | np.ndarray) -> float | np.ndarray:
+        """P(M = 0), the probability of a draw of no rows from rows of the weight `total`."""
+        return 0.0
 
     @abstractmethod
     def weights(self, n_ranks: int) -> np.ndarray:
@@ -335,6 +340,9 @@ class IndependentRows(RankLaw):
     def size_without_a_row(cls, size: float, n_samples: int, n_neighbors: int) -> float:
         """Return the same probability."""
         return size
+
+    def empty_share(self, total: float | np.ndarray) -> float | np.ndarray:
+        return np.exp(special.xlog1py(total, -self.size))
 
     @classmethod
     def splits_rows(cls, n_neighbors: int) -> bool:

@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, RealNotInt, StrOptions
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
+from sklearn_ensemble_theory._learners import largest_column
 from sklearn_ensemble_theory._rows import (
     normalised_weights,
     one_column,
@@ -80,6 +81,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         ],
         "max_samples_grid": ["array-like", None],
         "bootstrap": ["boolean", StrOptions({name for name in RANK_LAWS if isinstance(name, str)})],
+        "empty": [StrOptions({"mean", "zero", "redraw"})],
         "weight_tol": [Interval(Real, 0, 1, closed="left")],
         "algorithm": [StrOptions({"auto", "ball_tree", "kd_tree", "brute"})],
         "leaf_size": [Interval(Integral, 1, None, closed="left")],
@@ -103,6 +105,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         metric: str | Callable[..., float] = "minkowski",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
+        empty: Literal["mean", "zero", "redraw"] = "mean",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.max_samples = max_samples
@@ -115,6 +118,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         self.metric = metric
         self.metric_params = metric_params
         self.n_jobs = n_jobs
+        self.empty = empty
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -206,6 +210,10 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         if self.metric in _HOMOGENEOUS:
             self._exponent = range_exponent(X.data if sp.issparse(X) else X)
             X = _rescale(X, self._exponent)
+        self._zeros = np.zeros(len(targets))
+        if not is_regressor:  # the first class of each output
+            several = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+            self._zeros[np.cumsum([0, *map(len, several[:-1])])] = 1.0
         points = TrainingPoints.of(X, targets, self.metric not in _UNMERGED, weight)
 
         self.__dict__.pop("loo_path_", None)  # of an earlier fit
@@ -215,11 +223,22 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
             if weight is None:
                 W = weights_by_rank_and_size(laws, self.weight_tol)
                 search = self._search(points, len(W) + 2)
-                errors = loo_errors(search, X, targets, points, W)
+                errors = loo_errors(search, X, targets, points, W, laws, self.empty, self._zeros)
             else:
                 shares = [filled_share(one, is_whole, self.weight_tol) for one in laws]
                 search = self._search(points, n)
-                errors = weighted_loo_errors(search, X, targets, points, weight, is_whole, shares)
+                errors = weighted_loo_errors(
+                    search,
+                    X,
+                    targets,
+                    points,
+                    weight,
+                    is_whole,
+                    shares,
+                    laws,
+                    self.empty,
+                    self._zeros,
+                )
             best = best_size(errors)
             if best == 0 and truncated:
                 warn_user(
@@ -235,6 +254,7 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
 
         best_law = law(n, sizes[best], k)
         weights = rank_weights(best_law, self.weight_tol)
+        self._by_rank, self._empty_share = weights, float(best_law.empty_share(n))
         self._neighbor_search = self._search(points, len(weights) + 1)
         self._share = None if weight is None else filled_share(best_law, is_whole, self.weight_tol)
         self._point_sums, self._total = points.sums, n
@@ -242,8 +262,12 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
         self._target_exponent = exponent
         self.n_samples_fit_ = X.shape[0]
         self.max_samples_ = sizes[best]
-        self.mean_weight_ = max(0.0, float(1 - weights.sum()))
-        self.weights_ = weights
+        # The weights of rows, where no draw is empty, and that of the mean, by the same rule.
+        mean_weight = max(0.0, float(1 - weights.sum()))
+        self.weights_ = without_empty_draws(weights, 0.0, 0.0, self._empty_share, self.empty)
+        self.mean_weight_ = max(
+            0.0, float(without_empty_draws(mean_weight, 1.0, 0.0, self._empty_share, self.empty))
+        )
         return self
 
     def _sizes(
@@ -296,12 +320,13 @@ class BaseBaggedNearestNeighbors(MultiOutputMixin, BaseEstimator):
                 groups = near.weights(self._share, self._total)
                 for average, sums, mean in zip(averages, self._point_sums, self._means):
                     average[rows] = near.averages(groups, sums, mean)
-            return averages
-        for rows, block in search.ranked_blocks(X, len(self.weights_)):
-            for average, sums in zip(averages, self._point_sums):
-                average[rows] = block.targets(sums) @ self.weights_
-        averages += (self.mean_weight_ * self._means)[:, None]
-        return averages
+        else:
+            for rows, block in search.ranked_blocks(X, len(self._by_rank)):
+                for average, sums in zip(averages, self._point_sums):
+                    average[rows] = block.targets(sums) @ self._by_rank
+            averages += (max(0.0, 1 - self._by_rank.sum()) * self._means)[:, None]
+        means, zeros = self._means[:, None], self._zeros[:, None]
+        return without_empty_draws(averages, means, zeros, self._empty_share, self.empty)
 
 
 class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors):
@@ -369,6 +394,12 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
     n_jobs : int, default=None
         Number of threads of the neighbour query. The predictions do not depend on it.
 
+    empty : {"mean", "zero", "redraw"}, default="mean"
+        What a draw of no rows predicts, of probability (1-q)^n with `bootstrap="bernoulli"`:
+        "mean", the mean of y; "zero", 0; "redraw", nothing, as rows are
+        drawn again. :class:`BaggingRegressor` has the same parameter, with "redraw" as its
+        default.
+
     Attributes
     ----------
     max_samples_ : int or float
@@ -415,8 +446,8 @@ class BaggedNearestNeighborsRegressor(RegressorMixin, BaseBaggedNearestNeighbors
 
     *Fewer than k rows.* Bernoulli sampling may draw fewer than k rows. The empty places are filled
     by the overall mean of y, with (1-q)^n of the weight for k = 1. In expectation that equals
-    averaging the rows that were drawn, as these are then a uniformly random set. (In
-    [Ghoshdastidar, theorem En.2] the empty draw predicts 0.)
+    averaging the rows that were drawn, as these are then a uniformly random set. Of no rows the
+    prediction is that of `empty`; in [Ghoshdastidar, theorem En.2] it is 0.
 
     *Leave-one-out.* A size s for n rows stands for the same share of the n-1 remaining rows,
     s (n-1)/n to the nearest int, so that s = n is plain nearest neighbours in both. The errors are
@@ -552,10 +583,22 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     n_jobs : int, default=None
         Number of threads of the neighbour query. The predictions do not depend on it.
 
+    empty : {"mean", "zero", "redraw"}, default="mean"
+        What a draw of no rows predicts, of probability (1-q)^n with `bootstrap="bernoulli"`:
+        "mean", the class frequencies; "zero", the first class, the class 0 of
+        [Ghoshdastidar, theorem En.2]; "redraw", nothing, as rows are
+        drawn again. :class:`BaggingClassifier` has the same parameter, with "redraw" as its
+        default.
+
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total. Weights that are no whole
         numbers need `bootstrap=True`.
+
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest probability (within 1e-12) is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
 
     Attributes
     ----------
@@ -603,11 +646,10 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     strictly proper, as the log loss is, but stays finite where a large s gives the true class
     probability 0; the error rate is constant over ranges of s and would not determine s.
 
-    *Bernoulli sampling* gives (1-q)^n of the weight (k = 1) to no row; it is given to the class
-    frequencies. (In [Ghoshdastidar, theorem En.2] the empty draw predicts class 0.)
+    *Bernoulli sampling* gives (1-q)^n of the weight (k = 1) to no row; `empty` says what has it.
 
-    *Predicted class.* The first class whose probability is within 1e-12 of the largest, so that a
-    tie is not decided by rounding.
+    *Predicted class.* The first class (with `ties="last"` the last) whose probability is within
+    1e-12 of the largest, so that a tie is not decided by rounding.
 
     *Weights* are described with the regressor.
 
@@ -641,6 +683,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
     _parameter_constraints: ClassVar[dict] = {
         **BaseBaggedNearestNeighbors._parameter_constraints,
         "class_weight": CLASS_WEIGHT,
+        "ties": [StrOptions({"first", "last"})],
     }
 
     def __init__(
@@ -657,7 +700,9 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         metric: str | Callable[..., float] = "minkowski",
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
+        empty: Literal["mean", "zero", "redraw"] = "mean",
         class_weight: dict | Literal["balanced"] | None = None,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         super().__init__(
             n_neighbors,
@@ -671,8 +716,10 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
             metric=metric,
             metric_params=metric_params,
             n_jobs=n_jobs,
+            empty=empty,
         )
         self.class_weight = class_weight
+        self.ties = ties
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -717,14 +764,26 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
         """
         probabilities: Any = self.predict_proba(X)
         if not isinstance(self.classes_, list):
-            return _most_likely(self.classes_, probabilities)
-        columns = [_most_likely(*pair) for pair in zip(self.classes_, probabilities)]
+            return _most_likely(self.classes_, probabilities, self.ties)
+        columns = [_most_likely(*pair, self.ties) for pair in zip(self.classes_, probabilities)]
         return np.column_stack(columns)
 
 
-def _most_likely(classes: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+def _most_likely(classes: np.ndarray, probabilities: np.ndarray, ties: str) -> np.ndarray:
     best = probabilities.max(axis=1, keepdims=True)
-    return classes[np.argmax(probabilities >= best - 1e-12, axis=1)]
+    return classes[largest_column(probabilities >= best - 1e-12, ties)]
+
+
+def without_empty_draws(average: Any, mean: Any, zero: Any, share: Any, empty: str) -> Any:
+    """An average, to which draws of no rows contribute what `empty` says.
+
+    Before, they have contributed their share of the mean.
+    """
+    if empty == "mean":
+        return average
+    if empty == "zero":
+        return average + share * (zero - mean)
+    return (average - share * mean) / (1 - share)
 
 
 def _counted_rows(
@@ -843,7 +902,14 @@ def weights_by_rank_and_size(laws: Sequence[RankLaw], tol: float) -> np.ndarray:
 
 
 def loo_errors(
-    search: NeighborSearch, X: Any, targets: np.ndarray, points: TrainingPoints, W: np.ndarray
+    search: NeighborSearch,
+    X: Any,
+    targets: np.ndarray,
+    points: TrainingPoints,
+    W: np.ndarray,
+    laws: Sequence[RankLaw],
+    empty: str,
+    zeros: np.ndarray,
 ) -> np.ndarray:
     """Mean over the rows of the squared leave-one-out error, summed over the outputs.
 
@@ -855,6 +921,11 @@ def loo_errors(
     targets : ndarray of shape (n_outputs, n_samples)
     points : TrainingPoints
     W : ndarray of shape (n_ranks, n_sizes)
+    laws : sequence of RankLaw
+        One for each of the sizes.
+    empty : str
+    zeros : ndarray of shape (n_outputs,)
+        What draws of no rows predict with ``empty="zero"``.
 
     Returns
     -------
@@ -864,11 +935,14 @@ def loo_errors(
     mean_weights = np.maximum(0.0, 1 - W.sum(axis=0))
     errors = np.zeros(W.shape[1])
     totals = targets.sum(axis=1)
+    none = np.array([law.empty_share(n - 1) for law in laws])
     for rows, block in search.ranked_blocks(X, len(W), own=points.of_row):
-        for target, sums, total in zip(targets, points.sums, totals):
+        for target, sums, total, zero in zip(targets, points.sums, totals, zeros):
             own = target[rows]
+            mean = (total - own) / (n - 1)
             prediction = block.targets(sums, own) @ W
-            prediction += np.multiply.outer((total - own) / (n - 1), mean_weights)
+            prediction += np.multiply.outer(mean, mean_weights)
+            prediction = without_empty_draws(prediction, mean[:, None], zero, none, empty)
             errors += ((prediction - own[:, None]) ** 2).sum(axis=0)
     return errors / n
 
@@ -881,6 +955,9 @@ def weighted_loo_errors(
     weight: np.ndarray,
     is_whole: bool,
     shares: Sequence[FilledShare],
+    laws: Sequence[RankLaw],
+    empty: str,
+    zeros: np.ndarray,
 ) -> np.ndarray:
     """Weighted mean over the rows of the squared leave-one-out error, summed over the outputs.
 
@@ -897,6 +974,8 @@ def weighted_loo_errors(
     is_whole : bool
     shares : sequence of FilledShare
         One for each of the sizes.
+    laws, empty, zeros
+        As for `loo_errors`.
 
     Returns
     -------
@@ -912,12 +991,14 @@ def weighted_loo_errors(
     sums = points.sums.sum(axis=1)
     # The neighbours of a block serve all sizes; only the groups' weights depend on the size.
     for rows, block in search.weighted_blocks(X[kept], enough, points.of_row[kept], left):
-        for j, share in enumerate(shares):
+        for j, (share, law) in enumerate(zip(shares, laws)):
             groups = block.weights(share, remaining[rows])
-            for target, point_sums, all_targets in zip(targets, points.sums, sums):
+            none = law.empty_share(remaining[rows])
+            for target, point_sums, all_targets, zero in zip(targets, points.sums, sums, zeros):
                 own = target[kept[rows]]
                 mean = (all_targets - left[rows] * own) / remaining[rows]
                 prediction = block.averages(groups, point_sums, mean, own)
+                prediction = without_empty_draws(prediction, mean, zero, none, empty)
                 errors[j] += weight[rows] @ (prediction - own) ** 2
     return errors / total
 

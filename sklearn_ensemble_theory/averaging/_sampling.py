@@ -433,6 +433,8 @@ class Bernoulli(RowsWithTheirWeights):
     """Each row by itself with probability q, the size: Var(v_i) = q (1 - q)."""
 
     bootstrap = "bernoulli"
+    # Whether a draw of no rows is repeated, as there is nothing to fit.
+    redraws: ClassVar[bool] = True
 
     @classmethod
     def size_from(
@@ -461,16 +463,16 @@ class Bernoulli(RowsWithTheirWeights):
 
     def indices(self, rng: np.random.RandomState) -> np.ndarray:
         # A binomial number of rows without replacement has the law of independent draws and costs
-        # O(q n). A draw of no rows is repeated, as there is nothing to fit.
+        # O(q n).
         if self.sample_weight is None:
             candidates, n = None, self.n_samples
         else:
             candidates = np.flatnonzero(self.sample_weight)
             n = len(candidates)
-        size, n_tries = 0, 0
-        while size == 0 and n_tries < 100:
+        size, n_tries = rng.binomial(n, self.size), 1
+        while self.redraws and size == 0 and n_tries < 100:
             size, n_tries = rng.binomial(n, self.size), n_tries + 1
-        if size == 0:
+        if self.redraws and size == 0:
             size = self._positive_size(n, rng)
         rows = np.sort(sample_without_replacement(n, size, random_state=rng))
         return rows if candidates is None else candidates[rows]
@@ -497,6 +499,12 @@ class Bernoulli(RowsWithTheirWeights):
     @property
     def jackknife_scale(self) -> float:
         return (1 - self.size) ** -2.0 if self.size < 1 else np.inf
+
+
+class BernoulliOrNone(Bernoulli):
+    """The same law, where some draws are of no rows."""
+
+    redraws = False
 
 
 class AllRows(RowsWithTheirWeights):
@@ -876,7 +884,7 @@ class GroupDraws(SamplingScheme):
         """(the rows of these groups, one after the other, the numbers of rows)."""
         first, sizes = self.starts[groups], self.starts[groups + 1] - self.starts[groups]
         ends = np.cumsum(sizes)
-        places = np.arange(ends[-1]) + np.repeat(first - (ends - sizes), sizes)
+        places = np.arange(sizes.sum()) + np.repeat(first - (ends - sizes), sizes)
         return self.order[places], sizes
 
     def indices(self, rng: np.random.RandomState) -> np.ndarray:

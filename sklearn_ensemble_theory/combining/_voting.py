@@ -19,7 +19,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
-from sklearn_ensemble_theory._learners import aligned_columns
+from sklearn_ensemble_theory._learners import aligned_columns, largest_column
 from sklearn_ensemble_theory._rows import (
     checked_weights,
     codes_of_labels,
@@ -307,6 +307,11 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
 
+    ties : {"first", "last"}, default="first"
+        Which of several classes with the same, largest number of votes or mean probability is
+        predicted: the first one in `classes_`, as in scikit-learn, or the last one. Of two classes
+        "last" is 1{mean >= 1/2} [Ghoshdastidar].
+
     Attributes
     ----------
     estimators_ : list of classifiers
@@ -373,6 +378,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
     _parameter_constraints: dict = {
         **BaseVoting._parameter_constraints,
         "voting": [StrOptions({"hard", "soft"})],
+        "ties": [StrOptions({"first", "last"})],
         "flatten_transform": ["boolean"],
         "class_weight": CLASS_WEIGHT,
     }
@@ -388,6 +394,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         verbose: bool = False,
         prefit: bool = False,
         class_weight: dict | Literal["balanced"] | None = None,
+        ties: Literal["first", "last"] = "first",
     ) -> None:
         self.estimators = estimators
         self.voting = voting
@@ -397,6 +404,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         self.verbose = verbose
         self.prefit = prefit
         self.class_weight = class_weight
+        self.ties = ties
 
     # ----------------------------------------------------------------------------- Predictions
 
@@ -412,15 +420,15 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            The label with most votes or the largest mean probability, of equal ones the first in
-            `classes_`.
+            The label with most votes or the largest mean probability, of equal ones the first or
+            last in `classes_`, as `ties` says.
 
         Notes
         -----
         Cost: a prediction of each member, and O(n K) for n rows and K classes.
         """
         check_is_fitted(self)
-        return self.le_.inverse_transform(np.argmax(self._scores(X), axis=1))
+        return self.le_.inverse_transform(largest_column(self._scores(X), self.ties))
 
     @available_if(_is_soft)
     @by_chunks

@@ -144,7 +144,8 @@ def _checked_trees(
     check_rows_outside(ensemble, "Importances by out-of-bag rows")
     trees = member_nodes(ensemble.estimators_)
     if trees is None:
-        name = type(ensemble.estimators_[0]).__name__
+        others = (m for m in ensemble.estimators_ if member_nodes([m]) is None)
+        name = type(next(others)).__name__
         raise ValueError(f"estimator: {what} requires members that are trees, got {name}.")
     X = kept_X(ensemble, what)
     if sp.issparse(X):

@@ -58,7 +58,7 @@ def rows_of_leaves(ensemble: FittedEnsemble) -> "LeafRows":
     check_one_output(ensemble, "predict_quantiles")
     members, spec = ensemble.estimators_, ensemble._member_spec
     if member_nodes(members) is None:
-        name = type(members[0]).__name__
+        name = next(type(m).__name__ for m in members if member_nodes([m]) is None)
         raise ValueError(
             f"estimator: predict_quantiles requires members that are trees, got {name}."
         )

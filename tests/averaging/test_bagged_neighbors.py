@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import BaggingRegressor
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.metrics import pairwise_distances
@@ -15,6 +17,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
+from sklearn_ensemble_theory import BaggingClassifier as OwnBaggingClassifier
+from sklearn_ensemble_theory import BaggingRegressor as OwnBaggingRegressor
+from sklearn_ensemble_theory import (
+    DivideAndConquerClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
 from sklearn_ensemble_theory.datasets import make_sine_regression
 
@@ -326,3 +336,207 @@ def test_registry_of_laws_is_what_the_parameter_takes():
         expected = Regressor(max_samples=5, bootstrap=bootstrap).fit(X, y)
         found = Regressor(max_samples=5, bootstrap=np.bool_(bootstrap)).fit(X, y)
         np.testing.assert_array_equal(found.weights_, expected.weights_)
+
+
+# --- draws of no rows, and ties ------------------------------------------------------------------
+
+EMPTY = ["mean", "zero", "redraw"]
+
+
+def twelve(rng):
+    return rng.permutation(12).astype(float)[:, None], np.array(
+        [1, 0, 1, 0, 1, 0, 0, 1, 0, 1, 0, 0]
+    )
+
+
+def drawn_again(counts, empty):
+    return counts[counts.any(axis=1)] if empty == "redraw" else counts
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize("k", [1, 2])
+def test_draws_of_no_rows_against_simulation(empty, k):
+    """[Ghoshdastidar, theorem En.2] has 0; for k = 2 a single row is averaged alone."""
+    rng = np.random.default_rng(0)
+    X, y = twelve(rng)
+    q, at = 0.15, 3.2
+    order = np.argsort(np.abs(X[:, 0] - at))
+    counts = drawn_again((rng.random((200_000, 12)) < q)[:, order], empty)
+    used = counts & (np.cumsum(counts, axis=1) <= k)
+    total = used.sum(axis=1)
+    means = used @ y[order] / np.maximum(total, 1)
+    means[total == 0] = {"mean": y.mean(), "zero": 0.0, "redraw": np.nan}[empty]
+    error = 4 * means.std() / np.sqrt(len(means))
+    for cls in (Regressor, Classifier):
+        model = cls(k, max_samples=q, bootstrap="bernoulli", empty=empty).fit(X, y)
+        found = model.predict([[at]]) if cls is Regressor else model.predict_proba([[at]])[:, 1]
+        assert found == pytest.approx(means.mean(), abs=error)
+        total = model.weights_.sum() + model.mean_weight_
+        assert total == pytest.approx(1 - (0.85**12 if empty == "zero" else 0))
+
+
+def test_the_three_predictions_of_no_rows():
+    """They are of 12 rows, 5 of them of class 1, drawn with probability .15."""
+    y = np.array([1, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0])
+    X = np.arange(12.0)[:, None]
+    base = 0.15 * 0.85 ** np.arange(12) @ y
+    none = 0.85**12
+    expected = {"mean": base + none * 5 / 12, "zero": base, "redraw": base / (1 - none)}
+    for empty, value in expected.items():
+        model = Classifier(max_samples=0.15, bootstrap="bernoulli", empty=empty).fit(X, y)
+        assert model.predict_proba([[-1.0]])[0, 1] == pytest.approx(value, rel=1e-9)
+    assert Classifier().empty == "mean"
+
+
+class NearestRow(BaseEstimator):
+    """One nearest neighbour in one column."""
+
+    def fit(self, X, y):
+        self.X_, self.y_ = X[:, 0], y
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.y_[np.abs(X - self.X_).argmin(axis=1)]
+
+
+class NearestRegressor(RegressorMixin, NearestRow):
+    pass
+
+
+class NearestClassifier(ClassifierMixin, NearestRow):
+    def predict_proba(self, X):
+        return (self.predict(X)[:, None] == self.classes_).astype(float)
+
+
+@pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.parametrize(
+    ("closed", "bagging", "learner"),
+    [
+        (Regressor, OwnBaggingRegressor, NearestRegressor()),
+        (Classifier, OwnBaggingClassifier, NearestClassifier()),
+    ],
+    ids=["regression", "classification"],
+)
+def test_draws_of_no_rows_in_bagging(empty, closed, bagging, learner):
+    X, y = twelve(np.random.default_rng(0))
+    settings = {"max_samples": 0.15, "bootstrap": "bernoulli", "empty": empty}
+    B = 1500
+    bag = bagging(learner, B, random_state=1, **settings).fit(X, y)
+    at = np.array([[0.1], [3.2], [11.5]])
+    limit = closed(**settings).fit(X, y)
+    if closed is Regressor:
+        found, expected = bag.predict(at), limit.predict(at)
+    else:
+        found, expected = bag.predict_proba(at)[:, 1], limit.predict_proba(at)[:, 1]
+    np.testing.assert_allclose(found, expected, atol=3.5 * 0.5 / np.sqrt(B))
+    empties = np.array([len(rows) == 0 for rows in bag.estimators_samples_])
+    share = 0.0 if empty == "redraw" else 0.85**12
+    assert empties.mean() == pytest.approx(share, abs=4 * np.sqrt(share / B))
+    constants = [bag.estimators_[i] for i in np.flatnonzero(empties)]
+    if empty != "redraw":
+        assert {type(m).__name__[:5] for m in constants} == {"Dummy"}
+        own = constants[0]
+        number = own.predict(at)[0]
+        if closed is Classifier and empty == "mean":
+            number = own.predict_proba(at)[0, 1]
+        assert number == pytest.approx(5 / 12 if empty == "mean" else 0)
+
+
+def test_draws_of_no_groups_and_what_trees_cannot_do():
+    X, y = twelve(np.random.default_rng(0))
+    settings = {"max_samples": 0.2, "bootstrap": "bernoulli", "empty": "zero", "random_state": 0}
+    bag = OwnBaggingRegressor(None, 60, oob_score=True, **settings)
+    bag.fit(X, y.astype(float) + 1, groups=np.arange(12) // 3)
+    none = np.array([len(rows) == 0 for rows in bag.estimators_samples_])
+    assert none.mean() == pytest.approx(0.8**4, abs=0.2)
+    assert (bag.predict(X) < 1.9).all()  # about 0.6 of the targets
+    assert bag.feature_importances_.tolist() == [1.0]
+    assert np.isfinite(bag.standard_error(X)).all()
+    with pytest.raises(ValueError, match="members that are trees, got DummyRegressor"):
+        bag.predict_quantiles(X)
+    both = np.column_stack([y, 2 * y]).astype(float)
+    found = OwnBaggingRegressor(KNeighborsRegressor(1), 20, **settings).fit(X, both).predict(X)
+    np.testing.assert_allclose(found[:, 1], 2 * found[:, 0])
+
+
+@pytest.mark.parametrize("empty", ["zero", "redraw"])
+@pytest.mark.parametrize("kind", ["none", "whole", "real"])
+@pytest.mark.parametrize("cls", [Regressor, Classifier])
+def test_leave_one_out_with_draws_of_no_rows(empty, kind, cls):
+    rng = np.random.default_rng(3)
+    X, y = twelve(rng)
+    w = {"none": None, "whole": rng.integers(1, 4, 12), "real": rng.uniform(0.5, 2, 12)}[kind]
+    settings = {"bootstrap": "bernoulli", "empty": empty}
+    model = cls(max_samples="loo", max_samples_grid=[0.1, 0.4], **settings).fit(X, y, w)
+    errors = np.zeros(2)
+    weight = np.ones(12) if w is None else w / w.mean() if kind == "real" else w
+    for i in range(12):
+        left = weight.astype(float).copy()
+        left[i] -= 1.0 if kind == "whole" else left[i]
+        for j, q in enumerate([0.1, 0.4]):
+            if kind == "real":
+                # In the units of all rows, a row of weight v is drawn with 1 - (1 - q)^v.
+                order = np.argsort(np.abs(X[:, 0] - X[i, 0]), kind="stable")
+                filled = 1 - (1 - q) ** np.cumsum(left[order])
+                part = np.diff(np.concatenate([[0.0], filled]))
+                if np.ptp(np.abs(X[:, 0] - X[i, 0])) == 0:
+                    continue
+                # Rows at equal distance share their weight.
+                distance = np.abs(X[order, 0] - X[i, 0])
+                p = 0.0
+                for d in np.unique(distance):
+                    same = distance == d
+                    mass = left[order][same]
+                    mean = mass @ y[order][same] / mass.sum() if mass.sum() > 0 else 0.0
+                    p += part[same].sum() * mean
+                if empty == "redraw":
+                    p /= filled[-1]
+            else:
+                kept = left > 0
+                one = cls(max_samples=q, **settings).fit(X[kept], y[kept], left[kept])
+                at = X[i : i + 1]
+                p = one.predict(at)[0] if cls is Regressor else one.predict_proba(at)[0, 1]
+            errors[j] += weight[i] * (p - y[i]) ** 2
+    factor = 1 if cls is Regressor else 2  # Brier's score has both classes
+    np.testing.assert_allclose(
+        model.loo_path_["error"], factor * errors / weight.sum(), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_ties_of_bagged_neighbours():
+    X, y = np.array([[-1.0], [1.0]]), np.array(["a", "b"])
+    labels = [Classifier(max_samples=2, ties=ties).fit(X, y).predict([[0.0]])[0] for ties in TIES]
+    assert labels == ["a", "b"]
+    both = np.column_stack([y, y[::-1]])
+    found = Classifier(max_samples=2, ties="last").fit(X, both).predict([[0.0]])
+    assert found.tolist() == [["b", "b"]]
+
+
+TIES = ["first", "last"]
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_ties_of_votes(ties):
+    """Two constant members, one for each label: of two classes "last" is 1{mean >= 1/2}."""
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array(["a", "b", "a", "b"])
+    last = {"first": "a", "last": "b"}[ties]
+    members = [(c, DummyClassifier(strategy="constant", constant=k)) for k, c in enumerate("ab")]
+    for voting in ("hard", "soft"):
+        vote = VotingClassifier(members, voting=voting, ties=ties).fit(X, y)
+        assert vote.predict([[1.5]])[0] == last
+    # Seeds with as many bootstrap votes for either class at 1.5.
+    tied = 0
+    for model in (
+        OwnBaggingClassifier(None, 4, voting="hard", ties=ties, random_state=0),
+        RandomForestClassifier(4, voting="hard", ties=ties, random_state=0),
+        ExtraTreesClassifier(4, voting="hard", ties=ties, random_state=0),
+        DivideAndConquerClassifier(n_blocks=2, voting="hard", ties=ties, random_state=0),
+    ):
+        at = np.linspace(-1, 4, 60)[:, None]
+        model.fit(X, y)
+        share = model.predict_proba(at)[:, 1]
+        expected = np.where(share == 0.5, last, np.where(share > 0.5, "b", "a"))
+        np.testing.assert_array_equal(model.predict(at), expected)
+        tied += np.sum(share == 0.5)
+    assert tied > 0
