@@ -46,3 +46,71 @@ class LogCosh:
 
     def gradient(self, y, u):
         return np.tanh(u - y)
+
+
+class PseudoHuber:
+    def value(self, y, u):
+        return np.hypot(1, u - y) - 1
+
+    def gradient(self, y, u):
+        return (u - y) / np.hypot(1, u - y)
+
+    def hessian(self, y, u):
+        return np.hypot(1, u - y) ** -3
+
+
+class Gamma:
+    """Deviance of y + 1 at the mean exp(u): Newton steps are 1 far below y, and huge far above."""
+
+    def value(self, y, u):
+        return (y + 1) * np.exp(-u) + u
+
+    def gradient(self, y, u):
+        return 1 - (y + 1) * np.exp(-u)
+
+    def hessian(self, y, u):
+        return (y + 1) * np.exp(-u)
+
+
+class SquaredHinge:
+    """No second derivative beyond a margin of 1."""
+
+    margin = True
+
+    def value(self, y, u):
+        return np.maximum(0, 1 - y * u) ** 2
+
+    def gradient(self, y, u):
+        return -2 * y * np.maximum(0, 1 - y * u)
+
+    def hessian(self, y, u):
+        return 2.0 * (y * u < 1)
+
+
+class OwnMultinomial(losses.MultinomialLoss):
+    """Without what is known of its parent's third derivative."""
+
+
+OF_USERS = [
+    (LogCosh(), "real"),
+    (LogCosh(1.0), "real"),
+    (LogCosh(0.01), "real"),
+    (LogCosh(100.0), "real"),
+    (LogCosh(0.0), "real"),
+    (PseudoHuber(), "real"),
+    (Gamma(), "count"),
+    (SquaredHinge(), "sign"),
+    (OwnMultinomial(), "code"),
+]
+
+
+def far_problem(kind, seed=0, n=300):
+    """Few columns that explain little; targets from far away."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 3)).round(1)
+    y = targets(kind, n, rng)
+    if kind == "real":
+        y = 5 * X[:, 0] + y
+    if kind in ("real", "count"):
+        y[::50] = 1e6
+    return X, y

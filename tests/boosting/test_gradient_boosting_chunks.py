@@ -19,6 +19,7 @@ from sklearn_ensemble_theory.boosting.losses import (
     PoissonLoss,
     SquaredLoss,
 )
+from sklearn_ensemble_theory.boosting.losses._base import as_loss
 from sklearn_ensemble_theory.trees import _sklearn_trees as code_trees
 from sklearn_ensemble_theory.trees._histograms import (
     GridUnits,
@@ -29,7 +30,7 @@ from sklearn_ensemble_theory.trees._histograms import (
 from tests.boosting.gradient_boosting_data import assert_same_rounds
 
 from ..local_blocks import LocalBlocks
-from .loss_cases import LogCosh
+from .loss_cases import CASES, OF_USERS, LogCosh, far_problem
 
 
 @pytest.fixture(autouse=True)
@@ -192,3 +193,30 @@ def test_losses_of_users_have_the_leaves_that_they_have_in_memory(share):
     expected = GradientBoostingRegressor(**parameters).fit(X, 30 * y)
     assert_same_rounds(in_chunks(model, X, 30 * y), expected)
     assert (np.diff(model.train_scores_) < 0).all()
+
+
+def of_sums(case):
+    """Whether the values of leaves are functions of sums over rows; the others are refused."""
+    loss, kind = case
+    return (
+        as_loss(loss).hessian(np.ones(1, int), np.zeros((1, 4) if kind == "code" else 1))
+        is not None
+    )
+
+
+@pytest.mark.parametrize("rate", [0.1, 1.0])
+@pytest.mark.parametrize(
+    ("loss", "kind"), filter(of_sums, CASES + OF_USERS), ids=lambda case: type(case).__name__
+)
+def test_no_round_raises_the_training_loss(loss, kind, rate):
+    """Far from the optimum, with outliers; what searches leave grows with the rounds."""
+    X, y = far_problem(kind)
+    options = {"loss": loss, "learning_rate": rate, "n_estimators": 20, "random_state": 0}
+    if kind in ("real", "count"):
+        model = GradientBoostingRegressor(init="zero", **options)
+    else:
+        model = GradientBoostingClassifier(**options)
+    expected = clone(model).fit(X, y)
+    risks = in_chunks(model, X, y).train_scores_
+    np.testing.assert_allclose(risks[:2], expected.train_scores_[:2], rtol=1e-8)
+    assert (np.diff(risks) <= 1e-9 * np.abs(risks[:-1])).all()

@@ -643,7 +643,8 @@ class BlockBoosting:
             return np.where(asked, total / self.summary.weight, 0.0)
 
         falls = summed(falls_of_block, steps_to_try(loss, found, rate))
-        asked &= is_wrong(loss, found, first, falls, is_whole=True)
+        share = loss._newton_share(np.empty((0, len(steps))))  # which is a factor of `first`
+        asked &= is_wrong(loss, found, first / share, falls, True, share)
         if safe_length(loss, rate) > 0:
             found = np.where(asked, bounded_steps(found), found)
         elif asked.any():

@@ -33,8 +33,10 @@ SMALLEST_RATE = 1e-290
 # A loss that changes by this share of its size may have fallen.
 ROUNDING = 16 * float(np.finfo(float).eps)
 # A loss falls by so much, at least and at most, of what the parabola promises whose minimum is
-# Newton's step. Of another parabola: where its curvature is a half to one and a half of that.
-LEAST_OF_PROMISE, MOST_OF_PROMISE = 0.5, 1.5
+# Newton's step. Of another parabola: where its curvature is within a quarter of that. With a half,
+# a hundred rounds of the gamma deviance end 1.1 % short of those of exact leaves; with a tenth, a
+# power of four has the time of exact leaves.
+LEAST_OF_PROMISE, MOST_OF_PROMISE = 0.75, 1.25
 
 
 def bounded_exp(z: Array) -> Array:
@@ -491,7 +493,7 @@ def newton_leaves(
     totals, share = group_totals(weight, leaf, n_leaves), loss._newton_share(u)
     first, second, total = -totals(gradient), totals(hessian), totals(np.ones(len(leaf)))
     steps = share * newton_steps(first, second, total)
-    return lowering_steps(loss, y, u, weight, leaf, steps, score, first, **options)
+    return lowering_steps(loss, y, u, weight, leaf, steps, score, first, share=share, **options)
 
 
 def lowering_steps(
@@ -506,6 +508,7 @@ def lowering_steps(
     rate: float = 1.0,
     is_whole: bool = True,
     before: Array | None = None,
+    share: float = 1.0,
 ) -> Array:
     """Newton steps of leaves; others where they would raise the loss of the leaf.
 
@@ -527,6 +530,8 @@ def lowering_steps(
         Whether the steps are not regularised, so that a larger fall tells of too short a step.
     before : array of shape (n,), default=None
         The losses of the rows at u, where they are known.
+    share : float, default=1.0
+        What the steps are of those of Newton; see `Loss._newton_share`.
     """
     asked = may_rise(loss, steps, first, rate)
     if not asked.any():
@@ -537,7 +542,7 @@ def lowering_steps(
         before = None if before is None else before[seen]
     tried = steps_to_try(loss, steps, rate)
     falls = leaf_falls(loss, y, u, weight, leaf, tried, score, before)
-    wrong = asked & is_wrong(loss, steps, first, falls, is_whole)
+    wrong = asked & is_wrong(loss, steps, first, falls, is_whole, share)
     if safe_length(loss, rate) > 0:
         return np.where(wrong, bounded_steps(steps), steps)
     seen = np.flatnonzero(wrong.take(leaf))
@@ -582,13 +587,15 @@ def leaf_falls(
         )
 
 
-def is_wrong(loss: Loss, steps: Array, first: Array, falls: Array, is_whole: bool) -> Array:
+def is_wrong(
+    loss: Loss, steps: Array, first: Array, falls: Array, is_whole: bool, share: float
+) -> Array:
     """The leaves whose steps are to be replaced; see `lowering_steps`."""
     fall, noise = falls
     with np.errstate(all="ignore"):
         if safe_length(loss, 1.0) > 0:
             return ~(fall >= -noise)
-        promise = 0.5 * first * steps
+        promise = (1 - share / 2) * first * steps
         is_right = np.isfinite(fall) & (fall >= LEAST_OF_PROMISE * promise - noise)
         if is_whole:
             is_right &= fall <= MOST_OF_PROMISE * promise + noise
