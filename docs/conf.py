@@ -46,7 +46,10 @@ extensions = [
     "page_sources",
     "write_pages",
 ]
-exclude_patterns = ["_build", "_ext", "examples", "generated/backreferences", "**/.*"]
+exclude_patterns = [
+    *("_build", "_ext", "examples", "lectures"),
+    *("generated/backreferences", "**/.*"),
+]
 # A reference to one of our own names has to resolve. Names of other projects are links where a
 # stored inventory has them (tests/test_site.py), and code otherwise.
 nitpicky = True
@@ -73,8 +76,8 @@ myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 sphinx_gallery_conf = {
-    "examples_dirs": "examples",
-    "gallery_dirs": "auto_examples",
+    "examples_dirs": ["examples", "lectures"],
+    "gallery_dirs": ["auto_examples", "auto_lectures"],
     "within_subsection_order": "FileNameSortKey",
     "doc_module": ("sklearn_ensemble_theory",),
     "backreferences_dir": "generated/backreferences",
@@ -96,6 +99,7 @@ html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
     "show_toc_level": 2,
     "icon_links": [
         # The address of the repository is that of pyproject.toml.

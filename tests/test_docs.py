@@ -201,7 +201,7 @@ def test_docstring_of_a_function(address, function):
 
 def files_of(folder, *patterns):
     found = {path for pattern in patterns for path in (ROOT / folder).rglob(pattern)}
-    generated = {"_build", "generated", "auto_examples"}
+    generated = {"_build", "generated", "auto_examples", "auto_lectures"}
     return sorted(path for path in found if not generated & set(path.parts))
 
 
@@ -375,11 +375,19 @@ def test_left_out_tests_of_scikit_learn_have_a_reason():
     assert sorted(left_out) == sorted(name for name, _ in rows)
 
 
-def test_gallery_groups_have_a_title_and_scripts_a_name_that_runs():
-    for script in (DOCS / "examples").rglob("*.py"):
-        assert script.name.startswith("plot_")
-        assert (script.parent / "README.rst").exists()
-        assert ast.get_docstring(ast.parse(read(script))).split("\n")[1].startswith("===")
+@pytest.mark.parametrize(
+    "script", [*files_of("docs/examples", "*.py"), *files_of("docs/lectures", "*.py")], ids=name_of
+)
+def test_scripts_of_the_galleries(script):
+    """A name that runs, titles and public names; the nightly build runs them."""
+    assert script.name.startswith("plot_")
+    assert (script.parent / "README.rst").exists()
+    tree = ast.parse(read(script))
+    assert ast.get_docstring(tree).split("\n")[1].startswith("===")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith(package.__name__):
+            module = importlib.import_module(node.module)
+            assert all(hasattr(module, alias.name) for alias in node.names)
 
 
 def pages_with_sessions():

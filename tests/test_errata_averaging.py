@@ -1,6 +1,7 @@
 """The errata of docs/errata.md on averaging, sketches and votes, continued."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -55,3 +56,25 @@ def test_a_tie_is_a_vote_for_one_class_only():
             shares = np.mean(labels) <= 0.5, np.mean(labels) >= 0.5  # of 0 and of 1, at least 1/2
             assert shares[vote]  # what the proof uses
             assert shares[1 - vote] == (sum(labels) == T / 2)  # the other class, at a tie
+
+
+def test_vc_dimension_of_a_vote_of_one_is_not_zero():
+    """[Ghoshdastidar] prints O(dT log2(dT)), which is 0 at dT = 1; 2dT log2(3T) holds for all T.
+
+    Thresholds on the line shatter one point and not two. The dimension of a vote of T is at most
+    the largest N for which the members give 2^N labels, of at most sum_{i<=d} (N choose i) each.
+    """
+    x = np.array([1.0, 2.0])
+    labels = {tuple(np.where(x > a, 1, -1)) for a in (0.5, 1.5, 2.5)}
+    assert {pair[0] for pair in labels} == {-1, 1}  # d = 1
+    assert len(labels) < 4
+    d = T = 1
+    assert d * T * math.log2(d * T) == 0
+    for d, T in itertools.product((1, 2, 5, 20), (1, 2, 3, 10, 50)):
+        limit = 2 * d * T * math.log2(3 * T)
+        assert limit >= d  # the dimension of a member, whose votes these are at T = 1
+        N = max(d, math.floor(limit) + 1)
+        log = T * math.log2(sum(math.comb(N, i) for i in range(d + 1)))
+        assert log < N  # not all labels of N points, nor of more
+        if d * T > 1:
+            assert limit <= 7 * d * T * math.log2(d * T)

@@ -128,9 +128,11 @@ def test_the_contents_of_the_guide_have_every_page_once():
 def test_pages_link_to_the_gallery_and_have_their_search_words():
     sources = extension("page_sources")
     link, page = "[an example](../examples/averaging/plot_sketches.py)", "user_guide/groups"
-    source = [f"# Title\n\n{link}, [code](../conf.py)\n"]
+    lectures = "[all](../lectures/README.rst), [one](../lectures/plot_bach.py)"
+    source = [f"# Title\n\n{link}, [code](../conf.py), {lectures}\n"]
     sources.complete_source(None, page, source)
     assert "(../auto_examples/averaging/plot_sketches.rst), [code](../conf.py)" in source[0]
+    assert "(../auto_lectures/index.rst), [one](../auto_lectures/plot_bach.rst)" in source[0]
     assert re.match(r"# Title\n\n```\{index\} ! GroupKFold, ! .*\n```\n\n\[an", source[0])
     assert all((DOCS / f"{name}.md").exists() for name in sources.WORDS)
     index = {"docnames": list(sources.WORDS), "indexentries": {}}

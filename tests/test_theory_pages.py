@@ -22,6 +22,29 @@ def rows(page):
 
 
 ROWS = [row for page in PAGES for row in rows(page)]
+# What a source numbers: "eq. (10.5) to (10.7)" are three, "footnotes 1 to 3" as well.
+NUMBERED = {
+    "Bach": {
+        "eq.": [f"10.{i}" for i in range(1, 17)],
+        "proposition": ["10.1", "10.2"],
+        "lemma": ["10.1"],
+        "exercise": [f"10.{i}" for i in range(1, 8)],
+        "figure": ["10.1", "10.2", "10.3"],
+        "footnote": ["1", "2", "3", "4"],
+    },
+    "Ghoshdastidar": {"theorem": [f"En.{i}" for i in range(1, 6)]},
+}
+ITEM = re.compile(r"(eq\.|[a-z]+?)s? ((?:\(?(?:En\.)?[\d.]*\d\)?(?:, | and | to )?)+)")
+
+
+def numbers_of(text):
+    """`(kind, number)` of the items that a citation lists."""
+    for kind, listed in ITEM.findall(text):
+        for first, last in re.findall(r"((?:En\.)?[\d.]*\d)\)?(?: to \(?([\d.]*\d))?", listed):
+            *head, start = first.split(".")
+            end = int((last or first).split(".")[-1])
+            for number in range(int(start), end + 1):
+                yield kind, ".".join([*head, str(number)])
 
 
 def resolved(address):
@@ -48,3 +71,22 @@ def test_a_result_has_an_object_and_a_test(row):
     for path, name in tests:
         tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def pages_of_sources():
+    text = (ROOT / "docs" / "user_guide" / "theory.md").read_text(encoding="utf-8")
+    for author, cell in re.findall(r"^\| \[([^\]]+)\] \| (.+) \|$", text, re.MULTILINE):
+        scripts = re.findall(r"\(\.\./(lectures/\w+\.py)\)", cell)
+        yield author, "".join((ROOT / "docs" / s).read_text(encoding="utf-8") for s in scripts)
+
+
+@pytest.mark.parametrize("author", NUMBERED)
+def test_all_that_a_source_numbers_has_a_row_and_a_place_on_its_page(author):
+    cited = re.findall(rf"\[{author}, ([^\]]+)\]", "\n".join(row[0] for row in ROWS))
+    listed = {item for text in cited for item in numbers_of(text)}
+    page = dict(pages_of_sources())[author].lower()
+    for kind, numbers in NUMBERED[author].items():
+        for number in numbers:
+            assert (kind, number) in listed
+            if kind not in ("eq.", "footnote"):
+                assert f"{kind} {number}".lower() in page

@@ -95,19 +95,26 @@ def scrape(block, block_vars, gallery_conf):
     return matplotlib_scraper(block, block_vars, gallery_conf)
 
 
+def images_of(group):
+    """The folder with the figures of a group of examples, or of the pages of the lectures."""
+    gallery = "auto_lectures" if group == "lectures" else f"auto_examples/{group}"
+    return f"{gallery}/images"
+
+
 def replace_thumbnails(app):
     """After the gallery has been run."""
-    gallery = app.config.sphinx_gallery_conf["gallery_dirs"]
-    gallery = gallery if isinstance(gallery, str) else gallery[0]
     for script, picture in drawn.items():
         source = Path(script)
-        path = Path(app.srcdir, gallery, source.parent.name, "images", "thumb")
+        path = Path(app.srcdir, images_of(source.parent.name), "thumb")
         path = path / f"sphx_glr_{source.stem}_thumb.png"
         scale_image(picture, path, *app.config.sphinx_gallery_conf["thumbnail_size"])
 
 
 class GalleryFigure(SphinxDirective):
-    """`{gallery-figure} group/plot_name` or `group/plot_name 2`, with a caption."""
+    """`{gallery-figure} group/plot_name` or `group/plot_name 2`, with a caption.
+
+    The group of the pages of the lectures is `lectures`.
+    """
 
     required_arguments, optional_arguments = 1, 1
     has_content = True
@@ -115,7 +122,7 @@ class GalleryFigure(SphinxDirective):
     def run(self):
         group, script = self.arguments[0].split("/")
         number = int(self.arguments[1]) if len(self.arguments) > 1 else 1
-        uri = f"auto_examples/{group}/images/sphx_glr_{script}_{number:03}.png"
+        uri = f"{images_of(group)}/sphx_glr_{script}_{number:03}.png"
         self.env.note_dependency(uri)  # the gallery may be run after this page was read
         caption = nodes.caption()
         parsed = self.parse_content_to_nodes()

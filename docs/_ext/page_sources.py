@@ -1,6 +1,6 @@
 """What the site adds to the markdown pages as it reads them; on GitHub they stay as they are.
 
-- *Links to examples.* A page links to the script of an example, which exists in a clone. On the
+- *Links to examples and lectures.* A page links to the script, which exists in a clone. On the
   site the link leads to the page of the gallery, with its figures.
 - *Search words.* `WORDS` are what a reader may type and no title says. They are entries of the
   index, which the search of the site lists first. After a build each of them has to lead to its
@@ -11,7 +11,8 @@ import json
 import re
 from pathlib import Path
 
-EXAMPLE = re.compile(r"\(((?:\.\./)*)examples/(\w+/plot_\w+)\.py\)")
+EXAMPLE = re.compile(r"\(((?:\.\./)*)(examples|lectures)/((?:\w+/)?plot_\w+)\.py\)")
+INDEX = re.compile(r"\(((?:\.\./)*)(examples|lectures)/README\.rst\)")
 WORDS = {
     "getting_started": ["install", "installation", "pip", "quick start", "tutorial"],
     "user_guide/additive_models": [
@@ -47,8 +48,8 @@ WORDS = {
 
 def complete_source(app, name, source):
     """The page with links to the gallery and, below its title, its search words."""
-    text = EXAMPLE.sub(r"(\1auto_examples/\2.rst)", source[0])
-    text = text.replace("(examples/README.rst)", "(auto_examples/index.rst)")
+    text = EXAMPLE.sub(r"(\1auto_\2/\3.rst)", source[0])
+    text = INDEX.sub(r"(\1auto_\2/index.rst)", text)
     if name in WORDS:
         entries = ", ".join(f"! {word}" for word in WORDS[name])
         title, rest = text.split("\n", 1)

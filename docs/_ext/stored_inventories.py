@@ -68,11 +68,15 @@ def imported(tree):
             yield ".".join([known[part.id], *reversed(names)])
 
 
+def scripts():
+    """Those of the gallery and of the pages of the lectures."""
+    return [*DOCS.glob("examples/*/*.py"), *DOCS.glob("lectures/*.py")]
+
+
 def written():
     """The names of objects of the projects in roles and See Also sections of our own text."""
-    package, examples = DOCS.parent / "sklearn_ensemble_theory", DOCS / "examples"
-    found = set()
-    for path in [*DOCS.rglob("*.md"), *package.rglob("*.py"), *examples.rglob("*.py")]:
+    package, found = DOCS.parent / "sklearn_ensemble_theory", set()
+    for path in [*DOCS.rglob("*.md"), *package.rglob("*.py"), *scripts()]:
         if "_build" not in path.parts:
             text = path.read_text(encoding="utf-8")
             found.update(ROLE.findall(text), SEE_ALSO.findall(text))
@@ -88,7 +92,7 @@ def mentioned():
         member = getattr(ours, name)
         for method in dir(member) if isinstance(member, type) else ():
             found.update(ROLE.findall(inspect.getdoc(getattr(member, method)) or ""))
-    for path in (DOCS / "examples").rglob("*.py"):
+    for path in scripts():
         found.update(imported(ast.parse(path.read_text(encoding="utf-8"))))
     return {name for name in found if name.split(".")[0] in PROJECTS}
 

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_ensemble_theory import BaggedNearestNeighborsClassifier as Classifier
 from sklearn_ensemble_theory import BaggedNearestNeighborsRegressor as Regressor
 from sklearn_ensemble_theory import bagged_nearest_neighbors_weights as weights
+from sklearn_ensemble_theory.datasets import make_sine_regression
 
 from .neighbor_data import SCHEMES, regression, schemes
 
@@ -98,6 +99,32 @@ def test_averaged_nearest_neighbor_is_consistent_where_one_neighbor_is_not():
     ]
     assert errors[0] > 0.29
     assert max(errors[1:]) < 0.225
+
+
+def test_test_error_along_the_subsampling_ratio():
+    """[Bach, figure 10.1]: 1-NN at n/s = 1, the best in between, underfitting at the end.
+
+    The limit is better than m = 20 subsamples, in the mean over their draws.
+    """
+    X, y = make_sine_regression(200, random_state=0)
+    X_test, y_test = make_sine_regression(1_000, random_state=1)
+
+    def error(model):
+        return np.mean((model.fit(X, y).predict(X_test) - y_test) ** 2)
+
+    limit = [error(Regressor(max_samples=200 // ratio)) for ratio in (1, 2, 5, 10, 20, 50)]
+    assert limit[0] == pytest.approx(error(KNeighborsRegressor(1)), rel=1e-10)
+    assert np.argmin(limit) in (2, 3)
+    assert 1.4 * min(limit) < limit[0] < limit[-1]
+    draws = [
+        error(
+            BaggingRegressor(
+                KNeighborsRegressor(1), 20, max_samples=40, bootstrap=False, random_state=seed
+            )
+        )
+        for seed in range(5)
+    ]
+    assert 1.02 * limit[2] < np.mean(draws) < 1.2 * limit[2]
 
 
 def test_all_rows_are_plain_neighbors_and_one_row_is_the_mean():

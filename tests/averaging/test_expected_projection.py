@@ -5,8 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from sklearn.kernel_approximation import RBFSampler
+from sklearn.preprocessing import PolynomialFeatures
 
 from sklearn_ensemble_theory import RandomProjectionRegressor
+from sklearn_ensemble_theory.datasets import make_polynomial
 
 LINEAR = ["gaussian", "sparse", "coordinate"]
 KINDS = [*LINEAR, "fourier", "relu"]
@@ -173,3 +175,30 @@ def test_weighted_rows_are_repeated_rows(design):
         ours = model.expected_projection(design, 20, w).risk(f, SIGMA, 3)
         other = model.expected_projection(design[repeated], 20).risk(f[repeated], SIGMA, 3)
         assert ours == pytest.approx(other)
+
+
+def test_averages_of_projections_approach_ridge_regression():
+    """[Bach, figure 10.2]: all 231 monomials, the constant among them, in 100 rows.
+
+    The best risk over s falls with m; for m = 100 it is that of the best ridge regression, whose
+    risk is known from the singular values. Fits of the estimator have the risk of the formula.
+    """
+    inputs, _, f = make_polynomial(100, 20, return_mean=True, random_state=0)
+    Phi = PolynomialFeatures(2).fit_transform(inputs)
+    assert Phi.shape == (100, 231)
+    assert (Phi[:, 0] == 1).all()
+    U, values, _ = np.linalg.svd(Phi, full_matrices=False)
+    kept = values**2 / (values**2 + np.geomspace(1, 1e3, 40)[:, None])
+    ridge = np.mean(((1 - kept) * (U.T @ f)) ** 2 + kept**2, axis=1).min()
+
+    models = [regressor("gaussian", s, fit_intercept=False, random_state=0) for s in (30, 45, 60)]
+    expected = [model.expected_projection(Phi, 100) for model in models]
+    best = {m: min(one.risk(f, 1.0, m) for one in expected) for m in (1, 10, 100)}
+    assert best[1] > 1.5 * best[10] > 1.5 * best[100]
+    assert best[100] == pytest.approx(ridge, rel=0.03)
+    rng, errors = np.random.default_rng(0), []
+    for seed in range(8):
+        Y = f[:, None] + rng.standard_normal((100, 100))
+        fit = models[1].set_params(n_estimators=10, random_state=seed).fit(Phi, Y)
+        errors.append(np.mean((fit.predict(Phi) - f[:, None]) ** 2))
+    assert np.mean(errors) == pytest.approx(expected[1].risk(f, 1.0, 10), rel=0.04)

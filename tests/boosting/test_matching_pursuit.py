@@ -306,3 +306,26 @@ def test_early_stopping_does_not_depend_on_the_unit_of_y(early_stopping, exponen
         scaled.fit(X, np.ldexp(y, exponent))
     assert scaled.n_iter_ == model.n_iter_ > 1
     np.testing.assert_array_equal(scaled.coef_, np.ldexp(model.coef_, exponent))
+
+
+def test_sparse_and_rotated_signals():
+    """[Bach, figure 10.3]: training errors fall linearly; test errors turn, at once if rotated."""
+    rng = np.random.default_rng(0)
+    n, d, beta = 100, 1000, np.zeros(1000)
+    beta[rng.choice(d, 5, replace=False)] = rng.choice([-1.0, 1.0], 5)
+    X = rng.standard_normal((n + 300, d))
+    y = X @ beta + 0.5 * rng.standard_normal(len(X))
+    Q = np.linalg.qr(rng.standard_normal((d, d)))[0]
+    best, ends = [], []
+    for columns in (X, X @ Q):
+        model = MatchingPursuitRegressor(150, fit_intercept=False).fit(columns[:n], y[:n])
+        train = np.log(model.residual_norms_[50:] ** 2)
+        assert np.corrcoef(np.arange(len(train)), train)[0, 1] < -0.99
+        test = np.mean((y[n:, None] - columns[n:] @ model.coef_path_.T) ** 2, axis=0)
+        best.append(int(np.argmin(test)))
+        ends.append(test[-1] / test.min())
+        if columns is X:
+            assert set(np.flatnonzero(model.coef_path_[best[0]])) == set(np.flatnonzero(beta))
+    assert 5 <= best[0] < 10
+    assert best[1] < 5
+    assert min(ends) > 1.5

@@ -8,6 +8,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import pdist
+from scipy.stats import binom
 from sklearn.linear_model import Ridge
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -305,6 +306,25 @@ def test_pac_members_learn_thresholds():
         thresholds = np.where(drawn > 0.5, drawn, 1.0).min(axis=1)
         risks.append(np.median(thresholds) - 0.5)
     assert np.mean(np.array(risks) <= (1 + math.log(1 / delta)) / n) >= 1 - delta
+
+
+def test_steps_of_theorem_en_1():
+    """The exercises (1.1) to (3.1), with the exact law of a vote in which ties are votes for 1."""
+    for eta in (0.1, 0.5, 0.8):
+        p = np.linspace(0, 1, 101)  # of the class 1
+        error, least = (1 - p) * eta + p * (1 - eta), min(eta, 1 - eta)
+        assert (error >= least - 1e-12).all()  # (1.1)
+        wrong = p if eta < 0.5 else 1 - p
+        np.testing.assert_allclose(error - least, abs(2 * eta - 1) * wrong, atol=1e-12)  # (1.2)
+    for share in (p, 1 - p):  # (2.1), for the classes 1 and 0
+        says = share >= 0.5 if share is p else share > 0.5
+        assert (says <= bounds.voting_error_bound(share) + 1e-12).all()
+    for T in (1, 2, 3, 10, 101):  # (3.1)
+        one = binom.sf(math.ceil(T / 2) - 1, T, p)
+        assert (one <= 2 * p + 1e-12).all()
+        assert (1 - one <= 2 * (1 - p) + 1e-12).all()
+    # Without the factor it fails: two members tie on the class 1 more often than one says 1.
+    assert binom.sf(0, 2, 0.3) > 1.05 * 0.3
 
 
 def test_vote_of_equal_errors_attains_twice_the_error():
