@@ -320,6 +320,24 @@ def test_gradient_descent_comparison_is_squared():
     assert u @ u > C**2 * gauge
 
 
+def test_unconstrained_steps_are_added_up():
+    """[DS-GA 1003, lecture 8] prints f^(T) as the sum of f^(0) to f^(T), not of the steps."""
+    rng = np.random.default_rng(0)
+    y, start = rng.choice([-1.0, 1.0], 6), rng.standard_normal(6)
+    rates = [0.5, 0.2, 0.1]
+    f, steps = [start], []
+    for rate in rates:  # the logistic loss
+        steps.append(-y / (1 + np.exp(y * f[-1])))
+        f.append(f[-1] - rate * steps[-1])
+    np.testing.assert_allclose(f[-1], start - rates @ np.array(steps))
+    assert np.abs(f[-1] - sum(f)).max() > 1
+
+    def risk(f):
+        return np.sum(np.logaddexp(0, -y * f))
+
+    assert risk(f[-1]) < risk(start) < risk(sum(f))
+
+
 def test_squared_loss_pseudo_residual_sign():
     """[DS-GA 1003, lecture 8], squared loss: h is fitted to -g = 2 (y - f), printed as g."""
     rng = np.random.default_rng(0)

@@ -187,6 +187,17 @@ def test_features_approach_the_kernel():
         np.testing.assert_allclose(ours, expected, atol=0.05 * y.std())
 
 
+def test_risk_has_a_peak_where_one_member_begins_to_interpolate():
+    """Double descent, figure 1 of [DS-GA 1003, lecture 8]."""
+    X, y = problem(1_050, 10, seed=1)
+    error = {}
+    for s in [12, 49, 1_000]:
+        fits = [regressor("relu", s, 1, random_state=k).fit(X[:50], y[:50]) for k in range(5)]
+        error[s] = np.mean([np.mean((f.predict(X[50:]) - y[50:]) ** 2) for f in fits])
+        assert (np.mean((fits[0].predict(X[:50]) - y[:50]) ** 2) < 1e-10) == (s >= 49)
+    assert error[49] > 3 * max(error[12], error[1_000])
+
+
 # --- data ---------------------------------------------------------------------------------------
 
 

@@ -21,14 +21,15 @@ from .gradient_boosting_data import BestColumn
 from .loss_cases import BINARY, REGRESSION
 
 
-def test_stumps_with_line_search_are_forward_stagewise_modelling(regression):
+@pytest.mark.parametrize("init", [None, "zero"])
+def test_stumps_with_line_search_are_forward_stagewise_modelling(regression, init):
     """L2-boosting of [DS-GA 1003, lecture 8]: each stump fits the residuals, with step 1."""
     X, y, *_ = regression
     model = GradientBoostingRegressor(
-        DecisionStumpRegressor(), step="line_search", learning_rate=1.0, n_estimators=15
+        DecisionStumpRegressor(), init=init, step="line_search", learning_rate=1.0, n_estimators=15
     ).fit(X, y)
     np.testing.assert_allclose(model.steps_, 1, rtol=1e-9)
-    residual = y - y.mean()
+    residual = y if init else y - y.mean()
     for member in model.estimators_[:, 0]:
         by_hand = DecisionStumpRegressor().fit(X, residual)
         assert (by_hand.feature_, by_hand.threshold_) == (member.feature_, member.threshold_)
