@@ -291,6 +291,12 @@ THEOREMS = {
             "φ is convex",
             SHAH + "theorem 18",
         ),
+        "conditional_surrogate_risk": (
+            "Conditional risk of a surrogate",
+            r"C_\eta(\alpha) = \eta\, \phi(\alpha) + (1 - \eta)\, \phi(-\alpha)",
+            "η is the probability of +1 at a point, α its score",
+            SHAH + "§3.3",
+        ),
         "surrogate_risk": (
             "Empirical surrogate risk",
             r"\hat R_\phi(h) = \sum_i w_i\, \phi(y_i h(x_i)) / \sum_i w_i",
@@ -645,6 +651,12 @@ THEOREMS = {
             "with probability 1 - δ",
             TUM + "on weak learners",
         ),
+        "weak_learning_n_samples": (
+            "Rows of a weak learner",
+            r"m\bigl(\tfrac12 - \gamma - L^*, \delta\bigr)",
+            "m(ε, δ) rows for an error of ε above the best error L* of the class",
+            TUM + "on weak learners",
+        ),
         "smooth_boosting_n_rounds": (
             "SmoothBoost",
             r"T \le \frac{2}{\kappa \gamma^2 \sqrt{1 - \gamma}}",
@@ -696,6 +708,13 @@ THEOREMS = {
             "Constant of the exponential rate",
             r"\kappa \lVert v \rVert \le \max_j |\psi_j^\top v|",
             "for every v in the span of the columns",
+            BACH + "§10.3.3",
+        ),
+        "matching_pursuit_kappa_bracket": (
+            "Bracket of the constant of the exponential rate",
+            r"\lambda_{\min}\Bigl(\sum_j w_j \psi_j \psi_j^\top\Bigr) \le \kappa^2 \le "
+            r"\max_j |\psi_j^\top v|^2 / \lVert v \rVert^2",
+            "for all weights w of sum 1 and all v in the span; equal where all vertices are known",
             BACH + "§10.3.3",
         ),
         "matching_pursuit_bound": (

@@ -63,6 +63,7 @@ __all__ = [
     "bootstrap_distinct_fraction_limit",
     "bounded_sub_gaussian_parameter",
     "chernoff_tail",
+    "conditional_surrogate_risk",
     "coordinate_projection_bound",
     "coordinate_projection_moments",
     "correlated_average_n_estimators",
@@ -125,6 +126,7 @@ __all__ = [
     "massart_confidence_threshold",
     "matching_pursuit_bound",
     "matching_pursuit_kappa",
+    "matching_pursuit_kappa_bracket",
     "mcdiarmid_deviation",
     "mcdiarmid_tail",
     "n_behaviours",
@@ -168,6 +170,7 @@ __all__ = [
     "voting_error_bound",
     "voting_generalization_bound",
     "voting_vc_dimension_bound",
+    "weak_learning_n_samples",
     "weighted_voting_generalization_bound",
 ]
 

@@ -4,21 +4,29 @@ gamma(u), the least l1 norm of coefficients that give u, is the norm in which gr
 what they are compared with [Bach, §10.3.1]; its polar is the largest product with an atom.
 """
 
-from itertools import product
-from typing import Any
+from math import comb
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
-from sklearn.utils import Bunch
+from scipy.spatial import ConvexHull, QhullError
+from sklearn.utils import Bunch, check_random_state
 
-from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory._typing import ArrayLike, RandomStateLike
 
-from ._arguments import check_number, checked_numbers, in_floats
+from ._arguments import check_integer, check_number, checked_numbers, in_floats
 
 # HiGHS takes costs above 1e20 as infinite; below it they lose accuracy.
 MAX_RATIO_OF_SIZES = 1e15
-# 2^(d-1) sign vectors are enumerated for the exact constant of d independent columns.
-MAX_SIGN_VECTORS = 12
+# The exact kappa: all signs of so many independent columns, in blocks of 2^14; or so many facets by
+# the upper bound theorem, which is about 30 times their number for random columns.
+MAX_SIGNED_COLUMNS, SIGN_BITS = 20, 14
+MAX_FACETS = 1_500_000
+# Weights of the columns for the bound on kappa from below: steps, and the power p of the criterion.
+DESIGN_STEPS, DESIGN_POWER = 20, 8
+# What rounding may change in a matrix of products, as a share of the largest one.
+GRAM_TOL = 1e-6
+EPS = float(np.finfo(np.float64).eps)
 
 
 def gauge(dictionary: ArrayLike, target: ArrayLike, *, tol: float = 1e-9) -> Bunch:
@@ -215,8 +223,8 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     """The constant kappa of the exponential rate (1 - kappa²)^t [Bach, §10.3.3].
 
     kappa |v| <= max_j |psi_j'v| for every v in the span of the columns, in the norm of mean
-    squares, for columns of mean square 1. The value returned is at most 1/sqrt(r), where r is the
-    rank of the columns; it is less than the largest possible kappa where the notes say so.
+    squares, for columns of mean square 1. The value returned is a valid constant: the largest one
+    where it can be enumerated, otherwise one that is proved.
 
     Parameters
     ----------
@@ -231,17 +239,42 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If `gram` is not a square matrix of finite numbers.
+        If `gram` is not a symmetric matrix of finite numbers without negative eigenvalues.
+
+    See Also
+    --------
+    matching_pursuit_kappa_bracket : Says whether it is the largest, and how much larger it can be.
 
     Notes
     -----
-    For at most 12 linearly independent columns this is the largest kappa: 1/kappa² is the largest
-    s'G^-1 s over sign vectors s, whose mean over all s is the trace of G^-1, at least d. So kappa
-    is at most 1/sqrt(d), and r = d.
+    The largest kappa is the radius of the largest ball around 0, in the span, in the convex hull of
+    the columns and their negatives. With r the rank, and columns that are multiples of others left
+    out, it is found
 
-    Otherwise it is computed from the eigenvalues: kappa² = lambda/d with lambda the smallest
-    positive eigenvalue, which is at most d/r. That is a valid constant but not always the largest:
-    many columns in few dimensions can have a kappa close to 1.
+    - for at most 20 independent columns (d = r) by all signs: 1/kappa² is the largest s'G^-1 s over
+      sign vectors s, whose mean is the trace of G^-1, at least d, so that kappa <= 1/sqrt(d). It
+      costs O(2^d d²);
+    - for d > r by the facets of the hull (Barber, Dobkin and Huhdanpaa 1996), if their number is
+      at most 1.5 million by the upper bound theorem (McMullen 1970), C(2d - a, b) +
+      C(2d - b - 1, a - 1) with a and b the halves of r rounded up and down: up to about 40 columns
+      of rank 8, or 15 of rank 11. There are mostly far fewer; it takes up to a few seconds.
+
+    Otherwise kappa² is the smallest eigenvalue of sum_j w_j psi_j psi_j' for weights w of sum 1,
+    because the largest square of a product is at least their mean. Equal weights give lambda/d,
+    with lambda the smallest positive eigenvalue of the Gram matrix; 20 steps of a multiplicative
+    rule for optimal designs (Silvey, Titterington and Torsney 1978) increase it, in O(d r² + r³)
+    each. Then kappa is at most 1/sqrt(r), although many columns in few dimensions can have a kappa
+    close to 1.
+
+    References
+    ----------
+    C. B. Barber, D. P. Dobkin and H. Huhdanpaa (1996). "The Quickhull algorithm for convex hulls".
+    *ACM Transactions on Mathematical Software* 22.
+
+    P. McMullen (1970). "The maximum numbers of faces of a convex polytope". *Mathematika* 17.
+
+    S. D. Silvey, D. M. Titterington and B. Torsney (1978). "An algorithm for optimal designs on a
+    finite design space". *Communications in Statistics* 7.
 
     Examples
     --------
@@ -251,17 +284,204 @@ def matching_pursuit_kappa(gram: ArrayLike) -> float:
     0.5
     >>> round(matching_pursuit_kappa(np.kron(np.eye(4), np.ones((2, 2)))), 6)  # each column twice
     0.5
+
+    64 directions in the plane, evenly spaced over half a turn: cos(pi / 128).
+
+    >>> angles = np.arange(64) * np.pi / 64
+    >>> round(matching_pursuit_kappa(np.cos(angles[:, None] - angles)), 6)
+    0.999699
     """
-    gram = checked_numbers("gram", gram)
-    if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
-        raise ValueError(f"gram must be a square matrix, got shape {gram.shape}.")
-    gram = gram[:, np.diag(gram) > 0][np.diag(gram) > 0]
-    d = len(gram)
-    if d == 0:
+    columns = _whitened(gram)
+    if columns is None:
         return 0.0
-    values, vectors = np.linalg.eigh(gram)
-    positive = values > d * np.finfo(float).eps * values[-1]
-    if d <= MAX_SIGN_VECTORS and positive.all():
-        signs = np.array([(1.0, *s) for s in product((-1.0, 1.0), repeat=d - 1)])
-        return float(1 / np.sqrt(np.max(((signs @ vectors) ** 2) @ (1 / values))))
-    return float(np.sqrt(values[positive][0] / d))
+    vertex = _largest_vertex(columns)
+    return _kappa_by_design(columns) if vertex is None else columns.ratio(vertex)
+
+
+def matching_pursuit_kappa_bracket(
+    gram: ArrayLike, *, n_starts: int = 10, random_state: RandomStateLike = 0
+) -> Bunch:
+    """Numbers between which the largest kappa of `matching_pursuit_kappa` lies [Bach, §10.3.3].
+
+    Parameters
+    ----------
+    gram : array-like of shape (d, d)
+        Mean products of the columns.
+    n_starts : int, default=10
+        Number of random directions from which the search starts; not used where kappa is exact.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the directions.
+
+    Returns
+    -------
+    Bunch
+        `lower`, the value of `matching_pursuit_kappa`: a valid constant. `upper`: no valid constant
+        is larger. `is_exact`: whether all vertices were enumerated, so that both are the largest
+        kappa. `coefficients`, of shape (d,): c such that v = sum_j c_j psi_j has
+        max_j |psi_j'v| / |v| = ``abs(gram @ c).max() / sqrt(c @ gram @ c)`` = upper, which proves
+        it. All are 0 if the columns are.
+
+    Raises
+    ------
+    ValueError
+        If `gram` is not a symmetric matrix of finite numbers without negative eigenvalues, or
+        `n_starts` is not an integer of at least 1.
+
+    Notes
+    -----
+    The search maximises |v| over the v with |psi_j'v| <= 1 for all j. As |v|² is convex, the z that
+    maximises the linear function v'z over this set is at least as long as v; this linear program,
+    that of `gauge`, is repeated from every start until the length does not increase, at a vertex.
+    The longest vertex found need not be the longest of all. A program has r equations and 2d
+    variables.
+
+    Examples
+    --------
+    40 columns of 8 random signs span their space; all facets of their hull are found:
+
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.bounds import matching_pursuit_kappa_bracket
+    >>> psi = np.random.default_rng(0).choice([-1.0, 1.0], (8, 40))
+    >>> found = matching_pursuit_kappa_bracket(psi.T @ psi / 8)
+    >>> found.is_exact, round(found.lower, 4)
+    (True, 0.3466)
+
+    80 columns of 20 signs have too many facets:
+
+    >>> psi = np.random.default_rng(0).choice([-1.0, 1.0], (20, 80))
+    >>> found = matching_pursuit_kappa_bracket(psi.T @ psi / 20, n_starts=3)
+    >>> found.is_exact, round(found.lower, 3), round(found.upper, 3)
+    (False, 0.149, 0.198)
+    """
+    check_integer("n_starts", n_starts, 1)
+    rng = check_random_state(random_state)
+    columns = _whitened(gram)
+    coefficients = np.zeros(len(checked_numbers("gram", gram)))
+    if columns is None:
+        return Bunch(lower=0.0, upper=0.0, is_exact=True, coefficients=coefficients)
+    vertex = _largest_vertex(columns)
+    is_exact = vertex is not None
+    if vertex is None:
+        starts = rng.standard_normal((n_starts, len(columns.root)))
+        vertex = max((_climbed(columns, w) for w in starts), key=columns.length)
+    upper = columns.ratio(vertex)
+    coefficients[columns.kept] = vertex / columns.root**2 @ columns.basis
+    lower = upper if is_exact else _kappa_by_design(columns)
+    return Bunch(lower=lower, upper=upper, is_exact=is_exact, coefficients=coefficients)
+
+
+class _Columns(NamedTuple):
+    """Columns psi = size (root * basis), whose basis has orthonormal rows in the span.
+
+    For w = root * v the products psi'v are size basis'w, and |v| is |w / root|: the set of all w
+    with products in [-1, 1] is as round as the columns allow, whatever the eigenvalues are.
+    """
+
+    size: float
+    root: np.ndarray
+    basis: np.ndarray
+    kept: np.ndarray
+
+    def length(self, w: np.ndarray) -> float:
+        """|v|."""
+        return float(np.linalg.norm(w / self.root))
+
+    def ratio(self, w: np.ndarray) -> float:
+        """max_j |psi_j'v| / |v|."""
+        return self.size * float(np.abs(w @ self.basis).max()) / self.length(w)
+
+
+def _whitened(gram: ArrayLike) -> _Columns | None:
+    """The columns with these products, without multiples of others; None if all are 0."""
+    G = checked_numbers("gram", gram)
+    if G.ndim != 2 or G.shape[0] != G.shape[1]:
+        raise ValueError(f"gram must be a square matrix, got shape {G.shape}.")
+    unit = float(np.diag(G).max(initial=0.0))
+    G = G / (unit or 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.all(np.abs(G - G.T) <= GRAM_TOL):
+            raise ValueError("gram must be symmetric.")
+    if not np.all(np.abs(G) <= 1 + GRAM_TOL):
+        raise ValueError("gram must be a matrix of mean products: its diagonal is not the largest.")
+    # The longest first, so that it stays of those that are parallel.
+    order = np.argsort(-np.diag(G), kind="stable")
+    order = order[np.diag(G)[order] > len(G) * EPS]
+    if len(order) == 0:
+        return None
+    G = G[np.ix_(order, order)]
+    lengths = np.sqrt(np.diag(G))
+    parallel = np.abs(G / lengths[:, None] / lengths) >= 1 - 8 * EPS
+    is_first = ~np.triu(parallel, 1).any(axis=0)
+    G, order = G[np.ix_(is_first, is_first)], order[is_first]
+    values, vectors = np.linalg.eigh(G)
+    if values[0] < -GRAM_TOL * len(G):
+        raise ValueError("gram must have no negative eigenvalues.")
+    positive = values > len(G) * EPS * values[-1]
+    root = np.sqrt(values[positive])
+    return _Columns(float(np.sqrt(unit)), root, vectors[:, positive].T, order)
+
+
+def _largest_vertex(columns: _Columns) -> np.ndarray | None:
+    """The w of the largest v with products in [-1, 1]; None where there may be too many vertices.
+
+    A convex function has its maximum at a vertex.
+    """
+    basis, root = columns.basis, columns.root
+    r, d = basis.shape
+    if r == d:
+        if d > MAX_SIGNED_COLUMNS:
+            return None
+        # All products are -1 or 1, and the first one is 1: w = basis s.
+        fast = min(d - 1, SIGN_BITS)
+        bits = np.arange(2**fast)[:, None] >> np.arange(fast) & 1
+        low = (2.0 * bits - 1) @ basis[:, 1 : 1 + fast].T
+        largest, found = -np.inf, low[0]
+        for code in range(2 ** (d - 1 - fast)):
+            high = 2.0 * (code >> np.arange(d - 1 - fast) & 1) - 1
+            w = low + (basis[:, 0] + basis[:, 1 + fast :] @ high)
+            squares = np.sum((w / root) ** 2, axis=1)
+            k = int(squares.argmax())
+            if squares[k] > largest:
+                largest, found = float(squares[k]), w[k]
+        return found
+    # Facets n'x = 1 of the hull of the columns of the basis and their negatives are vertices n.
+    a, b = (r + 1) // 2, r // 2
+    if comb(2 * d - a, b) + comb(2 * d - b - 1, a - 1) > MAX_FACETS:
+        return None
+    try:
+        facets = ConvexHull(np.hstack([basis, -basis]).T).equations
+    except QhullError:  # flat up to rounding
+        return None
+    vertices = facets[:, :-1] / -facets[:, -1:]
+    return vertices[np.sum((vertices / root) ** 2, axis=1).argmax()]
+
+
+def _climbed(columns: _Columns, w: np.ndarray) -> np.ndarray:
+    """From a direction to a vertex of which no linear program finds a larger one."""
+    largest = 0.0
+    while True:
+        # The z that maximises v'z in the polar ball is the certificate of the gauge of v.
+        moved = gauge(columns.basis, w / columns.root**2).certificate
+        length = columns.length(moved)
+        if length <= largest * (1 + 1e-9):
+            return w
+        w, largest = moved, length
+
+
+def _kappa_by_design(columns: _Columns) -> float:
+    """The root of the largest of the smallest eigenvalues of sum_j w_j psi_j psi_j' that was found.
+
+    The weights increase with the derivative of (tr M^-p)^(-1/p), which goes to that eigenvalue.
+    """
+    psi = columns.root[:, None] * columns.basis
+    w = np.full(psi.shape[1], 1 / psi.shape[1])
+    largest = 0.0
+    for _ in range(DESIGN_STEPS):
+        values, vectors = np.linalg.eigh((psi * w) @ psi.T)
+        if values[0] <= 0:
+            break
+        largest = max(largest, float(values[0]))
+        slope = (values[0] / values) ** (DESIGN_POWER + 1) @ (vectors.T @ psi) ** 2
+        w = w * slope ** (1 / (DESIGN_POWER + 1))
+        w /= w.sum()
+    return columns.size * float(np.sqrt(largest))

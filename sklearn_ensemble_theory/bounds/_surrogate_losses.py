@@ -89,6 +89,65 @@ def is_classification_calibrated(phi: str | Callable[[np.ndarray], ArrayLike]) -
     return bool(is_differentiable and slope < -rounding)
 
 
+def conditional_surrogate_risk(
+    phi: str | Callable[[np.ndarray], ArrayLike], eta: ArrayLike, alpha: ArrayLike
+) -> float | np.ndarray:
+    """Return the conditional risk of a score for a surrogate loss.
+
+    It is C_eta(alpha) = eta phi(alpha) + (1 - eta) phi(-alpha), the expected loss of the score
+    alpha at a point where the class +1 has the probability eta [Shah, §3.3]. `eta` and `alpha`
+    broadcast.
+
+    Parameters
+    ----------
+    phi : {"hinge", "logistic", "exponential"} or callable
+        The loss as a function of the margin, for arrays; the logistic loss has the natural
+        logarithm.
+    eta : float or array-like
+        The probability of +1, in [0, 1].
+    alpha : float or array-like
+        The score.
+
+    Returns
+    -------
+    risk : float or ndarray
+        The conditional risk, in units of the loss.
+
+    Raises
+    ------
+    ValueError
+        If the name of the loss is unknown, if probabilities are outside of [0, 1], if scores are
+        not finite, or if their shapes do not broadcast or the loss is not finite.
+
+    See Also
+    --------
+    is_classification_calibrated : Whether scores of the wrong sign have a larger infimum.
+    surrogate_risk : The mean over rows.
+    sklearn_ensemble_theory.inspection.ConditionalRiskDisplay : The curve over alpha.
+
+    Notes
+    -----
+    The minimum over alpha is 1 - |2 eta - 1| for the hinge loss, 2 sqrt(eta (1 - eta)) for the
+    exponential one, and the entropy of eta for the logistic one.
+
+    Examples
+    --------
+    >>> from sklearn_ensemble_theory.bounds import conditional_surrogate_risk
+    >>> conditional_surrogate_risk("hinge", eta=0.75, alpha=[-1.0, 0.0, 1.0]).tolist()
+    [1.5, 1.0, 0.5]
+    """
+    eta, alpha = checked_numbers("eta", eta, 0, 1), checked_numbers("alpha", alpha)
+    phi = _as_function(phi)
+    try:
+        eta, alpha = np.broadcast_arrays(eta, alpha)
+    except ValueError:
+        raise ValueError(
+            f"eta and alpha must broadcast, got the shapes {eta.shape} and {alpha.shape}."
+        ) from None
+    above, below = _evaluated(phi, alpha), _evaluated(phi, -alpha)
+    return as_result(eta * above + (1 - eta) * below)
+
+
 def surrogate_risk(
     phi: str | Callable[[np.ndarray], ArrayLike],
     y: ArrayLike,

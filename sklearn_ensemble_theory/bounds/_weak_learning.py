@@ -13,6 +13,7 @@ from sklearn_ensemble_theory._rows import normalised_weights
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ._arguments import as_result, check_integer, check_number, checked_numbers, in_floats
+from ._finite_classes import pac_n_samples_upper_bound
 from ._votes import voting_generalization_bound, weighted_voting_generalization_bound
 
 
@@ -434,8 +435,96 @@ def interval_stump_edge_bound(n_samples: int, delta: float = 0.05) -> float:
     """
     check_integer("n_samples", n_samples, 1)
     check_number("delta", delta, 0, 1, open_low=True)
-    deviation = voting_generalization_bound(n_samples, 2, delta / 2.0)
-    return 1.0 / 6.0 - deviation - math.sqrt(math.log(2.0 / delta) / (2.0 * n_samples))
+    return 1.0 / 6.0 - _excess_of_best(n_samples, 2, delta)
+
+
+def _excess_of_best(n_samples: int, vc_dimension: int, delta: float) -> float:
+    """By how much the error of the classifier with the least training error exceeds the least."""
+    deviation = voting_generalization_bound(n_samples, vc_dimension, delta / 2.0)
+    return deviation + math.sqrt(math.log(2.0 / delta) / (2.0 * n_samples))
+
+
+def weak_learning_n_samples(
+    vc_dimension: int, gamma: float, delta: float = 0.05, *, best_error: float = 0.0
+) -> int:
+    """Number of rows with which a learner of a class has an edge of gamma: m(1/2 - gamma, delta).
+
+    A learner that reaches every error eps from m(eps, delta) rows on, with probability at least
+    1 - delta, is a weak learner of edge gamma from m(1/2 - gamma, delta) rows on [Ghoshdastidar]. A
+    class of VC dimension d whose best classifier has the error `best_error` leaves
+    eps = 1/2 - gamma - `best_error` to the learner.
+
+    Parameters
+    ----------
+    vc_dimension : int
+        VC dimension d of the learner's class, at least 1.
+    gamma : float in (0, 1/2)
+        The edge.
+    delta : float, default=0.05
+        Probability of a smaller edge, above 0 and at most 1.
+    best_error : float, default=0.0
+        The error of the best classifier of the class, below 1/2 - gamma. 0 if the labels are those
+        of the class, 1/3 for stumps and labels of an interval (`interval_stump_error`).
+
+    Returns
+    -------
+    n_samples : int
+        The number of rows, rounded up.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is outside its range.
+
+    See Also
+    --------
+    pac_n_samples_upper_bound : m(eps, delta) where the labels are those of the class.
+    adaboost_n_rounds : Rounds of boosting with this edge.
+
+    Notes
+    -----
+    For `best_error` = 0 the learner returns a classifier without training errors, and m is
+    `pac_n_samples_upper_bound`. Otherwise it returns one with the fewest, and m is the least n with
+
+        2 sqrt(2 (ln Phi_d(2n) + ln(4/delta)) / n) + sqrt(ln(2/delta) / (2n)) <= eps,
+
+    the excess over the best error that `interval_stump_edge_bound` explains for stumps.
+
+    Examples
+    --------
+    Stumps for labels of stumps, and for those of an interval with an edge of 1/12:
+
+    >>> from sklearn_ensemble_theory.bounds import weak_learning_n_samples
+    >>> weak_learning_n_samples(2, gamma=1 / 12)
+    191
+    >>> weak_learning_n_samples(2, gamma=1 / 12, best_error=1 / 3)
+    35927
+    """
+    check_integer("vc_dimension", vc_dimension, 1)
+    _check_inside("gamma", gamma, 0.0, 0.5)
+    check_number("delta", delta, 0, 1, open_low=True)
+    check_number("best_error", best_error, 0)
+    eps = 0.5 - gamma - best_error
+    if eps <= 0:
+        raise ValueError(
+            f"best_error must be below 1/2 - gamma = {0.5 - gamma:g}, got {best_error!r}."
+        )
+    if best_error == 0:
+        return pac_n_samples_upper_bound(vc_dimension, eps, delta)
+    if eps < 1e-6:
+        raise ValueError("1/2 - gamma - best_error is too small: it must be at least 1e-6.")
+    # The excess decreases with n: doubling, then halving the interval.
+    high = 1
+    while _excess_of_best(high, vc_dimension, delta) > eps:
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _excess_of_best(middle, vc_dimension, delta) > eps:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 @in_floats

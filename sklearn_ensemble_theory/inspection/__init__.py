@@ -3,6 +3,7 @@
 from sklearn_ensemble_theory._addresses import publish
 
 from ._bias_variance import BiasVarianceDisplay, bias_variance_decomposition
+from ._conditional_risk import ConditionalRiskDisplay
 from ._excess_risk import ExcessRiskDisplay
 from ._importances import ImportanceDisplay, LocalExplanationDisplay, TermImportanceDisplay
 from ._margins import EdgeDisplay, MarginDisplay
@@ -14,6 +15,7 @@ from ._smoothing_displays import BoostingPathDisplay, SmootherSpectrumDisplay
 __all__ = [
     "BiasVarianceDisplay",
     "BoostingPathDisplay",
+    "ConditionalRiskDisplay",
     "EdgeDisplay",
     "ExcessRiskDisplay",
     "ImportanceDisplay",

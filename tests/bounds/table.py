@@ -160,6 +160,9 @@ TABLE = {
         "test_concentration::test_chernoff_of_known_variables",
         negative="t",
     ),
+    "conditional_surrogate_risk": bound(
+        call(phi="hinge", eta=0.75, alpha=0.5), value=0.75, negative="alpha"
+    ),
     "coordinate_projection_bound": bound(
         call(n_samples=100, n_components=5, size=2, squared_norm=1),
         "test_values_by_hand::test_bounds_of_projections_by_hand",
@@ -464,6 +467,7 @@ TABLE = {
         "test_boosting_comparisons::test_kappa_of_orthogonal_and_of_equally_correlated_columns",
         negative="gram",
     ),
+    "matching_pursuit_kappa_bracket": bound(call(gram=np.eye(3), n_starts=2), negative="gram"),
     "mcdiarmid_deviation": bound(
         call(differences=[1.0, 2.0], delta=0.1),
         "test_concentration::test_mcdiarmid_and_its_inverse",
@@ -643,6 +647,11 @@ TABLE = {
     "voting_vc_dimension_bound": bound(
         call(vc_dimensions=[2, 3]),
         "test_growth::test_bounds_of_votes_and_of_finite_classes_by_hand",
+    ),
+    "weak_learning_n_samples": bound(
+        call(vc_dimension=2, gamma=0.1, delta=0.1, best_error=0.2),
+        "test_boosting_comparisons::test_rows_of_a_weak_learner",
+        slow="vc_dimension",
     ),
     "weighted_voting_generalization_bound": bound(
         call(n_samples=100, n_members=2, vc_dimension=2, delta=0.1),

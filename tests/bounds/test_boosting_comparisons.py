@@ -67,6 +67,23 @@ def test_the_edge_of_the_stump_found_on_a_sample():
     assert bounds.interval_stump_edge_bound(2, 1.0) == pytest.approx(by_hand)
 
 
+def test_rows_of_a_weak_learner():
+    """m(1/2 - gamma, delta): the least n of its inequality, and enough for stumps on intervals."""
+    n = bounds.weak_learning_n_samples(2, 1 / 12, 0.05, best_error=1 / 3)
+    edges = [bounds.interval_stump_edge_bound(int(m)) for m in (n, n - 1)]
+    assert edges[0] >= 1 / 12 > edges[1]
+    for d, gamma, delta in [(1, 0.05, 0.1), (7, 0.4, 0.5)]:
+        least = bounds.weak_learning_n_samples(d, gamma, delta)
+        assert least == bounds.pac_n_samples_upper_bound(d, 0.5 - gamma, delta)
+    rng = np.random.default_rng(0)
+    counts = rng.multinomial(n, np.full(12, 1 / 12), size=200)
+    wrong = stumps_of(12) != np.where((np.arange(12) >= 4) & (np.arange(12) < 8), 1, -1)
+    chosen = np.argmin(counts @ wrong.T, axis=1)
+    assert np.mean(wrong.mean(axis=1)[chosen] <= 1 / 2 - 1 / 12) >= 0.95
+    with pytest.raises(ValueError, match="best_error"):
+        bounds.weak_learning_n_samples(2, 0.25, best_error=0.25)
+
+
 def test_boosted_stumps_keep_the_edge_of_intervals():
     """AdaBoost on the rows of an interval: 1/2 - the least weight of a part in every round."""
     rng = np.random.default_rng(3)

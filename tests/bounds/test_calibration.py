@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
 from sklearn.metrics import hinge_loss, log_loss
 
-from sklearn_ensemble_theory.bounds import is_classification_calibrated, surrogate_risk
+from sklearn_ensemble_theory.bounds import (
+    conditional_surrogate_risk,
+    is_classification_calibrated,
+    surrogate_risk,
+)
 
 LOSSES = {
     "squared": (lambda m: (1 - m) ** 2, True),
@@ -65,6 +70,36 @@ def test_risk_against_scikit_learn():
     assert surrogate_risk("logistic", y, u, w) == pytest.approx(expected)
     assert surrogate_risk("exponential", y, u) == pytest.approx(np.mean(np.exp(-y * u)))
     assert surrogate_risk(lambda m: (m <= 0).astype(float), y, u) == np.mean(y * u <= 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "best"),
+    [
+        ("hinge", lambda p: 1 - abs(2 * p - 1), lambda p: np.sign(2 * p - 1)),
+        ("exponential", lambda p: 2 * np.sqrt(p * (1 - p)), lambda p: np.log(p / (1 - p)) / 2),
+        ("logistic", lambda p: -xlogy(p, p) - xlogy(1 - p, 1 - p), lambda p: np.log(p / (1 - p))),
+    ],
+)
+def test_least_conditional_risk_in_closed_form(name, least, best):
+    """At the best score, and nowhere below it; the wrong sign has phi(0) at the least."""
+    alpha = np.linspace(-4, 4, 801)
+    for p in (0.05, 0.3, 0.6, 0.9):
+        risk = conditional_surrogate_risk(name, p, alpha)
+        assert conditional_surrogate_risk(name, p, best(p)) == pytest.approx(least(p))
+        assert least(p) <= risk.min() + 1e-12
+        wrong = risk[alpha * (2 * p - 1) <= 0].min()
+        assert wrong == pytest.approx(conditional_surrogate_risk(name, p, 0.0))
+
+
+def test_conditional_risk_is_the_mean_over_labels():
+    y = np.repeat([1.0, -1.0], [3, 7])
+    for name in ("hinge", "logistic", "exponential"):
+        expected = surrogate_risk(name, y, np.full(10, 0.4))
+        assert conditional_surrogate_risk(name, 0.3, 0.4) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="broadcast"):
+        conditional_surrogate_risk("hinge", [0.1, 0.2], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="eta"):
+        conditional_surrogate_risk("hinge", 1.2, 0.0)
 
 
 def test_losses_bound_the_zero_one_loss():

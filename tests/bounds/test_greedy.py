@@ -1,6 +1,6 @@
 """The right-hand sides of propositions 10.1, 10.2 and exercises 10.5, 10.6 along simulated runs."""
 
-from itertools import islice
+from itertools import combinations, islice
 
 import numpy as np
 import pytest
@@ -169,27 +169,119 @@ def test_kappa_with_dependent_columns_is_valid_on_their_span():
 
 
 def test_kappa_is_at_most_one_over_the_root_of_the_rank():
+    """Of independent columns, and where weights of the columns bound it."""
     rng = np.random.default_rng(1)
-    for n, rank, d in [(20, 3, 3), (20, 3, 7), (20, 12, 12), (20, 15, 15), (20, 15, 40)]:
+    for n, rank, d in [(20, 3, 3), (20, 12, 12), (20, 15, 15), (20, 15, 40)]:
         psi = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d))
         psi /= np.sqrt(np.mean(psi**2, axis=0))
         kappa = bounds.matching_pursuit_kappa(psi.T @ psi / n)
         assert 0 < kappa <= 1 / np.sqrt(rank) * (1 + 1e-12)
     # The rank and not the number of columns: every column of an orthonormal basis twice.
     twice = np.kron(np.eye(4), np.ones((2, 2)))
-    kappa = bounds.matching_pursuit_kappa(twice)
-    assert kappa == pytest.approx(1 / np.sqrt(4))
-    assert kappa > 1 / np.sqrt(len(twice))
-    # That bounds what is returned. The largest constant of dependent columns can be above it: for
-    # m directions in a plane, evenly spaced over half a turn, it is cos(pi / 2m).
-    angles = np.arange(8) * np.pi / 8
-    plane = np.sqrt(2) * np.array([np.cos(angles), np.sin(angles)])
-    assert bounds.matching_pursuit_kappa(plane.T @ plane / 2) == pytest.approx(1 / np.sqrt(2))
-    turn = np.linspace(0, np.pi, 10_001)
-    v = np.array([np.cos(turn), np.sin(turn)])
-    polar = np.abs(plane.T @ v / 2).max(axis=0) / np.sqrt(np.mean(v**2, axis=0))
-    assert polar.min() == pytest.approx(np.cos(np.pi / 16), abs=1e-6)
-    assert polar.min() > 1 / np.sqrt(2)
+    assert bounds.matching_pursuit_kappa(twice) == pytest.approx(1 / np.sqrt(4))
+
+
+@pytest.mark.parametrize("m", [2, 8, 64])
+def test_kappa_of_directions_in_the_plane(m):
+    """Evenly spaced over half a turn, none is farther than pi / 2m from a direction."""
+    angles = np.arange(m) * np.pi / m
+    found = bounds.matching_pursuit_kappa_bracket(np.cos(angles[:, None] - angles))
+    assert found.is_exact
+    assert found.lower == found.upper == pytest.approx(np.cos(np.pi / (2 * m)), rel=1e-13)
+    # Loose by much for 64 of them: what equal weights of the columns prove.
+    assert np.sqrt(np.linalg.eigvalsh(np.cos(angles[:, None] - angles))[-2] / m) < 0.70711
+
+
+def by_all_vertices(psi):
+    """1 / |v| for the largest v at which r independent products are -1 or 1 and none is larger."""
+    r, d = psi.shape
+    signs = np.array(np.meshgrid(*[[-1.0, 1.0]] * r)).reshape(r, -1)
+    largest = 0.0
+    for chosen in combinations(range(d), r):
+        v = np.linalg.solve(psi[:, chosen].T, signs)
+        feasible = np.abs(psi.T @ v).max(axis=0) <= 1 + 1e-9
+        largest = max(largest, np.linalg.norm(v[:, feasible], axis=0).max(initial=0.0))
+    return 1 / largest
+
+
+@pytest.mark.parametrize(("r", "d"), [(2, 7), (3, 8), (4, 7), (4, 4)])
+def test_kappa_by_all_vertices(r, d):
+    psi = np.random.default_rng(r + d).standard_normal((r, d))
+    psi /= np.linalg.norm(psi, axis=0)
+    expected = by_all_vertices(psi)
+    assert bounds.matching_pursuit_kappa(psi.T @ psi) == pytest.approx(expected, rel=1e-9)
+    # In other units, of all columns and of one; a shorter multiple of another one changes nothing.
+    assert bounds.matching_pursuit_kappa(psi.T @ psi * 1e200) == pytest.approx(expected * 1e100)
+    more = np.column_stack([0.3 * psi[:, 0], psi, -psi[:, 1]])
+    assert bounds.matching_pursuit_kappa(more.T @ more) == pytest.approx(expected, rel=1e-9)
+
+
+def test_kappa_by_facets_and_by_signs_agree():
+    """A column so short that its products are never the largest turns signs into facets."""
+    psi = np.random.default_rng(3).standard_normal((6, 6))
+    short = np.column_stack([psi, 1e-3 * psi.sum(axis=1)])
+    by_signs = bounds.matching_pursuit_kappa_bracket(psi.T @ psi)
+    by_facets = bounds.matching_pursuit_kappa_bracket(short.T @ short)
+    assert by_signs.is_exact
+    assert by_facets.is_exact
+    assert by_facets.lower == pytest.approx(by_signs.lower, rel=1e-10)
+
+
+def test_kappa_of_more_columns_than_a_block_of_signs_has():
+    """Equally correlated: the signs sum to 0 at the largest form, d / (1 - r)."""
+    d, r = 16, 0.3
+    gram = np.full((d, d), r) + (1 - r) * np.eye(d)
+    assert bounds.matching_pursuit_kappa(gram) == pytest.approx(np.sqrt((1 - r) / d), rel=1e-12)
+
+
+def test_bracket_of_kappa_holds_its_certificates():
+    """Where nothing is enumerated: both ends proved, and the search near the truth where known."""
+    psi = np.random.default_rng(0).choice([-1.0, 1.0], (20, 80))
+    gram = psi.T @ psi / 20
+    found = bounds.matching_pursuit_kappa_bracket(gram, n_starts=2)
+    assert not found.is_exact
+    assert found.lower == bounds.matching_pursuit_kappa(gram)
+    c = found.coefficients
+    assert np.abs(gram @ c).max() / np.sqrt(c @ gram @ c) == pytest.approx(found.upper, rel=1e-9)
+    equal_weights = np.sqrt(np.linalg.eigvalsh(gram)[-20] / 80)
+    assert 1.15 * equal_weights < found.lower < found.upper
+    v = np.random.default_rng(1).standard_normal((20, 20_000))
+    polar = np.abs(psi.T @ v / 20).max(axis=0) / np.sqrt(np.mean(v**2, axis=0))
+    assert found.lower < found.upper < polar.min()
+
+
+def test_bracket_without_enumeration_surrounds_the_exact_constant(monkeypatch):
+    psi = np.random.default_rng(0).choice([-1.0, 1.0], (6, 14))
+    gram = psi.T @ psi / 6
+    exact = bounds.matching_pursuit_kappa_bracket(gram)
+    monkeypatch.setitem(bounds.matching_pursuit_kappa.__globals__, "MAX_FACETS", 0)
+    found = bounds.matching_pursuit_kappa_bracket(gram)
+    assert exact.is_exact
+    assert not found.is_exact
+    assert found.lower <= exact.lower * (1 + 1e-9)
+    assert found.upper == pytest.approx(exact.upper, rel=1e-9)
+
+
+def test_bracket_of_kappa_of_zeros():
+    found = bounds.matching_pursuit_kappa_bracket(np.zeros((2, 2)))
+    assert found.is_exact
+    assert found.lower == found.upper == 0
+    np.testing.assert_array_equal(found.coefficients, [0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("gram", "match"),
+    [
+        (np.ones((2, 3)), "square"),
+        ([[1.0, 0.5], [0.2, 1.0]], "symmetric"),
+        ([[1.0, 2.0], [2.0, 1.0]], "diagonal"),
+        ([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]], "eigenvalues"),
+    ],
+)
+def test_kappa_of_what_are_no_products(gram, match):
+    for function in (bounds.matching_pursuit_kappa, bounds.matching_pursuit_kappa_bracket):
+        with pytest.raises(ValueError, match=match):
+            function(gram)
 
 
 def test_the_exponential_rate_is_attained_and_half_of_it_is_not():

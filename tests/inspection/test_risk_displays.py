@@ -14,7 +14,12 @@ from sklearn_ensemble_theory import (
     HistogramRegressor,
     RandomForestRegressor,
 )
-from sklearn_ensemble_theory.inspection import ExcessRiskDisplay, VarianceDecompositionDisplay
+from sklearn_ensemble_theory.bounds import conditional_surrogate_risk
+from sklearn_ensemble_theory.inspection import (
+    ConditionalRiskDisplay,
+    ExcessRiskDisplay,
+    VarianceDecompositionDisplay,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -293,3 +298,35 @@ def test_refusals_of_variances():
         from_parameter(forest, normal_targets, param_name="p", param_range=[1])
     with pytest.raises(TypeError, match="make_data must be a function"):
         from_parameter(forest, None, param_range=[1])
+
+
+def test_conditional_risk_display_shows_calibration():
+    """The wrong sign costs something for a calibrated loss, and nothing for the perceptron's."""
+    p = np.array([0.1, 0.4, 0.5, 0.9])
+    display = ConditionalRiskDisplay.from_loss("logistic", eta=p, max_score=6.0)
+    np.testing.assert_allclose(display.best_scores, np.log(p / (1 - p)), atol=0.011)
+    entropy = -p * np.log(p) - (1 - p) * np.log(1 - p)
+    np.testing.assert_allclose(display.least_risks, entropy, atol=1e-4)
+    gap = display.wrong_sign_risks - display.least_risks
+    np.testing.assert_allclose(gap, np.log(2) - entropy, atol=1e-4)
+    lines = [line for line in display.ax_.lines if len(line.get_xdata()) > 2]
+    for k in range(4):
+        x, value = lines[2 * k].get_data()  # then the wrong sign
+        np.testing.assert_allclose(value, conditional_surrogate_risk("logistic", p[k], x))
+    flat = ConditionalRiskDisplay.from_loss(lambda m: np.maximum(-m, 0.0), eta=[0.3, 0.8])
+    np.testing.assert_array_equal(flat.best_scores, 0.0)
+    np.testing.assert_array_equal(flat.wrong_sign_risks, flat.least_risks)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"eta": []}, "eta"),
+        ({"eta": [1.5]}, "eta"),
+        ({"max_score": 0.0}, "max_score"),
+        ({"phi": "squared"}, "phi"),
+    ],
+)
+def test_conditional_risk_display_refuses(options, match):
+    with pytest.raises(ValueError, match=match):
+        ConditionalRiskDisplay.from_loss(**{"phi": "hinge", **options})

@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from sklearn_ensemble_theory.bounds import is_classification_calibrated
+from sklearn_ensemble_theory.inspection import ConditionalRiskDisplay
 
 losses = {
     "hinge, (1 - m)+": lambda m: np.maximum(1 - m, 0),
@@ -42,16 +43,15 @@ for name, phi in losses.items():
     print(f"{name:36} calibrated: {is_classification_calibrated(phi)}")
 
 # %%
-# The expected loss of a score, where the class +1 has the probability 0.7. The minima of the
-# calibrated losses are at positive scores. The perceptron's is at 0, where both signs are equally
-# good.
-eta, u = 0.7, np.linspace(-2, 2.5, 1801)
-figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
-for name, phi in losses.items():
-    risk = eta * phi(u) + (1 - eta) * phi(-u)
-    line = axes.plot(u, risk, label=name)[0]
-    axes.plot(u[risk.argmin()], risk.min(), "o", color=line.get_color())
-axes.axvline(0, color="0.5", lw=0.8)
-axes.set(xlabel="score u", ylabel="expected loss", ylim=(0, 3), title="P(y = 1) = 0.7")
-axes.legend()
+# The expected loss of a score, where the class +1 has the probability 0.7 or 0.9. Scores of the
+# wrong sign are dashed. The calibrated losses have their minima at positive scores, the
+# perceptron's is at 0, so that the right sign gains nothing.
+figure, axes = plt.subplots(1, 3, figsize=(10, 3.5), layout="constrained")
+for ax, name in zip(axes, ["hinge", "logistic", "perceptron"]):
+    phi = next(phi for label, phi in losses.items() if label.startswith(name))
+    display = ConditionalRiskDisplay.from_loss(phi, eta=[0.7, 0.9], ax=ax)
+    ax.set(title=name, ylim=(0, 3))
+    print(
+        f"{name:12} best scores {display.best_scores}, least risks {display.least_risks.round(3)}"
+    )
 plt.show()

@@ -1,13 +1,14 @@
-"""Linear classifiers with a convex loss over a ball [Shah, §3]."""
+"""Linear classifiers and kernel machines with a convex loss over a ball [Shah, §3]."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -18,6 +19,7 @@ from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     ChunkedRows,
+    Rows,
     check_usual_units,
     finite_predictions,
     kept_rows,
@@ -28,15 +30,17 @@ from sklearn_ensemble_theory._scaling import largest_entry, power_of_two
 from sklearn_ensemble_theory._typing import ArrayLike, MatrixLike, RandomStateLike, available_if
 
 from .balls import BALLS, Ball, Matrix
+from .descent import Descent
+from .kernels import MAX_KERNEL_ROWS, kernel_features, kernel_scores, kernel_values
 from .problem import BallPoint, BallProblem, BallSet
 from .solvers import (
     MAX_COLUMNS,
     BallRows,
-    StochasticState,
     averaged_gradient_descent,
     averaged_stochastic_descent,
     solve_in_ball,
     solve_in_blocks,
+    stochastic_bound,
     stochastic_steps,
 )
 
@@ -47,6 +51,8 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-50, 1e50
 def _goes_row_by_row(model: "BallConstrainedClassifier") -> bool:
     if model.solver != "sgd":
         raise AttributeError(f"partial_fit needs solver='sgd', got solver={model.solver!r}.")
+    if model.kernel != "linear":
+        raise AttributeError(f"partial_fit needs kernel='linear', got kernel={model.kernel!r}.")
     return True
 
 
@@ -67,18 +73,20 @@ def as_csr_or_array(X: Matrix) -> Matrix:
 
 
 class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
-    """Linear classifier that minimises a convex loss over a ball of coefficients.
+    """Linear classifier or kernel machine that minimises a convex loss over a ball.
 
     It minimises the weighted mean of phi(y_i (x_i'beta + b)) over all coefficients beta with
     ``norm(beta) <= radius`` and all intercepts b, for targets y of -1 and +1
-    [Shah, §3.3, §3.5 and §3.6]. The difference to the minimum is bounded by a computed number, and
-    so is the excess risk on new rows. More than two classes are fitted as one problem for each
-    class against the others.
+    [Shah, §3.3, §3.5 and §3.6]. With a kernel the functions h of its reproducing kernel Hilbert
+    space take the place of x'beta, and their norm that of the coefficients. The difference to the
+    minimum is bounded by a computed number, and so is the excess risk on new rows. More than two
+    classes are fitted as one problem for each class against the others.
 
     Parameters
     ----------
     radius : float, default=1.0
-        lambda, the bound on the norm of the coefficients, in units of 1/X.
+        lambda, the bound on the norm of the coefficients, in units of 1/X; with a kernel the bound
+        on the norm of h.
     loss : {"logistic", "hinge", "exponential"}, default="logistic"
         phi(m) = log(1 + exp(-m)) with the natural logarithm, max(1 - m, 0) or exp(-m).
     norm : {"l2", "l1"}, default="l2"
@@ -105,11 +113,30 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
+    kernel : str or callable, default="linear"
+        A positive semi-definite kernel k(x, x') by its name in
+        ``sklearn.metrics.pairwise.pairwise_kernels``; "precomputed" if X has the values for all
+        pairs of rows; or a function of two rows that returns a number. With other kernels than
+        "linear" the norm has to be "l2", and there are at most 5,000 rows.
+    gamma : float, default=None
+        Parameter of the kernels "rbf", "laplacian", "polynomial", "chi2" and "sigmoid"; None is the
+        default of the kernel, mostly 1 / n_features.
+    degree : float, default=3
+        Degree of the polynomial kernel, at least 1.
+    coef0 : float, default=1
+        Constant of the polynomial and of the sigmoid kernel.
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Coefficients; one row for two classes.
+        Coefficients; one row for two classes. Only with ``kernel="linear"``.
+    dual_coef_ : ndarray of shape (1, n_samples) or (n_classes, n_samples)
+        With other kernels the coefficients alpha of h = sum_i alpha_i k(x_i, .), for the rows of
+        positive weight; with ``kernel="precomputed"`` for all rows.
+    X_fit_ : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        These rows; only for kernels other than "linear" and "precomputed".
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
     dual_gap_ : float
@@ -121,8 +148,9 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         for the expectation with "sgd"; `dual_gap_` with "auto". After `partial_fit` it bounds, in
         expectation, the excess of the risk on new rows, if all rows are independent.
     feature_bound_ : float
-        C, the largest Euclidean norm of a training row ("l2") or the largest absolute value of a
-        feature ("l1"). The scores without intercept are at most lambda C in absolute value.
+        C, the largest Euclidean norm of a training row ("l2"; with a kernel the largest
+        sqrt(k(x, x))) or the largest absolute value of a feature ("l1"). The scores without
+        intercept are at most lambda C in absolute value.
     intercept_bound_ : ndarray of shape (1,) or (n_classes,)
         B, a number that the absolute value of the best intercept does not exceed; 0 without one.
     n_iter_ : int
@@ -152,6 +180,13 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
     B, times the weighted mean of the norms of the rows; in [Shah, theorem 27] times their root mean
     square. For the exponential loss it grows like exp(r). `dual_gap_` is computed from the mean of
     the dual variables of all steps with "gd", and from those of the mean coefficients with "sgd".
+
+    *Kernels.* By the representer theorem the minimum over the ball of the space is attained by a
+    sum of the functions k(x_i, .) [Shah, §3.5]. With K = ZZ' the matrix of the kernel, the norm of
+    such a sum is |Z'alpha|, so that the fit is the linear one to the n rows of Z, with the same
+    bounds and the same gap. Z is found from the eigenvalues of K, of which those that are rounding
+    errors are left out, in O(n³) and with about 4 n² numbers of memory; a prediction costs n
+    values of the kernel.
 
     *Weights.* Integer weights are equivalent to repeating rows (in distribution with "sgd"), except
     in `excess_risk_bound`, which counts the rows.
@@ -196,11 +231,18 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
         "class_weight": CLASS_WEIGHT,
+        "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="left"), None],
+        "degree": [Interval(Real, 1, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
     }
 
     n_features_in_: int
     classes_: np.ndarray
     coef_: np.ndarray
+    dual_coef_: np.ndarray
+    X_fit_: Matrix
     intercept_: np.ndarray
     feature_bound_: float
 
@@ -216,6 +258,11 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         tol: float = 1e-6,
         random_state: RandomStateLike = None,
         class_weight: dict | Literal["balanced"] | None = None,
+        kernel: str | Callable[..., float] = "linear",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
     ) -> None:
         self.radius = radius
         self.loss = loss
@@ -226,6 +273,11 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
         self.class_weight = class_weight
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -234,7 +286,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, or a Dask array or data frame without sparse chunks.
+            Training rows, or a Dask array or data frame without sparse chunks. With
+            ``kernel="precomputed"`` the values of the kernel, of shape (n_samples, n_samples).
         y : array-like of shape (n_samples,)
             Class labels, of at least two classes; a Dask collection where X is one.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -249,20 +302,28 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If the rows of positive weight have one class only, or if the exponential loss
-            overflows in the ball with "gd" or "sgd".
+            overflows in the ball with "gd" or "sgd". With a kernel, if the norm is not "l2", if
+            there are more than 5,000 rows of positive weight, or if the matrix of the kernel is not
+            finite, not symmetric or not positive semi-definite.
 
         Warns
         -----
         ConvergenceWarning
             With "auto", if the duality gap is not small enough after `max_iter` steps.
         """
+        if self.kernel != "linear" and self.norm != "l2":
+            raise ValueError(f"kernel={self.kernel!r} needs norm='l2', got norm={self.norm!r}.")
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(y)
+        n_given = X.shape[0]
         rows = kept_rows(as_csr_or_array(X), y, sample_weight)
         X, y = rows.X, rows.y
         classes, codes = np.unique(y, return_inverse=True)
         self._check_labels(classes)
         weight, rng = rows.shares(), check_random_state(self.random_state)
+        if self.kernel != "linear":
+            Z, eigenvalues = kernel_features(self._kernel_matrix(rows, n_given))
+            X = Z
         # Features of extreme size are divided by a power of two, which changes no digit: the ball
         # grows by the same factor, and squares neither overflow nor vanish.
         ball, scale = self._scaled_ball(largest_entry(X))
@@ -290,16 +351,57 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
             problems.append(problem)
             points.append(point)
             bounds.append(bound)
-            states.append(state if scale == 1 else None)  # further rows come in their own units
+            # Further rows come in their own units.
+            states.append(state if scale == 1 and self.kernel == "linear" else None)
         self.feature_bound_ = problems[0].C * scale
-        self._set_solution(classes, problems, points, scale)
+        coef = self._set_solution(classes, problems, points, scale)
+        for name in ("coef_", "dual_coef_", "X_fit_"):  # of a fit with another kernel
+            self.__dict__.pop(name, None)
+        if self.kernel == "linear":
+            self.coef_ = coef
+        else:  # beta = Z'alpha
+            self.dual_coef_ = coef / eigenvalues @ Z.T
+            if self.kernel == "precomputed":
+                of_kept = self.dual_coef_
+                self.dual_coef_ = np.zeros((len(of_kept), n_given))
+                self.dual_coef_[:, rows.numbers] = of_kept
+            else:
+                self.X_fit_ = rows.X
         self.suboptimality_bound_ = max(bounds)
         self._states, self._n_effective = states, float(1 / np.sum(weight**2))
         return self
 
+    def _kernel_matrix(self, rows: Rows, n_given: int) -> np.ndarray:
+        """K of the rows of positive weight, among so many that were given."""
+        n = len(rows)
+        if n > MAX_KERNEL_ROWS:
+            raise ValueError(
+                f"kernel={self.kernel!r} needs its values for all pairs of rows, several times "
+                f"{8 * n**2 / 2**30:.1f} GiB for {n} rows; at most {MAX_KERNEL_ROWS} rows are "
+                "possible. Fit to a part of the rows, or use kernel='linear' with features of "
+                "sklearn.kernel_approximation."
+            )
+        if self.kernel == "precomputed":
+            if rows.X.shape[1] != n_given:
+                raise ValueError(
+                    f"kernel='precomputed' needs a square X, got {n_given} rows and "
+                    f"{rows.X.shape[1]} columns."
+                )
+            K = rows.X[:, rows.numbers] if n < n_given else rows.X
+            return K.toarray() if sp.issparse(K) else K
+        return kernel_values(rows.X, rows.X, self.kernel, self._kernel_arguments())
+
+    def _kernel_arguments(self) -> dict[str, Any]:
+        if callable(self.kernel):
+            return self.kernel_params or {}
+        given = {} if self.gamma is None else {"gamma": self.gamma}
+        return {**given, "degree": self.degree, "coef0": self.coef0}
+
     def _fit_chunks(self, rows: ChunkedRows) -> None:
         """`fit` of rows in blocks: once over them, and once for each point of Newton's method."""
         phi, p = MARGIN_FUNCTIONS[self.loss], rows.checks.n_features
+        if self.kernel != "linear":
+            raise ValueError(f"kernel={self.kernel!r} needs all rows in memory.")
         if self.solver != "auto":
             raise ValueError(f"solver={self.solver!r} needs all rows in memory; use solver='auto'.")
         if phi.is_piecewise_linear:
@@ -324,7 +426,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         max_iter = self.max_iter or 10_000
         points = solve_in_blocks(rows, problems, total, scale, self.tol, max_iter)
         self.feature_bound_ = seen.size
-        self._set_solution(seen.classes, list(problems.values()), points, scale)
+        self.coef_ = self._set_solution(seen.classes, list(problems.values()), points, scale)
         self.suboptimality_bound_ = self.dual_gap_
         self._states, self._n_effective = [None] * len(points), total**2 / seen.squares
 
@@ -350,8 +452,8 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         problems: Sequence[BallSet],
         points: Sequence[BallPoint],
         scale: float,
-    ) -> None:
-        """Set what all solvers know, and warn of gaps above tol."""
+    ) -> np.ndarray:
+        """Set what all solvers know, and warn of gaps above tol; return the coefficients."""
         self.dual_gap_ = max(point.gap for point in points)
         if not all(point.converged for point in points):
             warn_user(
@@ -360,10 +462,10 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
             )
         self.classes_ = classes
-        self.coef_ = np.array([point.beta / scale for point in points])
         self.intercept_ = np.array([point.intercept for point in points], dtype=np.float64)
         self.n_iter_ = max(point.n_iter for point in points)
         self.intercept_bound_ = np.array([problem.reach for problem in problems])
+        return np.array([point.beta / scale for point in points])
 
     @available_if(_goes_row_by_row)
     @fit_context(prefer_skip_nested_validation=True)
@@ -420,10 +522,11 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         ball, phi = BALLS[self.norm](float(self.radius)), MARGIN_FUNCTIONS[self.loss]
         size, weight = ball.row_size(X), rows.weights()
         states = [] if first else [state for state in self._states if state is not None]
-        moved: list[StochasticState] = []
+        moved: list[Descent] = []
+        reaches: list[float] = []
         for number, k in enumerate(positive_classes(len(labels))):
             if states:
-                state = states[number]
+                state, reach = states[number], float(self.intercept_bound_[number])
             else:  # these rows set B; a class that they do not have counts as half a row
                 reach = 0.0
                 if self.fit_intercept:
@@ -431,13 +534,15 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                     up, down = weight[codes == k].sum(), weight[codes != k].sum()
                     log_odds = float(np.log(max(up, half)) - np.log(max(down, half)))
                     reach = phi.intercept_offset(log_odds) + ball.radius * size
-                state = StochasticState.first(X.shape[1], reach)
+                state = Descent.first(np.zeros(X.shape[1] + 1))
+            reaches.append(reach)
             moved.append(
                 stochastic_steps(
                     X,
                     np.where(codes == k, 1.0, -1.0),
                     phi,
                     ball,
+                    reach,
                     state,
                     rows=np.arange(X.shape[0]),
                     weight=weight,
@@ -445,11 +550,14 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
                 )
             )
         self.classes_, self._states = labels, list(moved)
-        self.coef_ = np.array([state.mean[0] for state in moved])
-        self.intercept_ = np.array([state.mean[1] for state in moved], dtype=np.float64)
+        self.coef_ = np.array([state.mean[:-1] for state in moved])
+        self.intercept_ = np.array([state.mean[-1] for state in moved])
         self.n_iter_ = moved[0].n_steps
-        self.intercept_bound_ = np.array([state.reach for state in moved])
-        self.suboptimality_bound_ = max(s.bound(np.hypot(self.radius, s.reach)) for s in moved)
+        self.intercept_bound_ = np.array(reaches)
+        self.suboptimality_bound_ = max(
+            stochastic_bound(state, float(np.hypot(self.radius, reach)))
+            for state, reach in zip(moved, reaches)
+        )
         self.feature_bound_ = max(size, 0.0 if first else self.feature_bound_)
         self.__dict__.pop("dual_gap_", None)  # which was that of an earlier fit
         return self
@@ -472,7 +580,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
 
     @finite_predictions
     def decision_function(self, X: MatrixLike) -> np.ndarray:
-        """Scores x'beta + b.
+        """Scores x'beta + b, or sum_i alpha_i k(x, x_i) + b.
 
         Parameters
         ----------
@@ -486,7 +594,13 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        if self.kernel in ("linear", "precomputed"):
+            coef = self.coef_ if self.kernel == "linear" else self.dual_coef_
+            scores = np.asarray(X @ coef.T) + self.intercept_
+        else:
+            X, arguments = as_csr_or_array(X), self._kernel_arguments()
+            found = kernel_scores(X, self.X_fit_, self.dual_coef_, self.kernel, arguments)
+            scores = found + self.intercept_
         return scores[:, 0] if len(self.intercept_) == 1 else scores
 
     @by_chunks
@@ -628,9 +742,10 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         )
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return hasattr(self, "intercept_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

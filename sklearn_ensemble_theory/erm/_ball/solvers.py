@@ -14,7 +14,7 @@ subgradient steps are the algorithms of the theorems [Shah, algorithms 1 and 2].
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import repeat
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +25,7 @@ from sklearn_ensemble_theory._margin_losses import MarginFunction
 from sklearn_ensemble_theory._rows import ChunkedRows, Rows
 
 from .balls import Ball, Matrix
+from .descent import Descent, descend, onto_product
 from .interior_point import interior_descent
 from .problem import BallPoint, BallProblem, BallSet, Slope, without_rounding
 
@@ -399,9 +400,7 @@ def accelerated_descent(
         r = weight * y * phi.slope(m)
         return np.append(X.T @ r, unit * r.sum())
 
-    def project(x: np.ndarray) -> np.ndarray:
-        return np.append(problem.ball.project(x[:-1]), min(max(x[-1], -wide), wide))
-
+    project = onto_product(problem.ball, wide)
     x = np.append(best.beta, best.intercept / unit if unit else 0.0)
     m = y * product(x)
     look, m_look, t = x, m, 1.0
@@ -447,7 +446,7 @@ def accelerated_descent(
 
 
 # --- averaged subgradient steps -------------------------------------------------------------------
-# Both algorithms start from (0, 0), in the set |beta| <= lambda and |b| <= B.
+# Both algorithms start from (0, 0), in the set |beta| <= lambda and |b| <= B; b is the last entry.
 
 
 def averaged_gradient_descent(problem: BallProblem, n_steps: int) -> tuple[BallPoint, float]:
@@ -462,62 +461,22 @@ def averaged_gradient_descent(problem: BallProblem, n_steps: int) -> tuple[BallP
     # the scores that can occur.
     L = problem.phi.lipschitz(problem.largest_score) * float(problem.weight @ problem.row_norms)
     R = problem.largest_point
-    # L is 0 where all rows are 0 and there is no intercept: F is constant.
-    step = 2 * R / (L * np.sqrt(n_steps)) if L > 0 else 0.0
-    beta, b = np.zeros(problem.p), 0.0
-    sum_beta, sum_b, sum_a = np.zeros(problem.p), 0.0, np.zeros(problem.n)
-    for _ in range(n_steps):
-        sum_beta += beta
-        sum_b += b
-        a = -problem.phi.slope(problem.y * problem.scores(beta, b))
+    sum_a = np.zeros(problem.n)
+
+    def gradient(x: np.ndarray, _: int) -> np.ndarray:
+        nonlocal sum_a
+        a = -problem.phi.slope(problem.y * problem.scores(x[:-1], x[-1]))
         sum_a += a
-        g = problem.slope(a)
-        beta = problem.ball.project(beta - step * g.beta)
-        b = min(max(b - step * g.intercept, -problem.reach), problem.reach)
-    beta, b, a = sum_beta / n_steps, sum_b / n_steps, sum_a / n_steps
-    gap = problem.gap(beta, b, problem.y * problem.scores(beta, b), a)
+        return np.append(*problem.slope(a))
+
+    # L is 0 where all rows are 0 and there is no intercept: all gradients are 0.
+    step = 2 * R / (L * np.sqrt(n_steps)) if L > 0 else 0.0
+    project = onto_product(problem.ball, problem.reach)
+    start = Descent.first(np.zeros(problem.p + 1))
+    x = descend(start, gradient, project, lambda *_: step, range(n_steps)).mean
+    beta, b = x[:-1], float(x[-1])
+    gap = problem.gap(beta, b, problem.y * problem.scores(beta, b), sum_a / n_steps)
     return BallPoint(beta, b, gap, n_steps, True), 2 * L * R / float(np.sqrt(n_steps))
-
-
-class StochasticState(NamedTuple):
-    """What a further step needs to know.
-
-    Attributes
-    ----------
-    beta, intercept : float array of shape (p,), float
-        The last iterate.
-    sum_beta, sum_intercept, sum_weight : float array of shape (p,), float, float
-        Sums of the iterates and of the weights of their rows.
-    sum_squares : float
-        Sum of |g_s|² of all gradients so far.
-    reach : float
-        B, which does not change.
-    """
-
-    beta: np.ndarray
-    intercept: float
-    sum_beta: np.ndarray
-    sum_intercept: float
-    sum_weight: float
-    sum_squares: float
-    reach: float
-    n_steps: int
-
-    @classmethod
-    def first(cls, n_features: int, reach: float) -> "StochasticState":
-        return cls(np.zeros(n_features), 0.0, np.zeros(n_features), 0.0, 0.0, 0.0, reach, 0)
-
-    @property
-    def mean(self) -> tuple[np.ndarray, float]:
-        """The mean of the iterates."""
-        if self.sum_weight == 0:
-            return self.beta, self.intercept
-        return self.sum_beta / self.sum_weight, self.sum_intercept / self.sum_weight
-
-    def bound(self, largest_point: float) -> float:
-        """The bound of `next_steps` for these rows."""
-        root = float(np.sqrt(2 * self.sum_squares))
-        return 2 * largest_point * root / self.sum_weight if self.sum_weight else np.inf
 
 
 def stochastic_steps(
@@ -525,17 +484,19 @@ def stochastic_steps(
     y: np.ndarray,
     phi: MarginFunction,
     ball: Ball,
-    state: StochasticState,
+    reach: float,
+    state: Descent,
     *,
     rows: np.ndarray,
     weight: np.ndarray | None = None,
     step: float | None = None,
     fit_intercept: bool = True,
-) -> StochasticState:
+) -> Descent:
     """One step for each of the given rows, in their order [Shah, algorithm 2].
 
-    `weight` are factors of the losses; None is 1. `step` is the length of all steps; None is
-    sqrt(2) R / sqrt(sum_{r <= s} |g_r|²), which does not need the number of steps.
+    `weight` are factors of the losses, in the order of the steps; None is 1. `step` is the length
+    of all steps; None is sqrt(2) R / sqrt(sum_{r <= s} |g_r|²), which does not need the number of
+    steps.
 
     With steps eta_s that do not increase, the proof of [Shah, theorem 27] gives
 
@@ -545,39 +506,40 @@ def stochastic_steps(
     terms are sqrt(2) R sqrt(sum_s |g_s|²), so that the mean iterate is within
     2 sqrt(2) R sqrt(sum_s |g_s|²) / sum_s w_s of the optimum, in expectation.
     """
-    beta, sum_beta = state.beta.copy(), state.sum_beta.copy()
-    b, sum_b = state.intercept, state.sum_intercept
-    squares, total, reach = state.sum_squares, state.sum_weight, state.reach
     longest = np.sqrt(2) * float(np.hypot(ball.radius, reach))
     is_sparse, one = sp.issparse(X), np.empty(1)
-    columns: slice | np.ndarray = slice(None)
-    for i in rows:
-        w = 1.0 if weight is None else weight[i]
+
+    def gradient(beta: np.ndarray, place: tuple[int, float]) -> np.ndarray:
+        i, w = place
+        columns: slice | np.ndarray = slice(0, -1)
         if is_sparse:
             where = slice(X.indptr[i], X.indptr[i + 1])
             columns, x = X.indices[where], X.data[where]
         else:
             x = X[i]
-        sum_beta += w * beta
-        sum_b += w * b
-        total += w
-        one[0] = y[i] * (x @ beta[columns] + b)
-        factor = w * y[i] * float(phi.slope(one)[0])
-        squares += factor * factor * (float(x @ x) + fit_intercept)
-        if factor == 0:  # beyond the kink of the hinge
-            continue
-        eta = step if step is not None else longest / np.sqrt(squares)
-        beta[columns] -= eta * factor * x
-        beta = ball.project(beta)
-        if fit_intercept:
-            b = min(max(b - eta * factor, -reach), reach)
-    n_steps = state.n_steps + len(rows)
-    return StochasticState(beta, b, sum_beta, sum_b, total, squares, reach, n_steps)
+        one[0] = y[i] * (x @ beta[columns] + beta[-1])
+        factor = w * y[i] * float(phi.slope(one)[0])  # 0 beyond the kink of the hinge
+        g = np.zeros(len(beta))
+        g[columns] = factor * x
+        g[-1] = factor * fit_intercept
+        return g
+
+    def length(_: int, sum_squares: float) -> float:
+        return longest / np.sqrt(sum_squares) if step is None else step
+
+    places = zip(rows, repeat(1.0) if weight is None else weight)
+    return descend(state, gradient, onto_product(ball, reach), length, places, weight)
+
+
+def stochastic_bound(state: Descent, largest_point: float) -> float:
+    """The bound of `stochastic_steps` for these rows."""
+    root = float(np.sqrt(2 * state.sum_squares))
+    return 2 * largest_point * root / state.sum_weight if state.sum_weight else np.inf
 
 
 def averaged_stochastic_descent(
     problem: BallProblem, n_steps: int, rng: np.random.RandomState
-) -> tuple[BallPoint, float, StochasticState]:
+) -> tuple[BallPoint, float, Descent]:
     """The mean of k iterates with the step of [Shah, theorem 27], and the bound 2 L R / sqrt(k).
 
     Rows are drawn with probabilities equal to their weights. The gap is that of the mean.
@@ -593,12 +555,13 @@ def averaged_stochastic_descent(
         problem.y,
         problem.phi,
         problem.ball,
-        StochasticState.first(problem.p, problem.reach),
+        problem.reach,
+        Descent.first(np.zeros(problem.p + 1)),
         rows=np.minimum(rows, problem.n - 1),
         step=step,
         fit_intercept=problem.fit_intercept,
     )
-    beta, b = state.mean
+    beta, b = state.mean[:-1], float(state.mean[-1])
     m = problem.y * problem.scores(beta, b)
     gap = problem.gap(beta, b, m, -problem.phi.slope(m))
     return BallPoint(beta, b, gap, n_steps, True), 2 * L * R / float(np.sqrt(n_steps)), state

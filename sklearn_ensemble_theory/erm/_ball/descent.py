@@ -1,0 +1,266 @@
+"""Projected descent: the mean of iterates of subgradient steps [Shah, algorithms 1 and 2]."""
+
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from sklearn_ensemble_theory._typing import ArrayLike
+
+from .balls import Ball, l1_projection, l2_projection, simplex_projection
+
+# The projection onto each set, and its diameter for a radius of 1.
+SETS: dict[str, tuple[Callable[[np.ndarray, float], np.ndarray], float]] = {
+    "l1": (l1_projection, 2.0),
+    "l2": (l2_projection, 2.0),
+    "simplex": (simplex_projection, float(np.sqrt(2))),
+}
+
+
+class Descent(NamedTuple):
+    """What a further step needs to know.
+
+    Attributes
+    ----------
+    x : float array of shape (p,)
+        The last iterate.
+    sum_x, sum_weight : float array of shape (p,), float
+        Sums of the iterates before it and of their weights.
+    sum_squares : float
+        Sum of |g_s|² of all gradients so far.
+    n_steps : int
+    """
+
+    x: np.ndarray
+    sum_x: np.ndarray
+    sum_weight: float
+    sum_squares: float
+    n_steps: int
+
+    @classmethod
+    def first(cls, x: np.ndarray) -> "Descent":
+        return cls(x, np.zeros(len(x)), 0.0, 0.0, 0)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The mean of the iterates."""
+        return self.sum_x / self.sum_weight if self.sum_weight else self.x
+
+
+def descend(
+    state: Descent,
+    gradient: Callable[[np.ndarray, Any], np.ndarray],
+    project: Callable[[np.ndarray], np.ndarray],
+    step: Callable[[int, float], float],
+    samples: Iterable[Any],
+    weight: np.ndarray | None = None,
+) -> Descent:
+    """One step for each sample; `step` gets its number and the sum of |g|² so far.
+
+    `weight` are those of the iterates in the mean, and factors of the losses whose gradients these
+    are; None is 1.
+    """
+    x, sum_x, total, squares, first = state.x, state.sum_x.copy(), *state[2:]
+    s = first
+    for s, u in enumerate(samples, first + 1):
+        w = 1.0 if weight is None else weight[s - first - 1]
+        sum_x += w * x
+        total += w
+        g = gradient(x, u)
+        square = float(g @ g)
+        if square > 0:  # the point stays where it is in the set otherwise
+            squares += square
+            x = project(x - step(s, squares) * g)
+    return Descent(x, sum_x, total, squares, s)
+
+
+def onto_product(ball: Ball, reach: float) -> Callable[[np.ndarray], np.ndarray]:
+    """The projection of (beta, b) onto |beta| <= lambda and |b| <= reach, in place."""
+
+    def project(x: np.ndarray) -> np.ndarray:
+        x[:-1] = ball.project(x[:-1])
+        x[-1] = min(max(x[-1], -reach), reach)
+        return x
+
+    return project
+
+
+def projected_gradient_descent(
+    gradient: Callable[..., ArrayLike],
+    start: ArrayLike,
+    step_size: float | Sequence[float] | Callable[[int], float] | Literal["adaptive"],
+    n_iter: int,
+    *,
+    constraint: Literal["l1", "l2", "simplex"] | None = None,
+    radius: float = 1.0,
+    samples: Iterable[Any] | None = None,
+) -> Bunch:
+    """Minimise a convex function over a set by the mean of projected subgradient steps.
+
+    With pi the projection onto the set, eta_s the step sizes and g_s a subgradient at beta_s,
+
+        beta_{s+1} = pi(beta_s - eta_s g_s),    result = (beta_1 + ... + beta_k) / k,
+
+    is (projected) gradient descent [Shah, algorithm 1], and with a g_s that has the expectation of
+    a subgradient, such as the gradient of the loss of a random row, stochastic gradient descent
+    [Shah, algorithm 2].
+
+    Parameters
+    ----------
+    gradient : callable
+        ``gradient(beta)`` returns a subgradient at beta, of shape (p,). With `samples`,
+        ``gradient(beta, u)`` returns one of the function for the sample u.
+    start : array-like of shape (p,)
+        beta_1; projected onto the set if it is not in it.
+    step_size : float, array-like of shape (n_iter,), callable or "adaptive"
+        eta_s > 0: the same for all steps; one for each step; a function of s = 1, 2, ...; or
+        D / sqrt(2 (|g_1|² + ... + |g_s|²)), with D the diameter of the set, which needs to know
+        neither k nor L. The last one only counts for `last` and `bound`.
+    n_iter : int
+        k, the number of iterates in the mean, at least 1.
+    constraint : {"l1", "l2", "simplex"} or None, default=None
+        The set: a ball of this norm around 0, the simplex of non-negative vectors with the sum
+        `radius`, or all vectors.
+    radius : float, default=1.0
+        The radius of the ball or the sum, above 0. Not used with None.
+    samples : iterable, default=None
+        u_1, ..., u_k, such as the numbers of random rows. None for a gradient without samples.
+
+    Returns
+    -------
+    Bunch
+        `mean`, of shape (p,): the result. `last`, of shape (p,): beta_{k+1}. `gradient_norms`, of
+        shape (k,): |g_s|. `bound`: the value at `mean` is at most this above the minimum over the
+        set, with `samples` in expectation; inf with ``constraint=None``.
+
+    Raises
+    ------
+    TypeError
+        If `gradient` is not callable.
+    ValueError
+        If an argument is outside of its range, if a gradient or a step is not finite or of another
+        shape, if there are too few samples, or if "adaptive" is given without a set.
+
+    See Also
+    --------
+    BallConstrainedClassifier : These algorithms for linear classifiers, with an intercept.
+    project_l1_ball, project_l2_ball, project_simplex : The projections.
+
+    Notes
+    -----
+    If no point of the set is longer than R and no subgradient longer than L, or in the mean square
+    over the samples, eta = 2R / (L sqrt(k)) for all steps gives an excess of at most
+    2 L R / sqrt(k) [Shah, theorems 26 and 27]. `bound` is from the same proof, for any
+    step sizes and the gradients that occurred: with D the diameter of the set, 2R for balls, it is
+
+        (D²/2 (1/eta_1 + sum_{s > 1} (1/eta_s - 1/eta_{s-1})+) + sum_s eta_s |g_s|²/2) / k.
+
+    A step costs a gradient and O(p), or O(p log p) for the l1 ball and the simplex. A gradient of 0
+    moves nothing.
+
+    References
+    ----------
+    R. D. Shah. *Mathematics of Machine Learning*, lecture notes. University of Cambridge.
+
+    Examples
+    --------
+    The absolute loss of a linear function with coefficients in a ball; all rows, and one at a time:
+
+    >>> import numpy as np
+    >>> from sklearn_ensemble_theory.erm import projected_gradient_descent
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (200, 3))
+    >>> y = X @ [0.6, -0.3, 0.0] + 0.1 * rng.standard_normal(200)
+    >>> def risk(beta):
+    ...     return np.mean(abs(X @ beta - y))
+    >>> def of_all(beta):
+    ...     return X.T @ np.sign(X @ beta - y) / 200
+    >>> def of_row(beta, i):
+    ...     return X[i] * np.sign(X[i] @ beta - y[i])
+    >>> found = projected_gradient_descent(
+    ...     of_all, np.zeros(3), "adaptive", 1_000, constraint="l2"
+    ... )
+    >>> round(float(risk(found.mean)), 2), round(found.bound, 2)
+    (0.08, 0.01)
+    >>> found = projected_gradient_descent(
+    ...     of_row, np.zeros(3), 0.05, 1_000, constraint="l1", samples=rng.integers(200, size=1_000)
+    ... )
+    >>> round(float(risk(found.mean)), 2), round(found.bound, 2)
+    (0.08, 0.06)
+    """
+    if not callable(gradient):
+        raise TypeError(f"gradient must be a function, got {type(gradient).__name__}.")
+    if not (isinstance(n_iter, Integral) and n_iter >= 1):
+        raise ValueError(f"n_iter must be an integer of at least 1, got {n_iter!r}.")
+    if constraint is not None and constraint not in SETS:
+        raise ValueError(f"constraint must be None or one of {sorted(SETS)}, got {constraint!r}.")
+    if not (isinstance(radius, Real) and 0 < radius < np.inf):
+        raise ValueError(f"radius must be a finite number above 0, got {radius!r}.")
+    x = np.array(start, dtype=np.float64)
+    if x.ndim != 1 or x.size == 0 or not np.isfinite(x).all():
+        raise ValueError(f"start must be a vector of finite numbers, got {start!r}.")
+    project, diameter = _no_projection, np.inf
+    if constraint is not None:
+        onto, width = SETS[constraint]
+        project, diameter = (lambda v: onto(v, float(radius))), width * float(radius)
+    sizes = _step_sizes(step_size, int(n_iter), diameter)
+    squares, inverse = np.zeros(n_iter), 0.0
+    spent, previous = 0.0, 0.0
+    s = 0
+
+    def checked_gradient(beta: np.ndarray, u: Any) -> np.ndarray:
+        nonlocal s
+        g = np.asarray(gradient(beta) if samples is None else gradient(beta, u), dtype=np.float64)
+        if g.shape != x.shape or not np.isfinite(g).all():
+            raise ValueError(
+                f"gradient must return {len(x)} finite numbers; in step {s + 1} it does not, with "
+                f"shape {g.shape}."
+            )
+        squares[s] = g @ g
+        s += 1
+        return g
+
+    def checked_step(number: int, sum_squares: float) -> float:
+        # Sums of the bound: the increases of 1/eta and eta |g|².
+        nonlocal inverse, spent, previous
+        eta = float(sizes(number, sum_squares))
+        if not 0 < eta < np.inf:
+            raise ValueError(f"step_size must be above 0 and finite, got {eta!r} in step {number}.")
+        inverse += max(1 / eta - previous, 0.0)
+        previous = 1 / eta
+        spent += eta * squares[number - 1]
+        return eta
+
+    rounds: Iterable[Any] = range(n_iter)
+    if samples is not None:
+        rounds = (u for _, u in zip(range(n_iter), samples))
+    state = descend(Descent.first(project(x)), checked_gradient, project, checked_step, rounds)
+    if state.n_steps < n_iter:
+        raise ValueError(f"samples has {state.n_steps} elements; n_iter={n_iter} needs as many.")
+    bound = (diameter**2 / 2 * inverse + spent / 2) / n_iter if inverse else 0.0
+    return Bunch(mean=state.mean, last=state.x, gradient_norms=np.sqrt(squares), bound=float(bound))
+
+
+def _no_projection(v: np.ndarray) -> np.ndarray:
+    return v
+
+
+def _step_sizes(step_size: Any, n_iter: int, diameter: float) -> Callable[[int, float], float]:
+    """The step size by the number of the step and the sum of |g|² so far."""
+    if isinstance(step_size, str):
+        if step_size != "adaptive":
+            raise ValueError(f"step_size must be numbers or 'adaptive', got {step_size!r}.")
+        if not np.isfinite(diameter):
+            raise ValueError("step_size='adaptive' needs a constraint, which bounds the set.")
+        return lambda s, sum_squares: diameter / np.sqrt(2 * sum_squares)
+    if callable(step_size):
+        return lambda s, sum_squares: step_size(s)
+    sizes = np.asarray(step_size, dtype=np.float64)
+    if sizes.shape not in ((), (n_iter,)) or not np.all((sizes > 0) & np.isfinite(sizes)):
+        raise ValueError(
+            f"step_size must be a finite number above 0, or {n_iter} of them, got {step_size!r}."
+        )
+    sizes = np.broadcast_to(sizes, n_iter)
+    return lambda s, sum_squares: sizes[s - 1]
