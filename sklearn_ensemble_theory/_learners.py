@@ -80,6 +80,9 @@ class LeastSquaresTask:
         Number of scores of a row, and of columns of the target.
     reoptimise_leaves : bool, default=True
         False leaves the values of leaves as the least squares set them.
+    exact_leaves : bool, default=False
+        Whether the values of leaves are the exact minima of the risk, also where a Newton step
+        would do.
     subsample : float, default=1.0
         Share of the rows that each round is fitted to, drawn without replacement.
     reweighted : bool, default=False
@@ -99,6 +102,7 @@ class LeastSquaresTask:
     risk: Any = None
     n_scores: int = 1
     reoptimise_leaves: bool = True
+    exact_leaves: bool = False
     subsample: float = 1.0
     reweighted: bool = False
     min_weight_leaf: float = 0.0
@@ -241,12 +245,11 @@ class JointTask:
 
     Parameters
     ----------
-    loss : Loss
-    y : array of shape (n,)
+    risk : EmpiricalRisk
+        Its loss may change from round to round.
     """
 
-    loss: Any
-    y: np.ndarray
+    risk: Any
 
     kind: ClassVar[str] = "joint"
 
@@ -469,6 +472,11 @@ TREES = (*REGRESSION_TREES, DecisionTreeClassifier, ExtraTreeClassifier)
 def is_tree(estimator: Any) -> bool:
     """Whether this is one of scikit-learn's trees itself; a subclass may override its methods."""
     return type(estimator) in TREES
+
+
+def grows_leaves(estimator: Any) -> bool:
+    """Whether the values of the leaves of its fitted trees can be set: scikit-learn's and ours."""
+    return is_tree(estimator) or bool(getattr(estimator, "_reads_single_precision", False))
 
 
 def reads_single_precision(estimator: Any) -> bool:

@@ -26,6 +26,7 @@ from sklearn_ensemble_theory._learners import (
     prepare_rounds,
 )
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting._weak_learners import weak_learner
 
 from .estimators import estimator_classes, make
@@ -208,7 +209,7 @@ def test_which_tasks_have_a_fast_path():
     assert outputs_have_scale(ReLUUnitRegressor("inner_product", direction="oblique"))
     assert outputs_have_scale(DecisionStumpClassifier())
     with pytest.raises(ValueError, match="LinearRegression has no search"):
-        weak_learner(LinearRegression(), X, w, JointTask(losses.SquaredLoss(), y))
+        weak_learner(LinearRegression(), X, w, JointTask(EmpiricalRisk(losses.SquaredLoss(), y)))
 
 
 def test_predictions_of_a_validated_X_are_those_of_predict():

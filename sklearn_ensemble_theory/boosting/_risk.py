@@ -346,11 +346,16 @@ class SecondOrderRisk(EmpiricalRisk):
         self.total = float(len(y) if sample_weight is None else np.sum(sample_weight))
         self._is_flat = False  # no curvature in any row
 
+    @staticmethod
+    def has_curvature(loss: Any, y: NDArray[Any], n_scores: int) -> bool:
+        """Whether the loss has a second derivative."""
+        shape = (1,) if n_scores == 1 else (1, n_scores)
+        return loss.hessian(y[:1], np.zeros(shape)) is not None
+
     @classmethod
     def check(cls, loss: Any, y: NDArray[Any], n_scores: int) -> None:
         """Raise the ValueError for a loss without second derivative."""
-        shape = (1,) if n_scores == 1 else (1, n_scores)
-        if loss.hessian(y[:1], np.zeros(shape)) is None:
+        if not cls.has_curvature(loss, y, n_scores):
             raise ValueError(
                 f"second_order=True requires a loss with a second derivative; {_name(loss)} has "
                 "none."
@@ -372,8 +377,8 @@ class SecondOrderRisk(EmpiricalRisk):
             second = np.array(self.loss.hessian(self.y, u), dtype=np.float64)
         if not second.min() >= 0:
             raise ValueError(
-                f"second_order=True requires a convex loss; the second derivative of "
-                f"{_name(self.loss)} is negative or NaN in some rows."
+                "second_order=True, and step='joint' with trees, require a convex loss; the second "
+                f"derivative of {_name(self.loss)} is negative or NaN in some rows."
             )
         size = np.abs(first)
         mean, mean_size = self._mean(second), self._mean(size)
@@ -426,6 +431,11 @@ class SecondOrderRisk(EmpiricalRisk):
             self.loss, y, u, own, leaf, steps, score, first, self.rate, is_whole=False
         )
         return np.where(found == steps, values, found)
+
+    def minimising_values(self, u: Array, leaf: NDArray[Any], n_leaves: int) -> Array:
+        """The values of the leaves of a tree that minimise the risk: the exact one of each leaf."""
+        ones = np.ones(len(u))
+        return self.loss.line_search(self.y, u, ones, self.weight, leaf, n_leaves)
 
     def length_of(self, u: Array, psi: Any, state: RiskState, rate: float) -> float:
         """1, or the best length where outputs would raise the risk; leaves of trees do not."""

@@ -166,7 +166,8 @@ class JointStep(FixedStep):
     """b and psi minimise F(u + b psi) together [Bach, eq. (10.6)].
 
     This is forward stagewise additive modelling. The minimum is the weak learner's work; it
-    multiplies its coefficient into the outputs.
+    multiplies its coefficient into the outputs. Trees are split as least squares says, and minimise
+    over the values of their leaves: each leaf has a minimum of its own.
     """
 
     name = "joint"
@@ -181,8 +182,8 @@ class JointStep(FixedStep):
                 f"has {n_scores}; use OneVsRestClassifier around this estimator."
             )
 
-    def task(self, risk: Any, **options: Any) -> JointTask:
-        return JointTask(risk.loss, risk.y)
+    def task(self, risk: Any, **options: Any) -> Task:
+        return super().task(risk, **options) if options["exact_leaves"] else JointTask(risk)
 
 
 class _QuadraticStep(Step):

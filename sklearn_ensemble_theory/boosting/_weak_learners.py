@@ -20,6 +20,7 @@ from sklearn_ensemble_theory._learners import (
     PreparedRounds,
     SignTask,
     Task,
+    grows_leaves,
     half_log_odds,
     is_tree,
     outputs_have_scale,
@@ -92,8 +93,7 @@ def clone_learner(
         check_single_precision(X)
     kind = CLONES[type(task)]
     # A tree of ours has the methods of scikit-learn's.
-    grows = is_tree(estimator) or getattr(estimator, "_reads_single_precision", False)
-    if grows and getattr(task, "risk", None) is not None:
+    if grows_leaves(estimator) and getattr(task, "risk", None) is not None:
         kind = TreeClones
     return kind(estimator, X, sample_weight, task, fit_params, resample)
 
@@ -260,7 +260,9 @@ class TreeClones(RegressorClones):
         member = self.fitted_to(target, weight, rows, **self.checked)
         leaf = member.apply(self.X, check_input=False)
         values = member.tree_.value[:, 0, 0]
-        if self.task.reoptimise_leaves:
+        if self.task.exact_leaves and self.task.reweighted:
+            new = self.task.risk.minimising_values(scores, leaf, len(values))
+        elif self.task.reoptimise_leaves:
             new = self.task.risk.leaf_values(scores, target, leaf, len(values), rows, k)
         elif self.task.reweighted:
             new = self.task.risk.lowering_values(scores, target, weight, leaf, values, rows, k)

@@ -4,8 +4,10 @@ The risk of weights v is the mean loss of sum_j v_j p_j. It is smallest over the
 ("nnls"), those of sum 1 ("simplex") or of a norm of at most `radius` ("l1", "l2"):
 
 - squared error: exactly, by active sets on a triangular factor of the predictions;
-- absolute error: exactly, by a linear program;
-- log-loss: by Newton steps on the simplex, each a problem of squared error.
+- absolute error and hinge: exactly, by a linear program;
+- log-loss of mixed probabilities: by Newton steps on the simplex, each a problem of squared error;
+- functions of the margin: by such Newton steps in every set; the hinge in the "l2" ball by an
+  interior-point method, or by Newton steps for smoothed hinges where weights are non-negative.
 
 A bound on the distance to the minimum comes with the weights. `greedy_weights` is a selection for
 any loss or metric.
@@ -20,7 +22,11 @@ from scipy.optimize import brentq, linprog
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer
 
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS, MarginFunction
 from sklearn_ensemble_theory._scaling import largest_magnitude, power_of_two
+from sklearn_ensemble_theory.erm._ball.balls import L2Ball, factored
+from sklearn_ensemble_theory.erm._ball.problem import BallProblem
+from sklearn_ensemble_theory.erm._ball.solvers import line_search, solve_in_ball
 
 SMALLEST_PROBABILITY = np.finfo(np.float64).eps
 
@@ -50,6 +56,11 @@ class HeldOutRisk:
             predictions, y = predictions / self.unit, y / self.unit
         self.predictions, self.y = predictions, y
 
+    @classmethod
+    def largest_loss(cls, K: int) -> float:
+        """No loss of probabilities of K classes is larger."""
+        raise NotImplementedError
+
     def losses(self, mixed: np.ndarray) -> np.ndarray:
         """The losses of the rows of predictions of shape (n, j) or (n, j, K), of shape (n, j)."""
         raise NotImplementedError
@@ -75,6 +86,10 @@ class SquaredRisk(HeldOutRisk):
     def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         super().__init__(predictions, y, weight)
         self.target = self.y if predictions.ndim == 2 else np.eye(predictions.shape[2])[y]
+
+    @classmethod
+    def largest_loss(cls, K: int) -> float:
+        return 2.0
 
     def losses(self, mixed: np.ndarray) -> np.ndarray:
         squares = np.square(mixed - self.target[:, None])
@@ -113,23 +128,99 @@ class AbsoluteRisk(HeldOutRisk):
 
 
 class LogRisk(HeldOutRisk):
-    """Minus the logarithm of the probability of the class, probabilities at least 2e-16."""
+    """Minus the logarithm of the probability of the class, probabilities at least 2e-16.
 
-    rules = ("simplex",)
+    The probabilities of weights v >= 0 are those of v divided by its sum, so that the optimum over
+    every set is that over the simplex, in a length that the set has.
+    """
+
+    rules = ("nnls", "simplex", "l1", "l2")
 
     def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
         super().__init__(predictions, y, weight)
         own = predictions[np.arange(len(y)), :, y]
         self.predictions = np.clip(own, SMALLEST_PROBABILITY, 1.0)
 
+    @classmethod
+    def largest_loss(cls, K: int) -> float:
+        return float(-np.log(SMALLEST_PROBABILITY))
+
     def losses(self, mixed: np.ndarray) -> np.ndarray:
         return -np.log(mixed)
 
     def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
-        return best_mixture(self.predictions, self.weight)
+        v, gap = best_mixture(self.predictions, self.weight)
+        if rule == "l1":
+            v = v * min(radius, 1.0)
+        elif rule == "l2":
+            v = v * min(radius / float(np.linalg.norm(v)), 1.0)
+        return v, gap
 
 
-RISKS = {"squared_error": SquaredRisk, "absolute_error": AbsoluteRisk, "log_loss": LogRisk}
+class MarginRisk(HeldOutRisk):
+    """phi of the margins [Shah, §3.3 and §4.1.1], summed over classes, each against the others.
+
+    The score of a candidate is the difference of the two probabilities; two classes have one.
+    """
+
+    rules = ("nnls", "simplex", "l1", "l2")
+    phi: MarginFunction
+
+    def __init__(self, predictions: np.ndarray, y: np.ndarray, weight: np.ndarray) -> None:
+        super().__init__(predictions, y, weight)
+        K = predictions.shape[2]
+        signs = np.where(np.arange(K) == y[:, None], 1.0, -1.0)[:, None]
+        if K == 2:
+            self.predictions = signs[..., 1] * (predictions[..., 1] - predictions[..., 0])
+        else:
+            self.predictions = signs * (2 * predictions - 1)
+
+    @classmethod
+    def largest_loss(cls, K: int) -> float:
+        # Another class is certain.
+        wrong, right = (float(value) for value in cls.phi.value(np.array([-1.0, 1.0])))
+        return wrong if K == 2 else 2 * wrong + (K - 2) * right
+
+    def losses(self, mixed: np.ndarray) -> np.ndarray:
+        values = self.phi.value(mixed)
+        return values.sum(axis=2) if values.ndim == 3 else values
+
+    def solve(self, rule: str, radius: float, positive: bool) -> tuple[np.ndarray, float]:
+        M, weight = self.predictions, self.weight
+        if M.ndim == 3:  # a row for each row and class
+            weight = np.repeat(weight, M.shape[2])
+            M = M.swapaxes(1, 2).reshape(-1, M.shape[1])
+        solver = least_hinge_weights if self.phi.is_piecewise_linear else least_margin_weights
+        v, gap = solver(M, weight, self.phi, rule, radius, positive)
+        return v, gap / float(weight.sum() * self.phi.value(np.zeros(1))[0])
+
+
+class LogisticRisk(MarginRisk):
+    """log(1 + exp(-m))."""
+
+    phi = MARGIN_FUNCTIONS["logistic"]
+
+
+class ExponentialRisk(MarginRisk):
+    """exp(-m)."""
+
+    phi = MARGIN_FUNCTIONS["exponential"]
+
+
+class HingeRisk(MarginRisk):
+    """(1 - m)+."""
+
+    phi = MARGIN_FUNCTIONS["hinge"]
+
+
+RISKS = {
+    "squared_error": SquaredRisk,
+    "absolute_error": AbsoluteRisk,
+    "log_loss": LogRisk,
+    "logistic": LogisticRisk,
+    "exponential": ExponentialRisk,
+    "hinge": HingeRisk,
+}
 
 # --- squared error ------------------------------------------------------------------------------
 
@@ -227,6 +318,15 @@ def least_squares_gap(
     """
     E, y = factor[:, :-1], factor[:, -1]
     downhill = 2 * (y[:, None] - E).T @ (E @ v + (1 - v.sum()) * y)
+    size = float(y @ y)
+    gap = linear_gap(downhill, v, rule, radius, positive)
+    return gap / size if size > 0 else gap
+
+
+def linear_gap(
+    downhill: np.ndarray, v: np.ndarray, rule: str, radius: float, positive: bool
+) -> float:
+    """max <downhill, u - v> over the set of weights u; see `least_squares_gap`."""
     kept = np.maximum(downhill, 0.0)
     support = {
         "nnls": max(1.0, 2 * v.sum()) * kept.max(),
@@ -234,9 +334,7 @@ def least_squares_gap(
         "l1": radius * (kept if positive else np.abs(downhill)).max(),
         "l2": radius * np.linalg.norm(kept if positive else downhill),
     }[rule]
-    size = float(y @ y)
-    gap = max(float(support - downhill @ v), 0.0)
-    return gap / size if size > 0 else gap
+    return max(float(support - downhill @ v), 0.0)
 
 
 def nearest_in_hull(E: np.ndarray) -> np.ndarray:
@@ -317,13 +415,20 @@ def nonnegative_least_squares(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def least_absolute_weights(
-    P: np.ndarray, y: np.ndarray, weight: np.ndarray, rule: str, radius: float, positive: bool
+    P: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    rule: str,
+    radius: float,
+    positive: bool,
+    low: float = -1.0,
 ) -> tuple[np.ndarray, float]:
     """The weights, and the difference of their risk to a lower bound on the smallest one.
 
+    The loss of a residual r is max(low r, r): |r|, or the hinge for low = 0, y = 1 and margins P.
     The dual problem has one bounded variable for each row and one constraint for each candidate,
 
-        max_d  <y, d> - h(P^T d)    over |d_i| <= w_i,
+        max_d  <y, d> - h(P^T d)    over low w_i <= d_i <= w_i,
 
     where h is the support function of the set of weights. SciPy's HiGHS solves it with a basis of k
     rows; the weights are the multipliers of the constraints, the dual value is the lower bound.
@@ -339,9 +444,9 @@ def least_absolute_weights(
     n, k = P.shape
     signed = np.hstack([P, -P]) if rule == "l1" and not positive else P
     # Rows: signed_j^T d <= t, with t = 0 for "nnls", free for "simplex", t >= 0 at cost radius for
-    # "l1". The variables are d / w, so that all bounds are -1 and 1.
+    # "l1". The variables are d / w, so that all bounds are `low` and 1.
     rows = (signed * weight[:, None] * n).T
-    cost, low, high = {
+    cost, least, most = {
         "nnls": (0.0, 0.0, 0.0),
         "simplex": (1.0, None, None),
         "l1": (radius, 0.0, None),
@@ -350,16 +455,17 @@ def least_absolute_weights(
         np.append(-weight * n * y, cost * n) / n,
         A_ub=np.column_stack([rows, np.full(len(rows), -float(n))]) / n,
         b_ub=np.zeros(len(rows)),
-        bounds=[(-1.0, 1.0)] * n + [(low, high)],
+        bounds=[(low, 1.0)] * n + [(least, most)],
         method="highs",
     )
     if solution.status != 0:
-        raise ValueError(f"The weights of the absolute error were not found: {solution.message}")
+        raise ValueError(f"The weights of smallest risk were not found: {solution.message}")
     v = np.maximum(-solution.ineqlin.marginals, 0.0)
     if rule == "simplex":
         v /= v.sum()
     v = v[:k] - v[k:] if len(v) > k else v
-    risk = float(weight @ np.abs(y - P @ v))
+    residual = y - P @ v
+    risk = float(weight @ np.maximum(low * residual, residual))
     return v, max(risk + float(solution.fun), 0.0)
 
 
@@ -432,6 +538,85 @@ def best_mixture(P: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
         v, mixed = v + step * direction, moved
         v[v < 0] = 0.0
     return best / best.sum(), smallest
+
+
+# --- functions of the margin --------------------------------------------------------------------
+
+# A smoothed hinge is left for a narrower one at a gap of this share of its width.
+STAGE_SHARE = 0.1
+MAX_BALL_STEPS = 500
+# With a ridge of this size, in units of the slope, a linear model has a minimum in digits.
+FLAT_RIDGE = 1e-7
+
+
+def least_margin_weights(
+    M: np.ndarray, weight: np.ndarray, phi: MarginFunction, rule: str, radius: float, positive: bool
+) -> tuple[np.ndarray, float]:
+    """The weights of smallest F(v) = sum_i w_i phi((M v)_i), and a bound on F(v) - min F.
+
+    A Newton step goes towards the minimum of the quadratic model of F at v over the set: with
+    F'' = L L^T it is the problem of squared error |L^T u - (L^T v - L^-1 F')|². The bound is the
+    duality gap for the dual variables -phi', which for a smoothed hinge includes what that is below
+    the hinge. Where F has no minimum, as "nnls" with separated classes, it bounds the distance to
+    the infimum only if that is near for weights of twice the sum.
+
+    Parameters
+    ----------
+    M : array of shape (n, k)
+        Margins of the candidates.
+    weight : array of shape (n,)
+
+    Notes
+    -----
+    O(n k^2) a step; about ten steps, a hundred for the hinge. Its narrow smoothings have little
+    curvature but on the sphere of the l2 ball; elsewhere `least_hinge_weights` has exact solvers.
+    """
+    k = M.shape[1]
+    v = np.full(k, (min(radius, 1.0) if rule in ("l1", "l2") else 1.0) / k)
+    best, smallest = v, np.inf
+    for stage in phi.smoothed():
+        for _ in range(MAX_STEPS):
+            m = M @ v
+            a = -stage.slope(m)
+            downhill = M.T @ (weight * a)
+            own = linear_gap(downhill, v, rule, radius, positive)
+            gap = own if stage is phi else own + float(weight @ phi.fenchel(m, a))
+            if gap < smallest:
+                best, smallest = v, gap
+            if gap <= TARGET_GAP:
+                return best, smallest
+            if stage is not phi and own <= STAGE_SHARE * stage.width:
+                break
+            H = M.T @ ((weight * stage.curvature(m))[:, None] * M)
+            if stage is not phi:  # which may have no curvature at all
+                H += FLAT_RIDGE * np.linalg.norm(downhill) * np.eye(k)
+            L = np.tril(factored(H)[0])
+            target = L.T @ v + solve_triangular(L, downhill, lower=True, check_finite=False)
+            model = np.column_stack([target[:, None] - L.T, target])
+            direction = least_squares_weights(model, rule, radius, positive) - v
+            step = line_search(stage, m, M @ direction, weight)
+            if step == 0:
+                break
+            v = v + step * direction
+    return best, smallest
+
+
+def least_hinge_weights(
+    M: np.ndarray, weight: np.ndarray, phi: MarginFunction, rule: str, radius: float, positive: bool
+) -> tuple[np.ndarray, float]:
+    """As `least_margin_weights`, for the hinge: exactly where it is a linear program."""
+    ones = np.ones(len(M))
+    if rule == "l2" and not positive:
+        total = float(weight.sum())
+        ball = L2Ball(radius)
+        problem = BallProblem(M, ones, weight / total, phi, ball, fit_intercept=False)
+        point = solve_in_ball(problem, TARGET_GAP, MAX_BALL_STEPS)
+        return point.beta, total * point.gap
+    cone = "nnls" if rule == "l2" else rule
+    v, gap = least_absolute_weights(M, ones, weight, cone, radius, positive, low=0.0)
+    if rule != "l2" or np.linalg.norm(v) <= radius:
+        return v, gap
+    return least_margin_weights(M, weight, phi, rule, radius, positive)
 
 
 # --- selection by any loss or metric ------------------------------------------------------------

@@ -47,6 +47,7 @@ from sklearn_ensemble_theory._features import table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
 from sklearn_ensemble_theory._learners import requests, with_groups
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     Rows,
     checked_groups,
@@ -65,7 +66,7 @@ from sklearn_ensemble_theory._typing import (
 )
 from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
 
-from ._aggregation import RISKS, SMALLEST_PROBABILITY, HeldOutRisk, greedy_weights, score_of_rows
+from ._aggregation import RISKS, HeldOutRisk, greedy_weights, score_of_rows
 from ._held_out import fit_and_hold_out, predicted
 from ._members import (
     NamedMembers,
@@ -278,6 +279,11 @@ class BaseStacking(TransformerMixin, NamedMembers):
         loss = self._loss_name()
         if self.weights in SOLVED and self.weights not in RISKS[loss].rules:
             raise ValueError(f"weights={self.weights!r} cannot be learned with loss={loss!r}.")
+        if loss == "log_loss" and self.weights in ("l1", "l2") and not self.positive:
+            raise ValueError(
+                "loss='log_loss' needs positive=True, as sums with negative weights are no "
+                "probabilities; loss='logistic' has weights of both signs."
+            )
         if self.scoring is not None and self.weights not in CHOSEN:
             raise ValueError(
                 f"scoring needs weights='best' or 'greedy', got weights={self.weights!r}."
@@ -560,8 +566,9 @@ class BaseStacking(TransformerMixin, NamedMembers):
         loss_bound : float, default=None
             A number that the loss of no candidate exceeds. `None` is the largest possible loss
             where there is one (2 for the squared error of probabilities, 36 for the log-loss, whose
-            probabilities are at least 2e-16), and otherwise the largest loss on the held-out rows:
-            the result is then an estimate of the bound.
+            probabilities are at least 2e-16; of two classes 1.31, 2.72 and 2 for the logistic,
+            exponential and hinge loss), and otherwise the largest loss on the held-out rows: the
+            result is then an estimate of the bound.
 
         Returns
         -------
@@ -587,12 +594,13 @@ class BaseStacking(TransformerMixin, NamedMembers):
         if not self._held_out_once:
             raise ValueError("oracle_bound needs a cv that holds out no row several times.")
         if loss_bound is None:
-            if self._loss_name() == "log_loss":
-                # Probabilities are bounded from below in the risk, and the loss with them from
-                # above.
-                loss_bound = float(-np.log(SMALLEST_PROBABILITY))
+            classes = getattr(self, "classes_", None)
+            if classes is None:
+                loss_bound = max(self._largest_losses)
             else:
-                loss_bound = 2.0 if isinstance(self, ClassifierMixin) else max(self._largest_losses)
+                several = classes if isinstance(classes, list) else [classes]
+                largest = RISKS[self._loss_name()].largest_loss
+                loss_bound = max(largest(len(own)) for own in several)
         sizes = [max(size, 1.0) for size in self._held_out_sizes]
         return cross_validation_oracle_bound(len(self.estimators_), sizes, delta, loss_bound)
 
@@ -720,11 +728,22 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         - `"greedy"`: the frequencies in a forward selection with replacement;
         - `"uniform"`: equal weights.
 
-    loss : {"auto", "log_loss", "squared_error"}, default="auto"
-        The loss whose mean over the held-out rows is the risk: minus the logarithm of the
-        probability of the class, or the squared differences between probabilities and indicators of
-        the classes. `"nnls"`, `"l1"` and `"l2"` need `"squared_error"`; `"auto"` is it for these,
-        and otherwise `"log_loss"`.
+    loss : {"auto", "log_loss", "squared_error", "logistic", "exponential", "hinge"}, \
+            default="auto"
+        The loss whose mean over the held-out rows is the risk:
+
+        - `"log_loss"`: minus the logarithm of the probability of the class, as `predict_proba`
+          returns it. It does not depend on the sum of the weights: `"nnls"`, `"l1"` and `"l2"` have
+          the optimum of `"simplex"`, divided by a number where the ball is small, and need
+          `positive=True`;
+        - `"squared_error"`: the squared differences between weighted sums of probabilities and
+          indicators of the classes;
+        - `"logistic"`, `"exponential"`, `"hinge"`: log(1 + exp(-m)), exp(-m) and max(0, 1 - m) of
+          the margin m = y s [Shah, §3.3]. The score s is the weighted sum of 2 p - 1, with p the
+          probability of the second class (-1 and 1 for votes), and y is -1 or 1. With more than two
+          classes the losses of each class against the others are added.
+
+        `"auto"` is `"squared_error"` for `"nnls"`, `"l1"` and `"l2"`, and otherwise `"log_loss"`.
 
     radius : float, default=1.0
         Radius of the balls of `"l1"` and `"l2"`.
@@ -778,7 +797,9 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     kkt_violation_ : float
         Bound on the distance of the risk of the weights to the minimum, by the gradient, as a
         share of the risk of the prediction 0 or, for the log-loss, in nats. With `"nnls"`,
-        `"simplex"`, `"l1"` and `"l2"`.
+        `"simplex"`, `"l1"` and `"l2"`. With `"nnls"` it compares with weights of at most twice the
+        sum: the logistic and the exponential loss of members that separate the classes have no
+        minimum.
 
     n_features_in_ : int
         Number of features seen at `fit`, where the first member has this attribute.
@@ -794,13 +815,14 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     Notes
     -----
     The cost is v + 1 fits of each of k members for v splits, and for the weights of n held-out rows
-    O(n k^2) for each Newton step of the log-loss, O(n K k^2) with the squared error of K classes,
-    and O(n k) for each greedy selection.
+    O(n k^2) for each Newton step of the log-loss, O(n K k^2) with the squared error of K classes
+    and for each Newton step of a function of the margin, a linear program with the hinge (an
+    interior-point method or Newton steps in the l2 ball), and O(n k) for each greedy selection.
 
-    The weights are those of [Shah, §4.1]; the risk of `"simplex"`, `"nnls"` and `"greedy"` on the
-    held-out rows is at most that of the best member. `"best"` is the discrete super learner of van
-    der Laan, Polley and Hubbard (2007), and `oracle_bound` is for it. Rows of weight 0 are left
-    out. Several outputs (indicators of labels) have weights of their own.
+    The weights are those of [Shah, §4.1.1], for any of the losses; the risk of `"simplex"`,
+    `"nnls"` and `"greedy"` on the held-out rows is at most that of the best member. `"best"` is the
+    discrete super learner of van der Laan, Polley and Hubbard (2007), and `oracle_bound` is for it.
+    Rows of weight 0 are left out. Several outputs (indicators of labels) have weights of their own.
 
     References
     ----------
@@ -837,7 +859,7 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
     _members_of_own_kind = False  # regressors may be the input of a final classifier
     _parameter_constraints: dict = {
         **BaseStacking._parameter_constraints,
-        "loss": [StrOptions({"auto", "log_loss", "squared_error"})],
+        "loss": [StrOptions({"auto", "log_loss", "squared_error", *MARGIN_FUNCTIONS})],
         "stack_method": [StrOptions({"auto", *METHODS})],
         "class_weight": CLASS_WEIGHT,
     }
@@ -853,7 +875,9 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         passthrough: bool = False,
         verbose: int = 0,
         weights: str | None = None,
-        loss: Literal["auto", "log_loss", "squared_error"] = "auto",
+        loss: Literal[
+            "auto", "log_loss", "squared_error", "logistic", "exponential", "hinge"
+        ] = "auto",
         radius: float = 1.0,
         positive: bool = True,
         scoring: str | Callable[..., float] | None = None,
@@ -931,8 +955,11 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
         proba : ndarray of shape (n_samples, n_classes) or (n_samples, n_outputs)
             Those of the final estimator, or the weighted sums of the members' probabilities,
             divided by their sum over the classes (negative sums, which only negative weights can
-            give, count as 0, and probabilities are equal where all are 0). With several outputs as
-            in scikit-learn: the first column for each of them.
+            give, count as 0, and probabilities are equal where all are 0). With `"nnls"`, `"l1"` or
+            `"l2"` and the logistic or exponential loss, whose scores have a free length, those that
+            the loss has for the weighted scores s, 1 / (1 + exp(-s)) and 1 / (1 + exp(-2 s)),
+            divided by their sum. With several outputs as in scikit-learn: the first column for each
+            of them.
 
         Notes
         -----
@@ -945,7 +972,12 @@ class StackingClassifier(ClassifierMixin, BaseStacking):
             proba = self.final_estimator_.predict_proba(self.transform(X))
         else:
             tables = []
-            for scores in self._mixed(X):
+            phi = MARGIN_FUNCTIONS.get(self._loss_name())
+            if self.weights not in ("nnls", "l1", "l2"):
+                phi = None
+            for scores, v in zip(self._mixed(X), np.atleast_2d(self.estimator_weights_)):
+                if phi is not None and phi.has_link:
+                    scores = phi.probability(2 * scores - v.sum())
                 # Weighted sums are no probabilities where weights are negative or do not sum to 1.
                 scores = np.maximum(scores, 0.0)
                 total = scores.sum(axis=1, keepdims=True)

@@ -109,7 +109,10 @@ class BinnedTreeRounds:
                 tree, leaf = self.grower.grow(column, given, rows, splits)
             else:
                 tree, leaf = self.grower.grow(column, given, rows, seed, self._rank(seed))
-            if self.reoptimises:
+            if task.exact_leaves and task.reweighted:
+                best = task.risk.minimising_values(scores, leaf, len(tree))
+                set_leaf_values(tree, best, self.options)
+            elif self.reoptimises:
                 # The structure is that of the least squares, the values lower the risk itself.
                 which = k if target.ndim == 2 else None
                 steps = task.risk.leaf_values(scores, column, leaf, len(tree), rows, which)

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from sklearn_ensemble_theory import (
+    AdaBoostClassifier,
+    BinnedTreeClassifier,
+    BinnedTreeRegressor,
     DecisionStumpRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -18,7 +22,7 @@ from sklearn_ensemble_theory.boosting import losses
 from sklearn_ensemble_theory.trees._sklearn_trees import on_grid
 
 from .gradient_boosting_data import BestColumn
-from .loss_cases import BINARY, REGRESSION
+from .loss_cases import BINARY, REGRESSION, LogCosh
 
 
 @pytest.mark.parametrize("init", [None, "zero"])
@@ -236,3 +240,104 @@ def test_targets_on_a_grid_are_the_targets_but_for_rounding():
         sums = [np.sum(on_grid(t)[rng.permutation(100)]) for _ in range(5)]
         assert len(set(sums)) == 1
     assert on_grid(np.zeros(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("loss", [*REGRESSION, *BINARY])
+@pytest.mark.parametrize("max_bins", [255, None], ids=["binned", "exact"])
+def test_joint_trees_minimise_over_their_leaves(regression, binary, loss, max_bins):
+    """After a round the risk is the least over the values of the leaves, and it never rises."""
+    X, y, *_ = binary if loss in BINARY else regression
+    kind = GradientBoostingClassifier if loss in BINARY else GradientBoostingRegressor
+    if loss == "poisson":
+        y = np.floor(np.exp(np.clip(y, -3, 2)))
+    w = np.random.default_rng(0).uniform(0.2, 2, len(y))
+    settings = {"loss": loss, "max_bins": max_bins, "max_depth": 2, "random_state": 0}
+    settings.update(learning_rate=1.0, n_estimators=4, min_samples_leaf=10)
+    model = kind(step="joint", **settings).fit(X, y, w)
+    signs = 2.0 * y - 1 if loss in BINARY else y
+    u = np.full(len(y), model.initial_scores_)
+    risks, leaf = [], model.apply(X).reshape(len(y), -1)
+    before = losses.HuberLoss(quantile=0.9)
+    for t, member in enumerate(model.estimators_[:, 0]):
+        each = before.adapted(signs, u, w) if loss == "huber" else model.loss_
+        least = 0.0
+        for node in np.unique(leaf[:, t]):
+            rows = leaf[:, t] == node
+
+            def risk(b, rows=rows, each=each, u=u):
+                return w[rows] @ each.value(signs[rows], u[rows] + b)
+
+            size = np.abs(signs - u).max() + 4
+            places = np.linspace(-size, size, 201)
+            at = places[np.argmin([risk(b) for b in places])]
+            step = 2 * size / 200
+            found = minimize_scalar(risk, bounds=(at - step, at + step), method="bounded")
+            least += min(found.fun, risk(at))
+        psi = member.predict(X)
+        after = w @ each.value(signs, u + psi)
+        assert least - 1e-4 * abs(least) <= after <= least + 1e-7 * abs(least)  # rough at kinks
+        assert after <= w @ each.value(signs, u) + 1e-12
+        u += psi
+        risks.append(after / w.sum())
+    np.testing.assert_allclose(model.train_scores_, risks, rtol=1e-9)
+    np.testing.assert_array_equal(model.steps_, 1)
+    # The first tree is split by G²/H where there is a second derivative.
+    if model.loss_.hessian(signs[:1], u[:1]) is not None:
+        newton = kind(second_order=True, **settings).fit(X, y, w)
+        one, other = model.estimators_[0, 0].tree_, newton.estimators_[0, 0].tree_
+        np.testing.assert_array_equal(one.feature, other.feature)
+        np.testing.assert_array_equal(one.threshold, other.threshold)
+
+
+def test_joint_trees_of_the_squared_loss_are_plain_boosting(regression):
+    X, y, X_new, _ = regression
+    settings = {"learning_rate": 1.0, "n_estimators": 10, "random_state": 0}
+    joint = GradientBoostingRegressor(step="joint", **settings).fit(X, y)
+    plain = GradientBoostingRegressor(**settings).fit(X, y)
+    np.testing.assert_array_equal(joint.predict(X_new), plain.predict(X_new))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_joint_trees_of_the_exponential_loss_are_real_adaboost(binary, depth):
+    """Trees by the Gini impurity split as least squares does, their values are half log-odds."""
+    X, y, X_new, _ = binary
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)
+    shape = {"max_depth": depth, "min_samples_leaf": 15}
+    joint = GradientBoostingClassifier(
+        BinnedTreeRegressor(**shape),
+        loss="exponential",
+        step="joint",
+        learning_rate=1.0,
+        init="zero",
+        n_estimators=5,
+    ).fit(X, y)
+    real = AdaBoostClassifier(BinnedTreeClassifier(**shape), algorithm="real", n_estimators=5)
+    real.fit(X, y)
+    np.testing.assert_allclose(
+        joint.decision_function(X_new), real.decision_function(X_new), rtol=1e-6
+    )
+
+
+def test_joint_stumps_have_the_best_split_too(binary):
+    X, y, *_ = binary
+    settings = {"step": "joint", "learning_rate": 1.0, "n_estimators": 1, "init": "zero"}
+    for loss in BINARY:
+        stump = GradientBoostingClassifier(DecisionStumpRegressor(), loss=loss, **settings)
+        tree = GradientBoostingClassifier(BinnedTreeRegressor(max_depth=1), loss=loss, **settings)
+        least, other = (model.fit(X, y).train_scores_[0] for model in (stump, tree))
+        assert least <= other * (1 + 1e-9)
+
+
+def test_joint_trees_of_a_loss_of_the_user(regression):
+    """A second derivative that is wrong moves the splits, and no leaf away from its minimum."""
+    X, y, *_ = regression
+    y = np.round(10 * y)
+    settings = {"step": "joint", "learning_rate": 1.0, "n_estimators": 5, "random_state": 0}
+    for share in (None, 1.0, 1e-3):
+        model = GradientBoostingRegressor(loss=LogCosh(share), **settings).fit(X, y)
+        assert (np.diff(model.train_scores_) <= 0).all()
+        u = model.predict(X)
+        slopes = np.bincount(model.apply(X)[:, -1], np.tanh(u - y))
+        assert np.abs(slopes).max() < 1e-7 * len(y)
+    with pytest.raises(ValueError, match="step='joint' with trees, require a convex loss"):
+        GradientBoostingRegressor(loss=LogCosh(-1.0), **settings).fit(X, y)

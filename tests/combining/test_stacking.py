@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.datasets import make_multilabel_classification
@@ -31,6 +32,7 @@ from sklearn_ensemble_theory import (
     VotingClassifier,
     VotingRegressor,
 )
+from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory.bounds import cross_validation_oracle_bound
 
 RULES = ["nnls", "simplex", "l1", "l2", "best", "greedy", "uniform"]
@@ -121,6 +123,48 @@ def test_weights_of_classifiers(iris, weights):
         np.testing.assert_allclose(model.cv_risks_["risk"], risks, rtol=1e-6)
         mixed = np.tensordot(model.estimator_weights_, P, 1)
         assert log_loss(y, mixed) <= min(risks) + 1e-9
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "hinge"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_for_functions_of_the_margin(iris, loss, n_classes):
+    """The risk of the held-out rows is at most that of every member, and of other weights."""
+    X, y = iris
+    X, y = X[y > 2 - n_classes], y[y > 2 - n_classes]
+    X = X[:, :2]
+    w = np.random.default_rng(0).uniform(0.5, 2, len(y))
+    phi = MARGIN_FUNCTIONS[loss]
+    model = StackingClassifier(classifiers(), weights="nnls", loss=loss).fit(X, y, w)
+    P = np.array(
+        [
+            cross_val_predict(m, X, y, cv=5, method="predict_proba", params={"sample_weight": w})
+            for _, m in classifiers()
+        ]
+    )
+    signs = np.where(y[:, None] == model.classes_, 1.0, -1.0)
+
+    def risk(v):
+        losses = phi.value(signs * np.tensordot(v, 2 * P - 1, 1))
+        return np.average(losses[:, 1] if n_classes == 2 else losses.sum(axis=1), weights=w)
+
+    v = model.estimator_weights_
+    assert model.kkt_violation_ <= 1e-9
+    members_alone = [risk(u) for u in np.eye(3)]
+    np.testing.assert_allclose(model.cv_risks_["risk"], members_alone)
+    assert risk(v) <= min(members_alone)
+    for u in np.random.default_rng(1).dirichlet(np.ones(3), 50):
+        assert risk(v) <= risk(3 * u)
+    # Probabilities are those of the loss for the scores, where it has any.
+    proba = [m.fit(X, y, w).predict_proba(X) for _, m in classifiers()]
+    table = np.tensordot(v, proba, 1)
+    if phi.has_link:
+        table = phi.probability(2 * table - v.sum())
+    expected = table / table.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), expected)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[expected.argmax(axis=1)])
+    if n_classes == 2 and loss == "logistic":
+        held_out = expit(np.tensordot(v, P[:, :, 1] - P[:, :, 0], 1))
+        assert risk(v) == pytest.approx(log_loss(y, held_out, sample_weight=w))
 
 
 def test_votes_of_members_without_probabilities(iris):
@@ -421,8 +465,8 @@ def test_combinations_without_a_meaning(data, params, message):
 
 def test_weights_of_classifiers_need_probabilities(iris):
     X, y = iris
-    with pytest.raises(ValueError, match="weights='nnls' cannot be learned with loss='log_loss'"):
-        StackingClassifier(classifiers(), weights="nnls", loss="log_loss").fit(X, y)
+    with pytest.raises(ValueError, match="loss='log_loss' needs positive=True"):
+        StackingClassifier(classifiers(), weights="l1", loss="log_loss", positive=False).fit(X, y)
     with pytest.raises(ValueError, match="'ridge' is none"):
         StackingClassifier([("ridge", Ridge())], weights="simplex").fit(X, y)
     with pytest.raises(ValueError, match="decision_function"):

@@ -8,6 +8,9 @@ from scipy.optimize import brentq, linprog, minimize, nnls
 
 from sklearn_ensemble_theory.combining._aggregation import (
     AbsoluteRisk,
+    ExponentialRisk,
+    HingeRisk,
+    LogisticRisk,
     LogRisk,
     SquaredRisk,
     best_mixture,
@@ -251,6 +254,142 @@ def test_absolute_error_against_the_primal_program(rule, positive):
     )
     assert weight @ np.abs(y - P @ v) == pytest.approx(primal.fun, rel=1e-9)
     assert gap <= 1e-10
+
+
+MARGIN_RISKS = [LogisticRisk, ExponentialRisk, HingeRisk]
+SETS = [
+    ("nnls", 1.0, True),
+    ("simplex", 1.0, True),
+    *((rule, r, positive) for rule in ("l1", "l2") for r in (0.5, 4) for positive in (True, False)),
+]
+
+
+def margins_of(P, y, weight):
+    """A row for each row and class against the others; one for two classes."""
+    K = P.shape[2]
+    columns = [1] if K == 2 else range(K)
+    rows = [np.where(y == k, 1.0, -1.0)[:, None] * (2 * P[:, :, k] - 1) for k in columns]
+    return np.vstack(rows), np.tile(weight, len(rows))
+
+
+def hinge_optimum(M, weight, rule, radius, positive):
+    """The smallest hinge risk by a linear program, or by SLSQP on the same variables."""
+    n, k = M.shape
+    if rule == "l2":
+        start = np.append(np.full(k, 0.1), 1 - M @ np.full(k, 0.1) + 1e-3)
+        found = minimize(
+            lambda x: weight @ x[k:],
+            np.append(start[:k], np.maximum(start[k:], 0)),
+            jac=lambda x: np.append(np.zeros(k), weight),
+            bounds=[(0 if positive else None, None)] * k + [(0, None)] * n,
+            constraints=[
+                {
+                    "type": "ineq",
+                    "fun": lambda x: M @ x[:k] + x[k:] - 1,
+                    "jac": lambda x: np.hstack([M, np.eye(n)]),
+                },
+                {"type": "ineq", "fun": lambda x: radius**2 - x[:k] @ x[:k]},
+            ],
+            method="SLSQP",
+            options={"ftol": 1e-12, "maxiter": 500},
+        )
+        return found.fun
+    signed = np.hstack([M, -M]) if rule == "l1" and not positive else M
+    k = signed.shape[1]
+    ones = np.append(np.ones(k), np.zeros(n))[None]
+    above = [np.hstack([-signed, -np.eye(n)])] + ([ones] if rule == "l1" else [])
+    return linprog(
+        np.append(np.zeros(k), weight),
+        A_ub=np.vstack(above),
+        b_ub=np.append(-np.ones(n), [radius] if rule == "l1" else []),
+        A_eq=ones if rule == "simplex" else None,
+        b_eq=[1.0] if rule == "simplex" else None,
+    ).fun
+
+
+@pytest.mark.parametrize("make", MARGIN_RISKS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("rule", "radius", "positive"), SETS)
+def test_functions_of_the_margin_against_general_solvers(make, n_classes, rule, radius, positive):
+    P, y, weight = probabilities(1, n=40, k=4, n_classes=n_classes)
+    y[:6] = (y[:6] + 1) % n_classes  # the classes are not separated
+    risk = make(P, y, weight)
+    v, gap = risk.solve(rule, radius, positive)
+    M, mass = margins_of(P, y, weight)
+    phi = make.phi
+
+    def value(u):
+        return mass @ phi.value(M @ u)
+
+    assert gap <= 1e-9
+    mixed = np.tensordot(risk.predictions, v, (1, 0))[:, None]
+    assert value(v) == pytest.approx(float(weight @ risk.losses(mixed)[:, 0]))
+    if make is HingeRisk:
+        least = hinge_optimum(M, mass, rule, radius, positive)
+    else:
+        # The l1 ball of both signs: non-negative weights of the columns and their negatives.
+        signed = rule == "l1" and not positive
+        C = np.hstack([M, -M]) if signed else M
+        u = optimum(
+            lambda u: mass @ phi.value(C @ u),
+            lambda u: C.T @ (mass * phi.slope(C @ u)),
+            C.shape[1],
+            rule,
+            radius,
+            positive or signed,
+        )
+        u = u[:4] - u[4:] if signed else u
+        least = value(u)
+        np.testing.assert_allclose(v, u, atol=1e-4 * (1 + np.abs(u).max()))
+    assert value(v) == pytest.approx(least, rel=1e-6)
+    # In the set.
+    assert v.min() >= 0 or not positive
+    assert rule != "simplex" or v.sum() == pytest.approx(1)
+    if rule in ("l1", "l2"):
+        assert np.linalg.norm(v, int(rule[1])) <= radius * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("make", MARGIN_RISKS)
+def test_members_that_separate_the_classes(make):
+    """No finite weights are best for the smooth losses; the hinge is 0 from some on."""
+    P, y, weight = probabilities(0, n=30, k=3, n_classes=2)
+    P[:, 2] = np.where(y[:, None] == [0, 1], 0.8, 0.2)
+    risk = make(P, y, weight)
+    v, gap = risk.solve("nnls", 1.0, True)
+    assert np.isfinite(v).all()
+    assert gap <= 1e-9
+    assert weight @ risk.losses((risk.predictions @ v)[:, None])[:, 0] <= 1e-9
+
+
+def test_nearly_collinear_members_and_few_rows():
+    P, y, weight = probabilities(2, n=60, k=4, n_classes=2)
+    P[:, 1] = P[:, 0] + 1e-9 * (P[:, 2] - P[:, 0])
+    for make in MARGIN_RISKS:
+        for rule, radius, positive in SETS:
+            for rows in (slice(None), slice(2)):
+                risk = make(P[rows], y[rows], weight[rows])
+                assert risk.solve(rule, radius, positive)[1] <= 1e-8
+
+
+@pytest.mark.parametrize("make", MARGIN_RISKS)
+def test_largest_losses_of_probabilities(make):
+    for K in (2, 4):
+        rng = np.random.default_rng(0)
+        P = np.concatenate([np.eye(K), rng.dirichlet(np.ones(K), 50)])[None]
+        risk = make(P, np.zeros(1, dtype=int), np.ones(1))
+        assert risk.candidate_losses().max() == pytest.approx(make.largest_loss(K))
+
+
+def test_log_loss_in_the_other_sets():
+    """The probabilities do not depend on the length of the weights."""
+    P, y, weight = probabilities(1)
+    risk = LogRisk(P, y, weight)
+    v, gap = risk.solve("simplex", 1.0, True)
+    for rule, radius, length in [("nnls", 1, 1), ("l1", 0.5, 0.5), ("l1", 3, 1)]:
+        other, bound = risk.solve(rule, radius, True)
+        np.testing.assert_allclose(other, length * v)
+        assert bound == gap
+    assert np.linalg.norm(risk.solve("l2", 0.1, True)[0]) == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("make", [SquaredRisk, AbsoluteRisk])

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from sklearn.linear_model import Ridge
 
 from sklearn_ensemble_theory import (
     DecisionStumpRegressor,
@@ -14,6 +15,7 @@ from sklearn_ensemble_theory import (
 from sklearn_ensemble_theory._learners import ClassTask, JointTask, LeastSquaresTask
 from sklearn_ensemble_theory._roots import root_of_increasing
 from sklearn_ensemble_theory.boosting import losses
+from sklearn_ensemble_theory.boosting._risk import EmpiricalRisk
 from sklearn_ensemble_theory.boosting.losses import as_loss
 from sklearn_ensemble_theory.erm._stumps.joint import Cells, JointSearch, Maxima, RowFalls
 from sklearn_ensemble_theory.erm._stumps.split_search import ColumnIndex
@@ -59,7 +61,8 @@ def problem(loss, seed, n=None, p=3):
 
 
 def joint(X, y, u, w, loss, max_bins=None):
-    rounds = DecisionStumpRegressor(max_bins)._prepare_rounds(X, w, JointTask(loss, y))
+    task = JointTask(EmpiricalRisk(loss, y))
+    rounds = DecisionStumpRegressor(max_bins)._prepare_rounds(X, w, task)
     member, outputs = rounds.best(None, w, u)
     np.testing.assert_array_equal(member.predict(X), outputs)
     return member, outputs
@@ -309,10 +312,26 @@ def test_joint_step_of_the_squared_loss_is_boosting_of_residuals():
     np.testing.assert_allclose(own.predict(X), plain.predict(X), rtol=1e-7)
 
 
+def test_joint_stumps_follow_a_loss_that_changes():
+    """Huber's delta is that of the round, for the split and for its values."""
+    X, y, *_ = problem(LOSSES[0], 7, n=200)
+    y = 10 * y
+    model = GradientBoostingRegressor(
+        DecisionStumpRegressor(), step="joint", loss="huber", learning_rate=1.0, n_estimators=1
+    ).fit(X, y)
+    u = np.full(len(y), model.initial_scores_)
+    loss, psi = model.loss_.adapted(y, u), model.estimators_[0, 0].predict(X)
+    assert loss.delta > 2
+    values = loss.line_search(
+        y, u, np.ones(len(y)), np.ones(len(y)), (psi > psi.min()).astype(np.intp), 2
+    )
+    np.testing.assert_allclose(np.unique(psi), values, rtol=1e-9)
+
+
 def test_joint_step_refuses_what_it_cannot_do():
     X, y, *_ = problem(LOSSES[0], 7, n=60)
-    with pytest.raises(ValueError, match="BinnedTreeRegressor has no search"):
-        GradientBoostingRegressor(step="joint").fit(X, y)
+    with pytest.raises(ValueError, match="Ridge has no search"):
+        GradientBoostingRegressor(Ridge(), step="joint").fit(X, y)
     with pytest.raises(ValueError, match=r"step='joint' requires subsample=1\.0"):
         GradientBoostingRegressor(DecisionStumpRegressor(), step="joint", subsample=0.5).fit(X, y)
     with pytest.raises(ValueError, match="step='joint' requires a loss with one score"):

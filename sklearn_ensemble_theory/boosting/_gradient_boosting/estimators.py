@@ -104,9 +104,14 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         - "fixed": 1.
         - "line_search": minimises the risk along the outputs, exactly.
         - "joint": minimises the risk jointly over b and the base learner: forward stagewise
-          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. It requires a base
-          learner with such a search, `DecisionStumpRegressor`, and a loss with one score. The
-          algorithm of the sources has ``learning_rate=1``.
+          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. For
+          `DecisionStumpRegressor` it is the minimum over all stumps. The splits of a larger tree
+          are chosen first, by G²/H as with `second_order` (by least squares of the negative
+          gradient where the loss has no second derivative); the risk is then minimised exactly
+          over b and the values of the leaves together, by a search in each leaf, before the
+          regularisation of the tree. It requires one of these base learners, all rows in memory,
+          ``subsample=1.0`` and a loss with one score. The algorithm of the sources has
+          ``learning_rate=1``.
         - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
           b = -F'(u)'psi / (L |psi|²). It requires a loss with a finite `smoothness`.
         - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
@@ -122,8 +127,9 @@ class GradientBoostingRegressor(RegressorMixin, BaseGradientBoosting):
         ``ReLUUnitRegressor("inner_product")`` does.
     reoptimize_leaves : bool, default=True
         Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
-        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
-        trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
+        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step but
+        "joint", the trees keep the values fitted to the negative gradient, as in
+        [Shah, algorithm 3].
     second_order : bool, default=False
         Fit the base learner to the Newton steps -g/h of the rows under the weights w h, instead of
         to the negative gradients -g under the sample weights w; g and h are the first and second
@@ -420,9 +426,14 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         - "fixed": 1.
         - "line_search": minimises the risk along the outputs, exactly.
         - "joint": minimises the risk jointly over b and the base learner: forward stagewise
-          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. It requires a base
-          learner with such a search, `DecisionStumpRegressor`, and a loss with one score. The
-          algorithm of the sources has ``learning_rate=1``.
+          additive modelling [Bach, eq. (10.6)], [DS-GA 1003, lecture 8]. For
+          `DecisionStumpRegressor` it is the minimum over all stumps. The splits of a larger tree
+          are chosen first, by G²/H as with `second_order` (by least squares of the negative
+          gradient where the loss has no second derivative); the risk is then minimised exactly
+          over b and the values of the leaves together, by a search in each leaf, before the
+          regularisation of the tree. It requires one of these base learners, all rows in memory,
+          ``subsample=1.0`` and a loss with one score. The algorithm of the sources has
+          ``learning_rate=1``.
         - "quadratic_bound": minimises a quadratic upper bound of the risk along the outputs,
           b = -F'(u)'psi / (L |psi|²). It requires a loss with a finite `smoothness`.
         - "smooth": the same bound with one constant for all rounds, b = -F'(u)'psi / (L C²)
@@ -438,8 +449,9 @@ class GradientBoostingClassifier(ClassifierMixin, BaseGradientBoosting):
         ``ReLUUnitRegressor("inner_product")`` does.
     reoptimize_leaves : bool, default=True
         Before a "fixed" or "line_search" step, re-optimise the leaf values of trees, binned or
-        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step, the
-        trees keep the values fitted to the negative gradient, as in [Shah, algorithm 3].
+        scikit-learn's, for the loss (Friedman 2001). With False, and with every other step but
+        "joint", the trees keep the values fitted to the negative gradient, as in
+        [Shah, algorithm 3].
     second_order : bool, default=False
         Fit the base learner to the Newton steps -g/h of the rows under the weights w h, instead of
         to the negative gradients -g under the sample weights w; g and h are the first and second

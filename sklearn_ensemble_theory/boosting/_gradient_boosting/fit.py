@@ -42,7 +42,7 @@ from ..._compat import (
 from ..._conversion import copy_attributes, shared_parameters, sklearn_member, to_sklearn
 from ..._fitting import fit_context
 from ..._folds import split_off
-from ..._learners import is_tree, reads_numbers, reads_single_precision, with_groups
+from ..._learners import grows_leaves, is_tree, reads_numbers, reads_single_precision, with_groups
 from ..._rows import (
     ChunkedRows,
     Rows,
@@ -244,10 +244,15 @@ class BaseGradientBoosting(
 
         # The three parts of the loop: a risk, a step rule and a weak learner.
         n_threads = n_threads_of(self.n_jobs)
-        kind = SecondOrderRisk if self.second_order else EmpiricalRisk
+        # The joint step of trees: splits of the second order where there is one, and exact leaves.
+        n_scores = loss.n_scores(n_classes)
+        exact = self.step == "joint" and grows_leaves(learner)
+        curved = not loss.is_quadratic and SecondOrderRisk.has_curvature(loss, train.y, n_scores)
+        newton = self.second_order or (exact and curved)
+        kind = SecondOrderRisk if newton else EmpiricalRisk
         risk = kind(loss, train.y, train.weight, n_threads)
         risk.adapts = True
-        step = self._make_step(risk, loss.n_scores(n_classes))
+        step = self._make_step(risk, n_scores)
         model = self._begin(loss, train, rng, classes, continued)
         risk.rate = share_taken(step.constant(), model.n_scores)
         task = step.task(
@@ -255,10 +260,10 @@ class BaseGradientBoosting(
             n_scores=model.n_scores,
             random_state=rng,
             subsample=self.subsample,
-            reoptimise_leaves=(
-                self.reoptimize_leaves and step.reoptimizes_leaves and not self.second_order
-            ),
-            reweighted=self.second_order,
+            reoptimise_leaves=exact
+            or (self.reoptimize_leaves and step.reoptimizes_leaves and not newton),
+            exact_leaves=exact,
+            reweighted=newton,
             min_weight_leaf=LEAST_CURVATURE if self.second_order else 0.0,
             n_threads=n_threads,
             shares_generator=self.estimator is None,

@@ -140,7 +140,7 @@ def _newton_stage(
             hessian = problem.gram(Z, curvature)  # which the step overwrites
             step, db = problem.model_step(hessian, slope, chosen, beta[chosen], own * share)
             change = Z @ step + db
-            t = _line_search(phi, m, y * change, weight)
+            t = line_search(phi, m, y * change, weight)
             if t > 0:
                 break
         else:  # not even a small step lowers the risk
@@ -154,7 +154,7 @@ def _newton_stage(
         u = u + t * change if n_iter % 10 else problem.scores(beta, b)
 
 
-def _line_search(
+def line_search(
     phi: MarginFunction, m: np.ndarray, change: np.ndarray, weight: np.ndarray
 ) -> float:
     """A t in [0, 1] where the risk along a direction is about least; 0 if it does not fall.

@@ -293,19 +293,20 @@ class JointObjective(RealObjective):
 
     def __init__(self, task: JointTask, stumps: StumpClasses) -> None:
         super().__init__(task, stumps)
-        self.loss, self.y = task.loss, task.y
+        self.risk = task.risk
         self.least_squares = MeanObjective(task, stumps)
 
     def index(self, X, weight, max_bins):
         return ColumnIndex(X, max_bins, weight, search_bins=cells_of(len(X)))
 
     def search(self, index, target, weight, scores):
-        if self.loss.is_quadratic:
-            return self.least_squares.search(index, self.y - scores, weight, scores)
-        split = JointSearch(index, RowFalls(self.loss, self.y, scores, weight)).best()
+        loss, y = self.risk.loss, self.risk.y
+        if loss.is_quadratic:
+            return self.least_squares.search(index, y - scores, weight, scores)
+        split = JointSearch(index, RowFalls(loss, y, scores, weight)).best()
         left = index.is_left(split)
         side, n_sides = (None, 1) if left.all() else ((~left).astype(np.intp), 2)
-        values = self.loss.line_search(self.y, scores, np.ones(len(left)), weight, side, n_sides)
+        values = loss.line_search(y, scores, np.ones(len(left)), weight, side, n_sides)
         return split, float(values[0]), float(values[-1])
 
 
