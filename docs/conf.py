@@ -99,7 +99,6 @@ html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
     "navigation_with_keys": False,
-    "header_links_before_dropdown": 6,
     "show_toc_level": 2,
     "icon_links": [
         # The address of the repository is that of pyproject.toml.

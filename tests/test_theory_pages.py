@@ -20,8 +20,8 @@ def rows(page):
     """The rows of the tables of results: (result, objects, tests)."""
     for line in page.read_text(encoding="utf-8").split("\n"):
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        if len(cells) in {3, 4} and cells[0].startswith("["):  # with or without a page
-            yield cells[0], ROLE.findall(cells[1]), TEST.findall(cells[-1])
+        if len(cells) == 3 and cells[0].startswith("["):
+            yield cells[0], ROLE.findall(cells[1]), TEST.findall(cells[2])
 
 
 ROWS = [row for page in PAGES for row in rows(page)]

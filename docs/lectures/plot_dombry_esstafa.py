@@ -56,9 +56,10 @@ plt.show()
 # ---------------------------
 # 2.1 Framework
 # ^^^^^^^^^^^^^
-# A learner is linear (4) if its prediction is a sum of :math:`Y_j g_j(x)`; the functions
-# :math:`g_j` are its fits to the unit vectors. Example 2.3 is the average by Nadaraya and Watson,
-# example 2.4 the smoothing spline. Each row of the matrix :math:`S_{ij} = g_j(x_i)` sums to 1.
+# A learner is linear (4) if its prediction is a sum of :math:`Y_j g_j(x)`, assumption 2.1; the
+# functions :math:`g_j` are its fits to the unit vectors. Example 2.3 is the average by Nadaraya and
+# Watson, example 2.4 the smoothing spline. They satisfy assumption 2.10, made later: the
+# :math:`g_j` sum to 1, and so do the rows of the matrix :math:`S_{ij} = g_j(x_i)`.
 from sklearn_ensemble_theory import NadarayaWatsonRegressor
 
 kernel = NadarayaWatsonRegressor(bandwidth=0.1)
@@ -166,9 +167,9 @@ plt.show()
 # %%
 # 2.3 Training and test error
 # ^^^^^^^^^^^^^^^^^^^^^^^^^^^
-# The expected errors are a squared bias, which decreases with time, and a variance
-# (propositions 2.12 and 2.13). `bias_variance` has them for a known f; the points are means over
-# 2,000 draws of the noise.
+# The expected training error (proposition 2.12) and test error (proposition 2.13) are a squared
+# bias, which decreases with time, and a variance. `bias_variance` has them for a known f; the
+# points are means over 2,000 draws of the noise.
 f, sigma = tent(X), 0.5
 times = np.r_[0, np.geomspace(0.1, 1000, 60)]
 few = times[1::6]
@@ -237,11 +238,11 @@ plt.show()
 # ------------------------------
 # 3.1 Framework
 # ^^^^^^^^^^^^^
-# In every round the learner is drawn at random (19). Example 3.2 fits it to a random half of the
-# rows, `subsample=0.5`; example 3.3 to a random coordinate, which gives additive models,
-# `coordinates="random"`. As the rate tends to 0 both follow their average learner (20), which is
-# taken over all 252 halves of ten rows here. Three runs of example 3.2 at one point, and ten
-# of example 3.3, beside these limits:
+# In every round a linear learner is drawn at random (19), assumption 3.1. Example 3.2 fits it to a
+# random half of the rows, `subsample=0.5`; example 3.3 to a random coordinate, which gives additive
+# models, `coordinates="random"`. As the rate tends to 0 both follow their average learner (20),
+# which is taken over all 252 halves of ten rows here. Three runs of example 3.2 at one point, and
+# ten of example 3.3, beside these limits:
 from sklearn.kernel_ridge import KernelRidge
 
 x = np.linspace(0, 1, 10)
@@ -433,9 +434,9 @@ axis.legend()
 plt.show()
 
 # %%
-# Figures 5 and 6: the first eigenvectors are smooth, similar to polynomials of increasing degree,
-# and contain the signal. The last ones are differences between two or three very close neighbours:
-# they contain noise and enter the fit last.
+# Figure 5: the first eigenvectors are smooth, similar to polynomials of increasing degree, and
+# contain the signal. Figure 6: the last ones are differences between two or three very close
+# neighbours; they contain noise and enter the fit last.
 display = SmootherSpectrumDisplay.from_estimator(limit, times=times, n_vectors=6)
 plt.close(display.figure_)
 for vectors, name in [(display.first, "First"), (display.last, "Last")]:
