@@ -115,8 +115,8 @@ figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center
 plt.show()
 
 # %%
-# The variance is :math:`\sigma^2 \sum_i V_i^2`, and its bound about twice that. The risk adds at
-# most :math:`4 B^2 \operatorname{diam}^2 s^{-2/d}`. Simulated at the centre of a square, for 400
+# The variance is :math:`\sigma^2 \sum_i V_i^2`, and its bound twice that for small s. The risk adds
+# at most :math:`4 B^2 \operatorname{diam}^2 s^{-2/d}`. Simulated at the centre of a square, for 400
 # rows and the distance from the centre as the mean, which is 0 there:
 sizes = np.array([2, 4, 8, 16, 32, 64, 128, 256, 400])
 distance = np.sort(np.linalg.norm(rng.random((300, 400, 2)) - 0.5, axis=2), axis=1)
@@ -383,7 +383,8 @@ print(
 # 10.3.2 Incremental learning
 # ---------------------------
 # The simplest boosting chooses b and w together such that the risk falls most, (10.6). With
-# `step="joint"` stumps do that exactly for any loss. The cheaper rule (10.9) uses the gradient.
+# `step="joint"` stumps do that exactly for any loss. The cheaper `step="line_search"` chooses w by
+# the gradient, and then b.
 from sklearn.datasets import load_breast_cancer
 
 from sklearn_ensemble_theory import DecisionStumpRegressor, GradientBoostingClassifier
@@ -426,7 +427,7 @@ axis.loglog(
     bounds.orthogonal_matching_pursuit_bound(t, gamma),
     "C1--",
     lw=1,
-    label=r"$\gamma^2/t$, orthogonal",
+    label=r"$\gamma^2/(1+t)$, orthogonal",
 )
 axis.loglog(t, (1 - kappa**2) ** t, "C0:", label=r"$(1-\kappa^2)^t$")
 axis.set(xlabel="round t", ylabel="mean squared residual", ylim=(1e-5, 60))
@@ -439,7 +440,7 @@ plt.show()
 # ---------------
 # With the exponential loss and votes ±1 the best step is :math:`\frac12\log\frac{1+e}{1-e}` for the
 # edge :math:`e = \sum_i y_i \psi(w)_i \pi_i`, and the round multiplies the risk by
-# :math:`\sqrt{1-e^2}`. The chapter prints :math:`1 - e^2` (dotted), which the risk is never below.
+# :math:`\sqrt{1-e^2}`. The chapter prints :math:`1 - e^2`: the dotted line, below every run.
 from sklearn_ensemble_theory import AdaBoostClassifier
 
 model = AdaBoostClassifier(n_estimators=60).fit(X, labels)

@@ -245,7 +245,9 @@ for number in (4, 16, 64):
         ms=3,
         label=None if number < 64 else "orthogonal columns: 4, 16, 64 of them",
     )
-axis.loglog(t, bounds.orthogonal_matching_pursuit_bound(t, 1.0), "k--", lw=1, label="bound, 1/t")
+axis.loglog(
+    t, bounds.orthogonal_matching_pursuit_bound(t, 1.0), "k--", lw=1, label="bound, 1/(t + 1)"
+)
 axis.set(xlabel="round t", ylabel=r"mean squared residual / $\gamma(y)^2$", ylim=(1e-5, 1.5))
 axis.set_title("orthogonal matching pursuit")
 axis.legend(fontsize=9)
@@ -256,8 +258,8 @@ plt.show()
 # ------------------------------
 # For a quadratic F the excess is :math:`\Delta = \frac12 F'(u)^\top(u - u_*) \le
 # \frac12\gamma^\circ(F'(u))\,\Gamma`, with the number Γ of the proof of proposition 10.1, which
-# bounds :math:`\gamma(u - u_*)` and grows by :math:`\gamma^\circ(F')/(LC^2)` in a round. Twice the
-# slope is known at the same excess. So with :math:`p = \gamma^\circ(F')^2/(LC^2\Delta)`
+# bounds :math:`\gamma(u - u_*)` and grows by :math:`\gamma^\circ(F')/(LC^2)` in a round. That is
+# half of what convexity gives. So with :math:`p = \gamma^\circ(F')^2/(LC^2\Delta)`
 #
 # .. math:: \Delta_t\Gamma_t^{-2} \le x - \frac{2}{LC^2} x^2
 #    \text{ for } x = \Delta_{t-1}\Gamma_{t-1}^{-2}
