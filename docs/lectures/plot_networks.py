@@ -101,8 +101,8 @@ print(
 
 # %%
 # Central differences at each of the weights and intercepts. Their error first falls with the square
-# of the distance, then rises by rounding. The kinks of the hinge loss and of rectified linear units
-# are not met at these rows. Right, the two routes at a distance of :math:`10^{-5}`.
+# of the distance, then rises by rounding. Short distances do not meet the kinks of the hinge loss
+# and of rectified linear units. Right, the two routes at a distance of :math:`10^{-5}`.
 def by_differences(coefs, intercepts, x, label, loss, activation, distance):
     parts = []
     for array in (*coefs, *intercepts):

@@ -397,7 +397,7 @@ plt.show()
 # Left, for two points: the scores of linear functions in a ball, and their hinge losses, whose
 # extent in the four directions of signs is smaller. In the proof one coordinate after the other is
 # replaced, eq. (3.1) and (3.2), and none of the steps lowers the complexity.
-X, y = rng.standard_normal((2, 2)), np.array([1.0, -1.0])
+X, y = np.array([[1.0, 0.4], [-0.3, 0.8]]), np.array([1.0, -1.0])
 circle = np.array([np.cos(a := np.linspace(0, 2 * np.pi, 200)), np.sin(a)]).T
 ball = np.vstack([r * circle for r in np.linspace(0, 2.5, 20)])
 scores, hinge = ball @ X.T, np.maximum(1 - ball @ X.T * y, 0)
