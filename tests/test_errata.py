@@ -405,6 +405,42 @@ def test_kernel_machine_sums_over_the_rows():
         assert cosine_with_descent(minimiser([i])) < 0.95
 
 
+def test_affine_maps_have_as_many_arguments_as_columns():
+    """[Shah, proposition 17 (ii)]: f(Ax - b), A of d rows and m columns, is on R^m, not R^d."""
+    A, b = np.arange(6.0).reshape(2, 3), np.ones(2)
+    x, z = np.random.default_rng(0).standard_normal((2, 3))
+
+    def g(x):
+        return np.linalg.norm(A @ x - b)
+
+    assert g((x + z) / 2) <= (g(x) + g(z)) / 2
+    with pytest.raises(ValueError, match="mismatch"):
+        g(np.zeros(2))
+
+
+def test_calibration_needs_tangents_and_not_sublevel_sets():
+    """[Shah, theorem 18], proof: C(a) >= C(0) + C'(0) a is (v) of proposition 17, printed as (iv).
+
+    (iv), that sublevel sets are convex, holds for the sigmoid too, for which the line fails.
+    """
+    alpha = np.linspace(-8, 8, 1601)
+    losses = {
+        "hinge": (lambda u: np.maximum(1 - u, 0), -1.0),
+        "exponential": (lambda u: np.exp(-u), -1.0),
+        "logistic": (lambda u: np.logaddexp(0, -u) / np.log(2), -0.5 / np.log(2)),
+        "sigmoid": (lambda u: 1 / (1 + np.exp(u)), -0.25),
+    }
+    for name, (phi, slope) in losses.items():
+        assert (phi(1e-6) - phi(-1e-6)) / 2e-6 == pytest.approx(slope, rel=1e-6)
+        for eta in (0.6, 0.9, 1.0):
+            risk = eta * phi(alpha) + (1 - eta) * phi(-alpha)
+            for level in risk:  # (iv): the scores of a sublevel set are neighbours
+                inside = np.flatnonzero(risk <= level)
+                assert len(inside) == inside[-1] - inside[0] + 1
+            line = phi(0.0) + (2 * eta - 1) * slope * alpha
+            assert (risk >= line - 1e-12)[alpha <= 0].all() == (name != "sigmoid")
+
+
 @pytest.mark.parametrize("x", [0.7, -0.3])
 def test_subgradient_sign(x):
     """[Shah, proposition 23], proof, ends with f(z) + g'z >= f(x) + g'x; it is f(z) - g'z.

@@ -121,3 +121,36 @@ def test_losses_bound_the_zero_one_loss():
 def test_bad_data(y, u, w, match):
     with pytest.raises(ValueError, match=match):
         surrogate_risk("hinge", y, u, w)
+
+
+@pytest.mark.parametrize("name", ["hinge", "exponential", "logistic"])
+def test_empirical_risks_have_the_properties_of_convex_functions(name):
+    """[Shah, proposition 17] for the risk of linear scores, at random points of R^3."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((30, 3)), rng.choice([-1, 1], 30)
+
+    def f(beta):
+        return surrogate_risk(name, y, X @ beta)
+
+    def gradient(beta):
+        return np.array([f(beta + e) - f(beta - e) for e in 1e-6 * np.eye(3)]) / 2e-6
+
+    for a, b in rng.standard_normal((50, 2, 3)):
+        t = rng.random()
+        between = (1 - t) * a + t * b
+        above = (1 - t) * f(a) + t * f(b)
+        assert f(between) <= above + 1e-12  # (i) and (ii)
+        if name != "hinge":  # strictly, as X has full rank: (vi)
+            assert f(between) < above
+            hessian = [gradient(a + e) - gradient(a - e) for e in 1e-3 * np.eye(3)]
+            assert np.linalg.eigvalsh(np.array(hessian) / 2e-3)[0] > 0  # (viii)
+        worst = [
+            max(surrogate_risk(name, y[[i]], X[[i]] @ beta) for i in range(30))
+            for beta in (a, b, between)
+        ]
+        assert worst[2] <= (1 - t) * worst[0] + t * worst[1] + 1e-12  # (iii)
+        assert f(between) <= max(f(a), f(b))  # (iv)
+        assert f(b) >= f(a) + gradient(a) @ (b - a) - 1e-7  # (v)
+    corners = np.vstack([np.eye(3), -np.eye(3)])
+    inside = rng.dirichlet(np.ones(6), 200) @ corners
+    assert max(map(f, inside)) <= max(map(f, corners))  # (vii)

@@ -275,6 +275,26 @@ def test_mcdiarmid_holds():
     assert holds(G - G.mean(), t, bounds.mcdiarmid_tail(t, np.full(40, 1 / 40)))
 
 
+def test_expectations_given_more_and_more_variables_are_a_martingale():
+    """[Shah, eq. (2.5)], by all 2^10 results, for the number of runs of equal coins."""
+    coins = np.indices((2,) * 10).reshape(10, -1)
+    f = 1.0 + np.count_nonzero(np.diff(coins, axis=0), axis=0)
+    L = np.array([1.0, *[2.0] * 8, 1.0])
+    given = [f.reshape((2,) * i + (-1,)).mean(axis=-1) for i in range(11)]
+    D = [given[i + 1] - given[i][..., None] for i in range(10)]
+    for i in range(10):
+        other = coins.copy()
+        other[i] = 1 - other[i]
+        changed = 1 + np.count_nonzero(np.diff(other, axis=0), axis=0)
+        assert np.abs(f - changed).max() == L[i]  # definition 2
+        np.testing.assert_allclose(D[i].mean(axis=-1), 0, atol=1e-12)  # definition 3
+        assert np.ptp(D[i], axis=-1).max() <= L[i]
+    total = sum(D[i].reshape(D[i].shape + (1,) * (9 - i)) for i in range(10))
+    np.testing.assert_allclose(total.ravel(), f - f.mean(), atol=1e-12)
+    for t in np.linspace(0, 5, 21):
+        assert (f - f.mean() >= t).mean() <= bounds.mcdiarmid_tail(t, L)
+
+
 def test_mcdiarmid_and_its_inverse():
     L = np.array([[1.0, 2.0, 0.0], [3.0, 3.0, 3.0]])
     for two_sided in (False, True):

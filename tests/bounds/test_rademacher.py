@@ -205,6 +205,17 @@ def test_losses_have_half_the_complexity_of_classifiers():
     assert losses == pytest.approx(bounds.empirical_rademacher_complexity(H) / 2, abs=1e-12)
 
 
+def test_contraction_of_one_coordinate_after_the_other():
+    """[Shah, eq. (3.1) and (3.2)]: L h(x_i) for phi(y_i h(x_i)) never lowers the complexity."""
+    rng = np.random.default_rng(0)
+    for phi, L in [(lambda u: np.maximum(1 - u, 0), 1.0), (lambda u: np.exp(-u), math.exp(2))]:
+        H, y = rng.uniform(-2, 2, (9, 8)), rng.choice([-1.0, 1.0], 8)
+        mixed = [np.hstack([L * H[:, :i], phi(H * y)[:, i:]]) for i in range(9)]
+        complexities = [bounds.empirical_rademacher_complexity(A) for A in mixed]
+        assert np.all(np.diff(complexities) >= -1e-12)
+        assert complexities[-1] > 1.01 * complexities[0]
+
+
 def test_contraction():
     """[Shah, lemma 19] on any points and labels; a linear phi attains it."""
     rng = np.random.default_rng(0)

@@ -199,6 +199,17 @@ def test_best_is_the_choice_of_grid_search(data, seed, scoring):
     np.testing.assert_array_equal(model.predict(X), search.predict(X))
 
 
+def test_cross_validation_estimates_the_risk_of_fewer_rows():
+    """[Shah, eq. (4.3) and (4.4)]: the mean of m rows of variance 1 has the risk 1 + 1/m.
+
+    Exact: the estimate is a quadratic form of y, with the expectation of its trace.
+    """
+    for n_folds, m in ((5, 16), (2, 10), (20, 19)):
+        model = StackingRegressor([("mean", DummyRegressor())], cv=KFold(n_folds), weights="best")
+        risks = [model.fit(np.zeros((20, 1)), e).cv_risks_["risk"][0] for e in np.eye(20)]
+        assert sum(risks) == pytest.approx(1 + 1 / m, rel=1e-12)
+
+
 @pytest.mark.parametrize("scoring", ["accuracy", "roc_auc_ovr", "neg_log_loss"])
 def test_best_classifier_by_scores(iris, scoring):
     X, y = iris

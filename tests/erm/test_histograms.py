@@ -57,6 +57,18 @@ def test_regression_is_that_of_a_loop(data, given):
     assert model.predict(X_new).shape == (80, 2)
 
 
+def test_means_of_cells_are_the_best_function_of_the_cell(data):
+    """[Shah, eq. (1.1) and (1.2)] for the distribution of the training rows."""
+    X, y, weight, _ = data
+    z, total = y[:, 0], weight.sum()
+    model = HistogramRegressor(3).fit(X, z, weight)
+    mean = model.predict(X)
+    values = dict(zip(mean.tolist(), np.random.default_rng(1).standard_normal(len(mean))))
+    g = np.array([values[value] for value in mean.tolist()])  # another function of the cell
+    parts = weight @ (z - mean) ** 2 + weight @ (mean - g) ** 2
+    assert weight @ (z - g) ** 2 / total == pytest.approx(parts / total, rel=1e-12)
+
+
 def test_classification_is_that_of_a_loop(data):
     X, y, weight, X_new = data
     labels = np.digitize(y[:, 0], [-0.5, 0.5])
