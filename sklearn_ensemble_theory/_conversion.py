@@ -8,6 +8,7 @@ keeps its defaults. A subclass of the user does not inherit the counterpart, bec
 the predictions.
 """
 
+from copy import copy
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -92,7 +93,13 @@ def shared_parameters(estimator: Any, /, **changes: Any) -> dict[str, Any]:
 
 def sklearn_member(member: Any) -> Any:
     """A fitted member as scikit-learn's object, if its class names one, or the member itself."""
-    return member.to_sklearn() if "_sklearn_class" in vars(type(member)) else member
+    if "_sklearn_class" in vars(type(member)):
+        return member.to_sklearn()
+    make_tree = getattr(getattr(member, "tree_", None), "sklearn_tree", None)
+    if make_tree is not None:  # a compact tree
+        member = copy(member)
+        member.tree_ = make_tree()
+    return member
 
 
 def sklearn_learner(estimator: Any) -> Any:

@@ -1,6 +1,7 @@
 """Ensembles of binned trees: gradient boosting and forests, compared with histogram boosting."""
 
 import os
+import pickle
 from itertools import product
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from cases import (
     Case,
     call,
+    drop_in,
     fit,
     friedman1,
     held_out_error,
@@ -488,5 +490,47 @@ for (shape, depth), (name, title, n_test, run, limit) in product(
             quality=error_of_rows,
             metric="test error",
             limit=limit,
+        )
+    )
+
+# --- files ------------------------------------------------------------------------------------
+
+
+def saved(setup):
+    """The pickle of a model, fitted once: without what predictions do not need, where it can be."""
+
+    def after_the_fit(data, **params):
+        if not hasattr(data, "saved"):
+            model = call(setup, data, **params).fit(data.X, data.y)
+            if hasattr(model, "compact"):
+                model.forget_training_rows().compact()
+            data.saved = pickle.dumps(model)
+        return data.saved
+
+    return after_the_fit
+
+
+def load_and_predict(file, data):
+    return pickle.loads(file).predict(data.X_test)
+
+
+def megabytes(prediction, data):
+    return len(data.saved) / 1e6
+
+
+for task, data in (("Regressor", friedman1), ("Classifier", two_classes)):
+    register(
+        Case(
+            name=f"random-forest-file-{task}".lower(),
+            title=f"load the compact pickle of 50 full trees, predict 2,000 rows, {task.lower()}",
+            data=data,
+            params={**TREES, "n_test": 2_000, "n_estimators": 50, "threads": 1},
+            quick=QUICK,
+            sides={side: saved(setup) for side, setup in drop_in(f"RandomForest{task}").items()},
+            run=load_and_predict,
+            quality=megabytes,
+            metric="MB of the pickle",
+            quality_ratio=0.15,
+            limit=1.5,
         )
     )

@@ -37,6 +37,7 @@ from sklearn_ensemble_theory._rows import rows_of
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory.ensembles._members import FittedEnsemble, prediction_blocks
 from sklearn_ensemble_theory.ensembles._training_rows import check_rows_outside
+from sklearn_ensemble_theory.trees._compact import rows_are_alone
 
 # Weights that are dense at once: 64 MB.
 DENSE = 2**23
@@ -199,12 +200,7 @@ def jackknife_of(ensemble: FittedEnsemble, method: str) -> "Jackknife":
 def _ignores_counts(ensemble: FittedEnsemble) -> bool:
     """Whether most rows of the first member are in leaves that are pure, or hold fewer than 5."""
     tree = getattr(ensemble.estimators_[0], "tree_", None)
-    if tree is None:
-        return False
-    leaves = tree.children_left == -1
-    n_rows, impurity = tree.n_node_samples[leaves], tree.impurity[leaves]
-    alone = (n_rows < 5) | (impurity <= 1e-9 * tree.impurity[0])
-    return bool(2 * n_rows[alone].sum() > n_rows.sum())
+    return tree is not None and rows_are_alone(tree)
 
 
 def prior_of_ratios(

@@ -134,8 +134,8 @@ def partial_dependence(
     trees = weighted_trees(estimator) if wanted else None
     if method == "recursion" and trees is None:
         raise ValueError(
-            "method='recursion' needs a sum or a mean of regression trees that starts from a "
-            "constant, without sample_weight, for kind='average' and the decision_function of a "
+            "method='recursion' needs a sum or a mean of regression trees, not compact ones, from "
+            "a constant, without sample_weight, for kind='average' and the decision_function of a "
             f"classifier; use method='brute' for this {type(estimator).__name__}."
         )
     additive = hasattr(estimator, "predict_terms") and hasattr(estimator, "intercept_")
@@ -247,7 +247,9 @@ def weighted_trees(estimator: Any) -> WeightedTrees | None:
 def _is_regression_tree(member: Any) -> bool:
     if not reads_single_precision(member) or is_classifier(member):
         return False
-    return hasattr(member, "tree_") and member.n_outputs_ == 1
+    # A compact tree has no weights of its nodes.
+    is_full = hasattr(getattr(member, "tree_", None), "weighted_n_node_samples")
+    return is_full and member.n_outputs_ == 1
 
 
 def recursion(trees: WeightedTrees, grid: np.ndarray, columns: list[int]) -> np.ndarray:

@@ -18,7 +18,12 @@ from joblib import effective_n_jobs
 
 from sklearn_ensemble_theory._native import uses_native
 from sklearn_ensemble_theory._running import in_threads, shares
-from sklearn_ensemble_theory.trees._tree_arrays import Nodes, TreeArrays, member_nodes
+from sklearn_ensemble_theory.trees._tree_arrays import (
+    FittedNodes,
+    Nodes,
+    TreeArrays,
+    member_nodes,
+)
 
 # leaf_outputs(t, value): what tree t adds to the sums for rows of its values; (m, K) -> (m, width).
 LeafFunction = Callable[[int, np.ndarray], np.ndarray]
@@ -568,7 +573,9 @@ def packed_trees(
     if compiled and fits_in_words(trees, features):
         n_nodes, n_trees = sum(map(len, trees)), len(trees)
         laid_out = n_nodes + NODES_A_TREE * n_trees
-        if n_rows is None or NODES_A_ROW * n_rows * n_trees >= laid_out:
+        # Of compact trees, every other route would first write out all nodes.
+        is_compact = any(isinstance(tree, FittedNodes) and not tree.is_built for tree in trees)
+        if n_rows is None or is_compact or NODES_A_ROW * n_rows * n_trees >= laid_out:
             return DeepTrees(*given)
     return LooseTrees(members, *given, compiled)
 

@@ -167,10 +167,9 @@ class FittedNodes:
     Views, which are made when they are read: most predictions only ask how deep the tree is.
     """
 
-    is_built: ClassVar[bool] = True
-
     def __init__(self, tree: Any) -> None:
         self.tree = tree
+        self.is_built: bool = getattr(tree, "is_built", True)  # False of a `CompactTree`
         self.depth: int = tree.max_depth
 
     def __len__(self) -> int:
@@ -247,7 +246,7 @@ class GrownTree:
         """Another `Tree` of scikit-learn's with the same nodes."""
         arrays = self.arrays
         if arrays is None:
-            return deepcopy(self._tree)
+            return deepcopy(self._tree) if self.nodes.is_built else self._tree.sklearn_tree()
         return arrays.sklearn_tree(self.n_features, self.n_classes)
 
 

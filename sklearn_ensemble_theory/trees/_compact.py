@@ -1,0 +1,174 @@
+"""A fitted tree with what predictions need, in the smallest types that hold it exactly."""
+
+from copy import copy
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sklearn_ensemble_theory._compat import make_tree
+from sklearn_ensemble_theory.trees._packed import single_precision_cuts
+from sklearn_ensemble_theory.trees._tree_arrays import LEAF, NO_FEATURE
+
+REMOVED = ("impurity", "n_node_samples", "weighted_n_node_samples", "compute_partial_dependence")
+# An odd number whose powers, modulo 2^64, spread over all bits.
+HASH = np.uint64(0x9E3779B97F4A7C15)
+
+
+class CompactTree:
+    """Takes the place of scikit-learn's `Tree` as the `tree_` of a member.
+
+    Of m nodes, inner ones keep their children as distances, their feature and their threshold in
+    single precision, leaves their values. X is read in single precision, so that x <= t exactly
+    where x is at most the largest single number that is at most t: rows go the same ways. Nodes
+    have the same numbers. The arrays of `Tree` are made at each access, and a `Tree` at each call
+    of `predict`, `apply` or `decision_path`; O(m).
+
+    Parameters
+    ----------
+    tree : Tree
+    dtype : {np.float64, np.float32}
+        Of the values, which are in single precision anyway where all of them are exact there.
+    """
+
+    is_built: ClassVar[bool] = False
+
+    def __init__(self, tree: Any, dtype: type) -> None:
+        is_leaf = tree.children_left == LEAF
+        inner = np.flatnonzero(~is_leaf)
+        self.node_count, self.max_depth = int(tree.node_count), int(tree.max_depth)
+        self.n_features, self.n_outputs = int(tree.n_features), int(tree.n_outputs)
+        self.n_leaves = len(is_leaf) - len(inner)
+        self.n_classes = np.array(tree.n_classes)
+        self.rows_are_alone = rows_are_alone(tree)
+        self._importances = tree.compute_feature_importances(normalize=False)
+        self._is_leaf = np.packbits(is_leaf)
+        self._missing_left = np.packbits(tree.missing_go_to_left[inner] > 0)
+        # A child comes after its parent, the left one mostly at once: its distances take a byte.
+        self._left = in_few_bytes(tree.children_left[inner] - inner)
+        self._right = in_few_bytes(tree.children_right[inner] - inner)
+        self._feature = in_few_bytes(tree.feature[inner])
+        self._threshold = single_precision_cuts(tree.threshold[inner])
+
+        value = tree.value[is_leaf]
+        self._shape = value.shape[1:]
+        rows = np.ascontiguousarray(value.reshape(len(value), -1))
+        with np.errstate(over="ignore", under="ignore"):
+            single = rows.astype(np.float32)
+            # Half a unit in the last place; values beyond the range of single precision are not.
+            allowed = 2.0**-24 * np.abs(rows) if dtype == np.float32 else 0.0
+            if (np.abs(single - rows) <= allowed).all():
+                rows = single
+        # Equal values are kept once where that takes less, as those of pure leaves. A hash of the
+        # bits is sorted in place of rows, at a tenth of the time; the table is used where it is
+        # exact.
+        bits = rows.view(f"u{rows.itemsize}")
+        factors = HASH ** np.arange(bits.shape[1], dtype=np.uint64)
+        _, first, code = np.unique(
+            bits.astype(np.uint64) @ factors, return_index=True, return_inverse=True
+        )
+        table, code = rows[first], in_few_bytes(code)
+        is_shorter = table.nbytes + code.nbytes < rows.nbytes
+        is_exact = is_shorter and np.array_equal(bits[first][code], bits)
+        self._rows: np.ndarray = table if is_exact else rows
+        self._code: np.ndarray | None = code if is_exact else None
+
+    def _places(self, leaves: bool) -> np.ndarray:
+        """The numbers of the leaves, or of the inner nodes."""
+        is_leaf = np.unpackbits(self._is_leaf, count=self.node_count).view(bool)
+        return np.flatnonzero(is_leaf if leaves else ~is_leaf)
+
+    def _of_inner(self, values: np.ndarray, at_leaves: float, dtype: type) -> np.ndarray:
+        found: np.ndarray = np.full(self.node_count, at_leaves, dtype=dtype)
+        found[self._places(leaves=False)] = values
+        return found
+
+    def _children(self, distance: np.ndarray) -> np.ndarray:
+        inner = self._places(leaves=False)
+        return self._of_inner(inner + distance, LEAF, np.int64)
+
+    # Under scikit-learn's names.
+
+    @property
+    def children_left(self) -> np.ndarray:
+        return self._children(self._left)
+
+    @property
+    def children_right(self) -> np.ndarray:
+        return self._children(self._right)
+
+    @property
+    def feature(self) -> np.ndarray:
+        return self._of_inner(self._feature, NO_FEATURE, np.int64)
+
+    @property
+    def threshold(self) -> np.ndarray:
+        return self._of_inner(self._threshold, -2.0, np.float64)
+
+    @property
+    def missing_go_to_left(self) -> np.ndarray:
+        n_inner = self.node_count - self.n_leaves
+        return self._of_inner(np.unpackbits(self._missing_left, count=n_inner), 0, np.uint8)
+
+    @property
+    def value(self) -> np.ndarray:
+        """The values of the nodes; NaN in inner ones."""
+        rows = self._rows if self._code is None else self._rows[self._code]
+        found = np.full((self.node_count, *self._shape), np.nan)
+        found[self._places(leaves=True)] = rows.reshape(-1, *self._shape)
+        return found
+
+    def compute_feature_importances(self, normalize: bool = True) -> np.ndarray:
+        """Those of the tree before."""
+        total = self._importances.sum()
+        return self._importances / total if normalize and total > 0 else self._importances.copy()
+
+    def sklearn_tree(self) -> Any:
+        """scikit-learn's `Tree`; impurities and weights are NaN, numbers of rows 0."""
+        fields = {
+            "left_child": self.children_left,
+            "right_child": self.children_right,
+            "feature": self.feature,
+            "threshold": self.threshold,
+            "missing_go_to_left": self.missing_go_to_left,
+            "impurity": np.nan,
+            "weighted_n_node_samples": np.nan,
+        }
+        n_classes = self.n_classes.tolist()
+        return make_tree(fields, self.value, self.max_depth, self.n_features, n_classes)
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.sklearn_tree().predict(X)
+
+    def apply(self, X: Any) -> np.ndarray:
+        return self.sklearn_tree().apply(X)
+
+    def decision_path(self, X: Any) -> Any:
+        return self.sklearn_tree().decision_path(X)
+
+    def __getattr__(self, name: str) -> Any:
+        reason = "; compact() removed what it is" if name in REMOVED else ""
+        raise AttributeError(f"This {type(self).__name__} has no attribute {name!r}{reason}.")
+
+
+def in_few_bytes(numbers: np.ndarray) -> np.ndarray:
+    """Numbers of at least 0 in the smallest type that holds them."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def rows_are_alone(tree: Any) -> bool:
+    """Whether most rows are in leaves that are pure, or hold fewer than 5."""
+    if isinstance(tree, CompactTree):
+        return tree.rows_are_alone
+    leaves = tree.children_left == LEAF
+    n_rows, impurity = tree.n_node_samples[leaves], tree.impurity[leaves]
+    alone = (n_rows < 5) | (impurity <= 1e-9 * tree.impurity[0])
+    return bool(2 * n_rows[alone].sum() > n_rows.sum())
+
+
+def with_compact_tree(member: Any, dtype: type) -> Any:
+    """A copy of a fitted tree, of scikit-learn's or in bins, with a `CompactTree`."""
+    found = copy(member)
+    if "_grown" in vars(found):
+        found._grown = copy(found._grown)
+    found.tree_ = CompactTree(found.tree_, dtype)
+    return found
