@@ -1,13 +1,13 @@
 """Projected descent: the mean of iterates of subgradient steps [Shah, algorithms 1 and 2]."""
 
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from sklearn_ensemble_theory._typing import ArrayLike
+from sklearn_ensemble_theory.bounds._arguments import check_integer, check_number, checked_numbers
 
 from .balls import Ball, l1_projection, l2_projection, simplex_projection
 
@@ -17,6 +17,8 @@ SETS: dict[str, tuple[Callable[[np.ndarray, float], np.ndarray], float]] = {
     "l2": (l2_projection, 2.0),
     "simplex": (simplex_projection, float(np.sqrt(2))),
 }
+# Squares of lengths in this range neither overflow nor vanish.
+SMALLEST_LENGTH, LARGEST_LENGTH = 1e-150, 1e150
 
 
 class Descent(NamedTuple):
@@ -110,8 +112,8 @@ def projected_gradient_descent(
     Parameters
     ----------
     gradient : callable
-        ``gradient(beta)`` returns a subgradient at beta, of shape (p,). With `samples`,
-        ``gradient(beta, u)`` returns one of the function for the sample u.
+        ``gradient(beta)`` returns a subgradient, of shape (p,), at the read-only beta. With
+        `samples`, ``gradient(beta, u)`` returns one of the function for the sample u.
     start : array-like of shape (p,)
         beta_1; projected onto the set if it is not in it.
     step_size : float, array-like of shape (n_iter,), callable or "adaptive"
@@ -124,7 +126,7 @@ def projected_gradient_descent(
         The set: a ball of this norm around 0, the simplex of non-negative vectors with the sum
         `radius`, or all vectors.
     radius : float, default=1.0
-        The radius of the ball or the sum, above 0. Not used with None.
+        The radius of the ball or the sum, from 1e-150 to 1e150. Not used with None.
     samples : iterable, default=None
         u_1, ..., u_k, such as the numbers of random rows. None for a gradient without samples.
 
@@ -138,10 +140,11 @@ def projected_gradient_descent(
     Raises
     ------
     TypeError
-        If `gradient` is not callable.
+        If `gradient` is not callable, or `samples` is not an iterable.
     ValueError
-        If an argument is outside of its range, if a gradient or a step is not finite or of another
-        shape, if there are too few samples, or if "adaptive" is given without a set.
+        If an argument is outside of its range, if a gradient, a step or an iterate is not finite or
+        of another shape, if the largest entry of a gradient is not 0 and outside of 1e-150 to
+        1e150, if there are too few samples, or if "adaptive" is given without a set.
 
     See Also
     --------
@@ -192,42 +195,47 @@ def projected_gradient_descent(
     """
     if not callable(gradient):
         raise TypeError(f"gradient must be a function, got {type(gradient).__name__}.")
-    if not (isinstance(n_iter, Integral) and n_iter >= 1):
-        raise ValueError(f"n_iter must be an integer of at least 1, got {n_iter!r}.")
-    if constraint is not None and constraint not in SETS:
+    check_integer("n_iter", n_iter, 1)
+    if constraint is not None and constraint not in list(SETS):
         raise ValueError(f"constraint must be None or one of {sorted(SETS)}, got {constraint!r}.")
-    if not (isinstance(radius, Real) and 0 < radius < np.inf):
-        raise ValueError(f"radius must be a finite number above 0, got {radius!r}.")
-    x = np.array(start, dtype=np.float64)
-    if x.ndim != 1 or x.size == 0 or not np.isfinite(x).all():
-        raise ValueError(f"start must be a vector of finite numbers, got {start!r}.")
+    check_number("radius", radius, SMALLEST_LENGTH, LARGEST_LENGTH)
+    x = checked_numbers("start", start)
+    if x.ndim != 1 or x.size == 0:
+        raise ValueError(f"start must be a vector, got shape {x.shape}.")
+    if samples is not None and not isinstance(samples, Iterable):
+        raise TypeError(f"samples must be an iterable, got {type(samples).__name__}.")
+    n_iter = int(n_iter)
     project, diameter = _no_projection, np.inf
     if constraint is not None:
         onto, width = SETS[constraint]
         project, diameter = (lambda v: onto(v, float(radius))), width * float(radius)
-    sizes = _step_sizes(step_size, int(n_iter), diameter)
+    sizes = _step_sizes(step_size, n_iter, diameter)
     squares, inverse = np.zeros(n_iter), 0.0
     spent, previous = 0.0, 0.0
     s = 0
 
     def checked_gradient(beta: np.ndarray, u: Any) -> np.ndarray:
         nonlocal s
-        g = np.asarray(gradient(beta) if samples is None else gradient(beta, u), dtype=np.float64)
-        if g.shape != x.shape or not np.isfinite(g).all():
-            raise ValueError(
-                f"gradient must return {len(x)} finite numbers; in step {s + 1} it does not, with "
-                f"shape {g.shape}."
-            )
-        squares[s] = g @ g
         s += 1
+        beta = beta.view()  # which the function must not change
+        beta.flags.writeable = False
+        found = gradient(beta) if samples is None else gradient(beta, u)
+        g = checked_numbers(f"gradient in step {s}", found)
+        if g.shape != x.shape:
+            raise ValueError(f"gradient must return {len(x)} finite numbers, got shape {g.shape}.")
+        size = np.abs(g).max()
+        if size > 0 and not SMALLEST_LENGTH <= size <= LARGEST_LENGTH:
+            raise ValueError(f"gradient in step {s} has entries of size {size:.3g}; scale it.")
+        squares[s - 1] = g @ g
         return g
 
     def checked_step(number: int, sum_squares: float) -> float:
         # Sums of the bound: the increases of 1/eta and eta |g|².
         nonlocal inverse, spent, previous
-        eta = float(sizes(number, sum_squares))
-        if not 0 < eta < np.inf:
-            raise ValueError(f"step_size must be above 0 and finite, got {eta!r} in step {number}.")
+        found = checked_numbers(f"step_size in step {number}", sizes(number, sum_squares))
+        if found.shape != () or not (found > 0 and 1 / float(found) < np.inf):
+            raise ValueError(f"step_size in step {number} must be a number above 0, got {found}.")
+        eta = float(found)
         inverse += max(1 / eta - previous, 0.0)
         previous = 1 / eta
         spent += eta * squares[number - 1]
@@ -236,9 +244,12 @@ def projected_gradient_descent(
     rounds: Iterable[Any] = range(n_iter)
     if samples is not None:
         rounds = (u for _, u in zip(range(n_iter), samples))
-    state = descend(Descent.first(project(x)), checked_gradient, project, checked_step, rounds)
+    with np.errstate(over="ignore", invalid="ignore"):
+        state = descend(Descent.first(project(x)), checked_gradient, project, checked_step, rounds)
     if state.n_steps < n_iter:
         raise ValueError(f"samples has {state.n_steps} elements; n_iter={n_iter} needs as many.")
+    if not (np.isfinite(state.mean).all() and np.isfinite(state.x).all()):
+        raise ValueError("The steps leave the range of numbers; use a smaller step_size.")
     bound = (diameter**2 / 2 * inverse + spent / 2) / n_iter if inverse else 0.0
     return Bunch(mean=state.mean, last=state.x, gradient_norms=np.sqrt(squares), bound=float(bound))
 
@@ -257,10 +268,8 @@ def _step_sizes(step_size: Any, n_iter: int, diameter: float) -> Callable[[int, 
         return lambda s, sum_squares: diameter / np.sqrt(2 * sum_squares)
     if callable(step_size):
         return lambda s, sum_squares: step_size(s)
-    sizes = np.asarray(step_size, dtype=np.float64)
-    if sizes.shape not in ((), (n_iter,)) or not np.all((sizes > 0) & np.isfinite(sizes)):
-        raise ValueError(
-            f"step_size must be a finite number above 0, or {n_iter} of them, got {step_size!r}."
-        )
+    sizes = checked_numbers("step_size", step_size, 0, open_low=True)
+    if sizes.shape not in ((), (n_iter,)):
+        raise ValueError(f"step_size must be a number, or {n_iter} of them, got {step_size!r}.")
     sizes = np.broadcast_to(sizes, n_iter)
     return lambda s, sum_squares: sizes[s - 1]
