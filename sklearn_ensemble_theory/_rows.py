@@ -304,6 +304,12 @@ def codes_of_labels(y: ArrayLike, classes: np.ndarray, n: int) -> tuple[np.ndarr
     return codes, np.asarray(classes[codes] == labels)
 
 
+def are_wrong(y: ArrayLike, predicted: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Which predictions are not the labels y, of which those of no class are errors."""
+    codes, known = codes_of_labels(y, classes, len(predicted))
+    return ~known | (predicted != classes[codes])
+
+
 # --- sample weights -------------------------------------------------------------------------------
 
 SMALLEST_WEIGHT = np.finfo(np.float64).tiny

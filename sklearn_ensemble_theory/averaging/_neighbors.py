@@ -61,6 +61,8 @@ _UNMERGED = {"precomputed", *_FITTED}
 
 # Beyond this sum, whole numbers of sample weights count by their ratios only, like others.
 MOST_COPIES = 2**40
+# Draws of at least a row with a smaller probability are not told apart by averages over all draws.
+SMALLEST_DRAWN = 1e-8
 GRID_SIZE = 32
 # The default grid of large problems starts where this many ranks carry the weight: smaller sizes
 # need more ranks, up to all n rows at s = 1, and the cost of the query is in proportion.
@@ -741,7 +743,7 @@ class BaggedNearestNeighborsClassifier(ClassifierMixin, BaseBaggedNearestNeighbo
             Class probabilities in the order of `classes_`; if y has several columns, a list
             with one array per output.
         """
-        averages = self._average(X)
+        averages = np.maximum(self._average(X), 0.0)  # by rounding, without empty draws
         single = not isinstance(self.classes_, list)
         sizes = [len(labels) for labels in ([self.classes_] if single else self.classes_)]
         parts = np.split(averages, np.cumsum(sizes)[:-1])
@@ -783,7 +785,10 @@ def without_empty_draws(average: Any, mean: Any, zero: Any, share: Any, empty: s
         return average
     if empty == "zero":
         return average + share * (zero - mean)
-    return (average - share * mean) / (1 - share)
+    drawn = 1 - share
+    # Draws so small that rounding hides the others are of one row, whose average is the mean.
+    is_told = drawn > SMALLEST_DRAWN
+    return mean + np.where(is_told, (average - mean) / np.where(is_told, drawn, 1.0), 0.0)
 
 
 def _counted_rows(

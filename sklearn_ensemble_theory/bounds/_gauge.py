@@ -356,7 +356,7 @@ def matching_pursuit_kappa_bracket(
     check_integer("n_starts", n_starts, 1)
     rng = check_random_state(random_state)
     columns = _whitened(gram)
-    coefficients = np.zeros(len(checked_numbers("gram", gram)))
+    coefficients = np.zeros(np.shape(gram)[0])
     if columns is None:
         return Bunch(lower=0.0, upper=0.0, is_exact=True, coefficients=coefficients)
     vertex = _largest_vertex(columns)
@@ -396,13 +396,15 @@ def _whitened(gram: ArrayLike) -> _Columns | None:
     G = checked_numbers("gram", gram)
     if G.ndim != 2 or G.shape[0] != G.shape[1]:
         raise ValueError(f"gram must be a square matrix, got shape {G.shape}.")
-    unit = float(np.diag(G).max(initial=0.0))
+    unit = float(np.abs(G).max(initial=0.0))
     G = G / (unit or 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.all(np.abs(G - G.T) <= GRAM_TOL):
             raise ValueError("gram must be symmetric.")
-    if not np.all(np.abs(G) <= 1 + GRAM_TOL):
-        raise ValueError("gram must be a matrix of mean products: its diagonal is not the largest.")
+    # Products are at most those of the lengths; a diagonal below 0 is found here also.
+    lengths = np.sqrt(np.maximum(np.diag(G), 0.0))
+    if not np.all(np.abs(G) <= np.outer(lengths, lengths) + GRAM_TOL):
+        raise ValueError("gram must have no negative eigenvalues.")
     # The longest first, so that it stays of those that are parallel.
     order = np.argsort(-np.diag(G), kind="stable")
     order = order[np.diag(G)[order] > len(G) * EPS]

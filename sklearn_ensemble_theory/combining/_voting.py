@@ -21,6 +21,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import aligned_columns, largest_column
 from sklearn_ensemble_theory._rows import (
+    are_wrong,
     checked_weights,
     codes_of_labels,
     finite_predictions,
@@ -639,9 +640,7 @@ class VotingClassifier(ClassifierMixin, BaseVoting):
         if np.shape(vc_dimensions) not in ((), (members,)):
             raise ValueError(f"vc_dimensions must be one number, or {members}.")
         dimensions = np.broadcast_to(vc_dimensions, members)
-        found = self.predict(X)
-        codes, known = codes_of_labels(y, self.classes_, len(found))
-        wrong = ~known | (found != self.classes_[codes])
+        wrong = are_wrong(y, self.predict(X), self.classes_)
         return float(wrong.mean() + voting_generalization_bound(len(wrong), dimensions, delta))
 
 

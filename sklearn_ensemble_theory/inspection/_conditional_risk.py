@@ -8,6 +8,7 @@ import numpy as np
 from sklearn_ensemble_theory._typing import ArrayLike
 
 from ..bounds import conditional_surrogate_risk
+from ..bounds._arguments import check_number, checked_numbers
 from ._plotting import COLORS, pyplot
 
 
@@ -106,11 +107,10 @@ class ConditionalRiskDisplay:
             If the name of the loss is unknown, if a probability is outside of [0, 1] or there is
             none, if `max_score` is not a positive number, or if a loss is not finite.
         """
-        probabilities = np.atleast_1d(np.asarray(eta, dtype=np.float64))
+        probabilities = np.atleast_1d(checked_numbers("eta", eta, 0, 1))
         if probabilities.ndim != 1 or probabilities.size == 0:
             raise ValueError(f"eta must have one dimension and a value, got {eta!r}.")
-        if not 0 < max_score < np.inf:
-            raise ValueError(f"max_score must be a positive number, got {max_score!r}.")
+        check_number("max_score", max_score, 0, open_low=True)
         scores = max_score * np.arange(-300, 301) / 300
         risks = conditional_surrogate_risk(phi, probabilities[:, None], scores)
         return cls(probabilities, scores, np.asarray(risks)).plot(ax)

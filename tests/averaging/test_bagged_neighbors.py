@@ -540,3 +540,18 @@ def test_ties_of_votes(ties):
         np.testing.assert_array_equal(model.predict(at), expected)
         tied += np.sum(share == 0.5)
     assert tied > 0
+
+
+@pytest.mark.parametrize("q", [1e-300, 1e-17, 1e-10, 1e-6, 1 - 1e-6])
+def test_redrawn_samples_of_any_share(q):
+    X, y = regression(40, 2)
+    labels = (y > np.median(y)).astype(int) + (y > np.quantile(y, 0.8))
+    regressor = Regressor(bootstrap="bernoulli", max_samples=q, empty="redraw").fit(X, y)
+    # A small draw is of one row; a large one is nearly all rows.
+    expected = np.full(40, y.mean()) if q < 0.5 else y
+    np.testing.assert_allclose(regressor.predict(X), expected, atol=1e-4)
+    assert regressor.weights_.sum() + regressor.mean_weight_ == pytest.approx(1, abs=1e-9)
+    classifier = Classifier(bootstrap="bernoulli", max_samples=q, empty="redraw").fit(X, labels)
+    probabilities = classifier.predict_proba(X)
+    assert probabilities.min() >= 0
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)

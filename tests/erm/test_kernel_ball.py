@@ -279,3 +279,15 @@ def test_too_many_rows_are_refused_before_the_matrix_is_made():
     assert not hasattr(BallConstrainedClassifier(kernel="rbf", solver="sgd"), "partial_fit")
     with pytest.raises(ValueError, match="symmetric"):
         BallConstrainedClassifier(kernel="precomputed").fit(np.tri(20), np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300])
+def test_a_kernel_of_any_size_separates_what_it_can(size):
+    K = size * np.eye(6)
+    y = np.array([0, 1, 1, 0, 1, 0])
+    model = BallConstrainedClassifier(
+        1 / np.sqrt(size), kernel="precomputed", fit_intercept=False, tol=1e-8
+    ).fit(K, y)
+    # Of beta in the unit ball, which the minimum divides equally among the rows.
+    scores = model.decision_function(K)
+    np.testing.assert_allclose(scores, np.where(y == 1, 1, -1) / np.sqrt(6), rtol=1e-3)

@@ -323,7 +323,9 @@ def test_conditional_risk_display_shows_calibration():
     [
         ({"eta": []}, "eta"),
         ({"eta": [1.5]}, "eta"),
+        ({"eta": "a"}, "eta"),
         ({"max_score": 0.0}, "max_score"),
+        ({"max_score": None}, "max_score"),
         ({"phi": "squared"}, "phi"),
     ],
 )

@@ -39,7 +39,13 @@ from sklearn_ensemble_theory._learners import (
     prepare_sums,
 )
 from sklearn_ensemble_theory._native import uses_native
-from sklearn_ensemble_theory._rows import ChunkedRows, codes_of_labels, kept_rows, validate_data
+from sklearn_ensemble_theory._rows import (
+    ChunkedRows,
+    are_wrong,
+    codes_of_labels,
+    kept_rows,
+    validate_data,
+)
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import (
     stump_generalization_bound,
@@ -911,9 +917,7 @@ class AdaBoostClassifier(WeightedVotes):
         check_is_fitted(self)
         if self.algorithm_ != "discrete" or len(self.classes_) > 2:
             raise ValueError("vc_error_bound needs algorithm='discrete' and two classes.")
-        found = self.predict(X)
-        codes, known = codes_of_labels(y, self.classes_, len(found))
-        wrong = ~known | (found != self.classes_[codes])
+        wrong = are_wrong(y, self.predict(X), self.classes_)
         n, T = len(wrong), max(self.n_estimators, len(self.estimators_))
         if vc_dimension is not None:
             bound = weighted_voting_generalization_bound(n, T, vc_dimension, delta)

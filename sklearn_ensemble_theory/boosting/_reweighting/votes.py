@@ -36,8 +36,8 @@ from sklearn_ensemble_theory._learners import (
     reads_single_precision,
 )
 from sklearn_ensemble_theory._rows import (
+    are_wrong,
     checked_weights,
-    codes_of_labels,
     normalised_weights,
     validate_data,
 )
@@ -509,6 +509,5 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
         if weight is not None:
             weight = normalised_weights(checked_weights(weight, X), 0)
         for prediction in self.staged_predict(X):
-            codes, known = codes_of_labels(y, self.classes_, len(prediction))
-            right = known & (self.classes_[codes] == prediction)
+            right = ~are_wrong(y, prediction, self.classes_)
             yield float(np.average(right, weights=weight))

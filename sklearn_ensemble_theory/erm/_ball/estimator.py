@@ -362,7 +362,7 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         if self.kernel == "linear":
             self.coef_ = coef
         else:  # beta = Z'alpha
-            self.dual_coef_ = coef / eigenvalues @ Z.T
+            self.dual_coef_ = coef @ (Z / eigenvalues).T
             if self.kernel == "precomputed":
                 of_kept = self.dual_coef_
                 self.dual_coef_ = np.zeros((len(of_kept), n_given))

@@ -18,7 +18,7 @@ from sklearn_ensemble_theory._compat import Interval, make_tree
 from sklearn_ensemble_theory._conversion import to_sklearn
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._learners import ClassTask, LeastSquaresTask, PreparedRounds, Task
-from sklearn_ensemble_theory._rows import codes_of_labels, kept_rows, validate_data
+from sklearn_ensemble_theory._rows import are_wrong, kept_rows, validate_data
 from sklearn_ensemble_theory._scaling import LARGEST
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.bounds import stump_generalization_bound
@@ -404,9 +404,7 @@ class DecisionStumpClassifier(ClassifierMixin, _Stump):
         check_is_fitted(self)
         if len(self.classes_) > 2:
             raise ValueError("vc_error_bound needs two classes.")
-        found = self.predict(X)
-        codes, known = codes_of_labels(y, self.classes_, len(found))
-        wrong = ~known | (found != self.classes_[codes])
+        wrong = are_wrong(y, self.predict(X), self.classes_)
         bound = stump_generalization_bound(len(wrong), self.n_features_in_, delta=delta)
         return float(wrong.mean()) + bound
 
