@@ -36,6 +36,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._compat import routing_enabled
@@ -488,6 +489,17 @@ def reads_numbers(learner: Any, prepares: str) -> bool:
     if learner is None or reads_single_precision(learner):
         return True
     return _own_method(learner, prepares) is not None
+
+
+def has_input_tag(estimator: Any, name: str) -> bool:
+    """Whether an estimator's input has a tag; no tag of an object without tags."""
+    tagged = hasattr(estimator, "__sklearn_tags__")
+    return tagged and bool(getattr(get_tags(estimator).input_tags, name))
+
+
+def gets_missing(learner: Any) -> bool:
+    """Whether a base learner is given missing values: it takes them, or checks X itself."""
+    return has_input_tag(learner, "allow_nan") or not reads_numbers(learner, "_prepare_rounds")
 
 
 # --- metadata that an ensemble passes on ----------------------------------------------------------
