@@ -36,6 +36,7 @@ from sklearn.tree import (
     ExtraTreeClassifier,
     ExtraTreeRegressor,
 )
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from sklearn_ensemble_theory._compat import routing_enabled
@@ -503,6 +504,17 @@ def largest_column(scores: np.ndarray, ties: str = "first") -> np.ndarray:
     if ties == "first":
         return scores.argmax(axis=1)
     return scores.shape[1] - 1 - scores[:, ::-1].argmax(axis=1)
+
+
+def has_input_tag(estimator: Any, name: str) -> bool:
+    """Whether an estimator's input has a tag; no tag of an object without tags."""
+    tagged = hasattr(estimator, "__sklearn_tags__")
+    return tagged and bool(getattr(get_tags(estimator).input_tags, name))
+
+
+def gets_missing(learner: Any) -> bool:
+    """Whether a base learner is given missing values: it takes them, or checks X itself."""
+    return has_input_tag(learner, "allow_nan") or not reads_numbers(learner, "_prepare_rounds")
 
 
 # --- metadata that an ensemble passes on ----------------------------------------------------------

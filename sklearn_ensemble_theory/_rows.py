@@ -23,7 +23,7 @@ from sklearn.utils.validation import validate_data as sklearn_validate_data
 from sklearn_ensemble_theory._blocks import DaskBlocks, any_collection, by_chunks
 from sklearn_ensemble_theory._compat import check_sample_weight, safe_indexing
 from sklearn_ensemble_theory._features import is_frame, naming_columns, refuse_dates
-from sklearn_ensemble_theory._learners import reads_single_precision
+from sklearn_ensemble_theory._learners import gets_missing, reads_single_precision
 from sklearn_ensemble_theory._running import warn_user
 from sklearn_ensemble_theory._typing import ArrayLike
 
@@ -117,7 +117,9 @@ def validate_data(
 
     Numbers near the largest float pass without the warning that their sum is not finite. With
     `as_frame` X is a data frame and is returned as it is: only its shape and its names are checked.
-    Where the `learner` that gets X is a tree, X becomes numbers here, with its names in an error.
+    A dense X may have missing values where the `learner` that gets it takes or checks them, unless
+    an option says otherwise. Where this is a tree, X becomes numbers here, with its names in an
+    error.
 
     Raises
     ------
@@ -126,7 +128,7 @@ def validate_data(
         collection, of which all rows would be read into memory.
     ValueError
         Also if X has text, or an integer that is too large for a float; the message names the
-        column.
+        column. And if X has missing values that the `learner` does not take; the message names it.
     """
     if any_collection(*data):
         raise TypeError(
@@ -137,13 +139,27 @@ def validate_data(
         options.update(dtype=None, ensure_all_finite=False)
     if not as_frame:
         refuse_dates(data[0])
+    if learner is not None:
+        gets = not issparse(data[0]) and gets_missing(learner)
+        options.setdefault("ensure_all_finite", "allow-nan" if gets else True)
     if len(data) > 1 and not options.get("multi_output", False) and has_columns(data[1]):
         data = (data[0], one_column(data[1]))
     with (
         np.errstate(over="ignore", invalid="ignore"),
         naming_columns(data[0], hasattr(estimator, "categorical_features")),
     ):
-        found = sklearn_validate_data(estimator, *data, **options)
+        try:
+            found = sklearn_validate_data(estimator, *data, **options)
+        except ValueError as error:
+            if learner is None or "X contains NaN" not in str(error):
+                raise
+            what = "in a sparse X" if gets_missing(learner) else f"by {type(learner).__name__}"
+            raise ValueError(
+                f"Input X contains NaN, and missing values are not accepted {what}. Use a dense X "
+                "and an estimator that takes them, such as BinnedTreeClassifier, "
+                "BinnedTreeRegressor or scikit-learn's trees; or impute them, for example by "
+                "SimpleImputer in a pipeline."
+            ) from None
         X, *y = found if len(data) > 1 else (found,)
         if as_frame:
             X = data[0]

@@ -26,7 +26,7 @@ from sklearn.base import (
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.metrics import get_scorer_names
 from sklearn.preprocessing import LabelEncoder
-from sklearn.utils import assert_all_finite, check_random_state
+from sklearn.utils import Tags, assert_all_finite, check_array, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -46,7 +46,7 @@ from sklearn_ensemble_theory._compat import (
 from sklearn_ensemble_theory._features import table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
 from sklearn_ensemble_theory._folds import splits_of_rows
-from sklearn_ensemble_theory._learners import requests, with_groups
+from sklearn_ensemble_theory._learners import has_input_tag, requests, with_groups
 from sklearn_ensemble_theory._margin_losses import MARGIN_FUNCTIONS
 from sklearn_ensemble_theory._rows import (
     Rows,
@@ -460,7 +460,10 @@ class BaseStacking(TransformerMixin, NamedMembers):
             return np.hstack(columns)
         if sparse.issparse(X):
             return sparse.hstack([*columns, X], format=X.format)
-        return np.hstack([*columns, X])
+        values = np.asarray(X)
+        if values.dtype == object:  # numbers of pandas' own dtypes, whose NA is a missing value
+            values = check_array(X, dtype=None, ensure_all_finite=False)
+        return np.hstack([*columns, values])
 
     def _tables(self, predictions: list[Any]) -> list[np.ndarray]:
         """For each output the predictions side by side: numbers (n, k), probabilities (n, k, K).
@@ -554,6 +557,12 @@ class BaseStacking(TransformerMixin, NamedMembers):
         if self.passthrough:
             return np.concatenate((names, features))
         return np.asarray(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.passthrough:  # X goes to the final estimator too; the defaults are linear
+            tags.input_tags.allow_nan &= has_input_tag(self.final_estimator, "allow_nan")
+        return tags
 
     def oracle_bound(self, delta: float = 0.05, loss_bound: float | None = None) -> float:
         """Bound on the excess risk of the chosen candidate over the best one; `weights="best"`.

@@ -27,6 +27,8 @@ from sklearn.utils._param_validation import (
     make_constraint,
 )
 
+from sklearn_ensemble_theory import BinnedTreeClassifier, BinnedTreeRegressor
+
 from .odd_data import (
     HUGE,
     ODD_GROUPS,
@@ -44,6 +46,10 @@ WITHOUT_WEIGHTS = [
     KNeighborsRegressor(3), KNeighborsClassifier(3), NearestCentroid(),
     make_pipeline(StandardScaler(), LinearRegression()),
     make_pipeline(StandardScaler(), LogisticRegression()),
+]  # fmt: skip
+TAKING_MISSING = [
+    BinnedTreeClassifier(max_depth=2), BinnedTreeRegressor(max_depth=2),
+    DecisionTreeClassifier(max_depth=2), DecisionTreeRegressor(max_depth=2),
 ]  # fmt: skip
 
 
@@ -146,6 +152,8 @@ def draw_case(estimator, seed, number):
     kinds = ["X", "y", "query", "params", "params", "params", *sorted(optional)]
     if {"estimator", "estimators", "final_estimator"} & set(estimator.get_params(deep=False)):
         kinds.append("learner")
+    if "estimator" in estimator.get_params(deep=False):
+        kinds.append("missing")
     if "loss" in estimator.get_params(deep=False):
         kinds.append("loss")
     size = rng.choice([1, 2, 3], p=[0.5, 0.35, 0.15])
@@ -213,6 +221,17 @@ def odd_learner(case, rng, estimator):
     learner = WITHOUT_WEIGHTS[rng.integers(len(WITHOUT_WEIGHTS))]
     case.params[name] = [*params[name], ("odd", learner)] if name == "estimators" else learner
     case.odd.append(f"{name}={learner!r}")
+
+
+def odd_missing(case, rng, estimator):
+    """Missing values among the numbers, and a base learner that takes them."""
+    learner = TAKING_MISSING[rng.integers(len(TAKING_MISSING))]
+    case.params["estimator"] = learner
+    for name in ("X", "query"):
+        values = getattr(case, name)
+        if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+            setattr(case, name, np.where(rng.random(values.shape) < 0.2, np.nan, values))
+    case.odd.append(f"missing values, estimator={learner!r}")
 
 
 def odd_loss(case, rng, estimator):
@@ -302,5 +321,5 @@ def pick(rng, makers):
 
 ODD = {
     "params": odd_params, "X": odd_X, "y": odd_y, "query": odd_query, "sample_weight": odd_weights,
-    "groups": odd_groups, "learner": odd_learner, "loss": odd_loss,
+    "groups": odd_groups, "learner": odd_learner, "missing": odd_missing, "loss": odd_loss,
 }  # fmt: skip

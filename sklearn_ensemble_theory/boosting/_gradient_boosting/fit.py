@@ -26,7 +26,7 @@ from sklearn.base import (
 )
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter
 
@@ -42,7 +42,14 @@ from ..._compat import (
 from ..._conversion import copy_attributes, shared_parameters, sklearn_member, to_sklearn
 from ..._fitting import fit_context
 from ..._folds import split_off
-from ..._learners import grows_leaves, is_tree, reads_numbers, reads_single_precision, with_groups
+from ..._learners import (
+    grows_leaves,
+    has_input_tag,
+    is_tree,
+    reads_numbers,
+    reads_single_precision,
+    with_groups,
+)
 from ..._rows import (
     ChunkedRows,
     Rows,
@@ -90,12 +97,6 @@ TREE_DEFAULTS: dict[str, Any] = {
 }
 # Fitted attributes that not every fit sets.
 OPTIONAL = ("validation_scores_", "oob_improvement_", "oob_scores_", "oob_score_")
-
-
-def has_input_tag(estimator, name: str) -> bool:
-    """Whether an estimator's input has a tag; no tag of an object without tags."""
-    tagged = hasattr(estimator, "__sklearn_tags__")
-    return tagged and bool(getattr(get_tags(estimator).input_tags, name))
 
 
 def accepts_sparse(estimator) -> bool:
@@ -504,14 +505,12 @@ class BaseGradientBoosting(
         takes_sparse = self.estimator is None or accepts_sparse(learner)
         # Other formats are converted to the first.
         options["accept_sparse"] = ("csr", "csc") if takes_sparse else False
-        # A base learner of the user gets frames and missing values as they are, and checks them.
+        # A base learner of the user gets frames as they are, and checks them.
         hands_on = not reads_numbers(self.estimator, "_prepare_rounds")
         as_frame = hands_on and is_frame(X)
         if not as_frame:
             options["dtype"] = [np.float64, np.float32]
-            if not sp.issparse(X) and (hands_on or has_input_tag(learner, "allow_nan")):
-                options["ensure_all_finite"] = "allow-nan"
-        found = validate_data(self, X, *y, as_frame=as_frame, **options)
+        found = validate_data(self, X, *y, as_frame=as_frame, learner=learner, **options)
         read, *y = found if y else (found,)
         if not as_frame:
             if sp.issparse(read) and not accepts_sparse(learner):

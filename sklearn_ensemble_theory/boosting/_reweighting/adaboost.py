@@ -499,6 +499,7 @@ class AdaBoostClassifier(WeightedVotes):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training rows. For decision stumps and binned trees, sparse matrices become dense
             arrays of at most 2**28 values. Or a Dask array or data frame, for decision stumps only.
+            A dense X may have missing values (NaN) where the weak learner takes them.
         y : array-like of shape (n_samples,)
             Class labels; or a Dask collection.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -514,9 +515,10 @@ class AdaBoostClassifier(WeightedVotes):
         Raises
         ------
         ValueError
-            If the weak learner cannot be used with the algorithm, or a given one is no better than
-            guessing in the first round. With Dask collections also for other learners than decision
-            stumps, for ``resample=True`` and for callbacks.
+            If the weak learner cannot be used with the algorithm, does not take the missing values
+            of X, or is a given one that is no better than guessing in the first round. With Dask
+            collections also for other learners than decision stumps, for ``resample=True`` and for
+            callbacks.
         """
         routed = self._routed(fit_params)
         estimator = self._boosted_learner()
@@ -714,7 +716,6 @@ class AdaBoostClassifier(WeightedVotes):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse()
         tags.classifier_tags.multi_class = (
             self.algorithm in ("auto", "discrete")
             or self.estimator is None

@@ -10,7 +10,7 @@ from sklearn import ensemble
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.tree import DecisionTreeRegressor
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 
 from sklearn_ensemble_theory._blocks import by_chunks
 from sklearn_ensemble_theory._compat import Interval, StrOptions, check_method_params
@@ -247,7 +247,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training rows. Sparse matrices are accepted if the weak learner accepts them, as
             the default does. For scikit-learn's trees they become dense arrays where they have at
-            most 2**28 values, so that the model is the same as for the dense array.
+            most 2**28 values, so that the model is the same as for the dense array. A dense X may
+            have missing values (NaN) where the weak learner takes them, as the default does.
         y : array-like of shape (n_samples,)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -264,7 +265,8 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
         Raises
         ------
         ValueError
-            If the targets are so large that their differences overflow.
+            If the targets are so large that their differences overflow, or X has missing values
+            that the weak learner does not take.
         """
         routed = self._routed(fit_params)
         estimator = self._boosted_learner()
@@ -344,14 +346,14 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
     def _boosted_learner(self) -> Any:
         return DecisionTreeRegressor(max_depth=3) if self.estimator is None else self.estimator
 
+    def _takes_sparse(self) -> bool:
+        return self.estimator is None or super()._takes_sparse()
+
     def _predictions(self, X: Any) -> Iterator[np.ndarray]:
         """The predictions of each learner."""
-        converted = None
-        if isinstance(X, np.ndarray) and X.ndim == 2 and is_tree(self.estimator_):
-            converted = single_precision_if_finite(X)
         options: dict[str, Any] = {}
-        if converted is not None:
-            X, options = np.ascontiguousarray(converted), {"check_input": False}
+        if isinstance(X, np.ndarray) and X.ndim == 2 and is_tree(self.estimator_):
+            X, options = np.ascontiguousarray(X, dtype=np.float32), {"check_input": False}
         for member in self.estimators_:
             with np.errstate(over="ignore", invalid="ignore"):  # trees check X after a cast
                 predictions = member.predict(X, **options)
@@ -421,8 +423,3 @@ class AdaBoostRegressor(RegressorMixin, ReweightedEnsemble):
             weight = normalised_weights(checked_weights(weight, X), 0)
         for prediction in self.staged_predict(X):
             yield r2_score(y, prediction, sample_weight=weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.estimator is None or self._takes_sparse()
-        return tags

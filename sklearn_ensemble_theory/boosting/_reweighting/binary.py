@@ -27,7 +27,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 from sklearn.base import is_classifier, is_regressor
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
@@ -457,7 +457,8 @@ class BinaryBooster(WeightedVotes):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The training rows. Sparse matrices are accepted if the weak learner accepts them;
-            decision stumps do not.
+            decision stumps do not. A dense X may have missing values (NaN) where the weak learner
+            takes them, as binned trees do.
         y : array-like of shape (n_samples,)
             Class labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -477,8 +478,8 @@ class BinaryBooster(WeightedVotes):
         Raises
         ------
         ValueError
-            If parameters do not fit each other, the weak learner is no classifier or does not
-            support weights, or it is no better than guessing in the first round.
+            If parameters do not fit each other, the weak learner is no classifier, does not support
+            weights or the missing values of X, or is no better than guessing in the first round.
         """
         self._check_parameters()
         estimator = self._boosted_learner()
@@ -658,8 +659,3 @@ class BinaryBooster(WeightedVotes):
         rounds = (pair for v in self._votes for pair in zip(v.members, v.coefficients))
         total = self._summed_importances(pair for pair in rounds if pair[0] is not None)
         return total / total.sum() if total.any() else total
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse()
-        return tags

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import get_tags
+from sklearn.utils import Tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +31,7 @@ from sklearn_ensemble_theory._fitting import CLASS_WEIGHT
 from sklearn_ensemble_theory._learners import (
     half_log_odds,
     has_fast_path,
+    has_input_tag,
     predict_codes,
     predict_validated,
     reads_single_precision,
@@ -44,7 +45,10 @@ from sklearn_ensemble_theory._rows import (
 from sklearn_ensemble_theory._typing import ArrayLike
 from sklearn_ensemble_theory.erm import DecisionStumpClassifier
 from sklearn_ensemble_theory.trees._packed import PackedCache, TreeSums, packed_trees
-from sklearn_ensemble_theory.trees._sklearn_trees import check_single_precision
+from sklearn_ensemble_theory.trees._sklearn_trees import (
+    check_single_precision,
+    fits_single_precision,
+)
 
 from .._steps import Step
 from .._weak_learners import probability_score
@@ -208,9 +212,8 @@ class Votes:
             return None
         if (self.width > 1 and self.outputs != "votes") or set(self.kinds or ()) - {ALL}:
             return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            if not np.isfinite(np.sum(X, dtype=np.float32)):  # the members report what is too large
-                return None
+        if not fits_single_precision(X):  # only stumps read more
+            return None
 
         def laid_out(n_rows: int) -> TreeSums | None:
             return packed_trees(
@@ -266,8 +269,7 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
         }
 
     def _takes_sparse(self) -> bool:
-        learner = self.estimator if hasattr(self.estimator, "__sklearn_tags__") else None
-        return learner is not None and bool(get_tags(learner).input_tags.sparse)
+        return has_input_tag(self.estimator, "sparse")
 
     def _check_X(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -275,6 +277,12 @@ class ReweightedEnsemble(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator
         if reads_single_precision(self.estimator_):
             check_single_precision(X)
         return X
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse()
+        tags.input_tags.allow_nan = has_input_tag(self._boosted_learner(), "allow_nan")
+        return tags
 
     def _routed(self, fit_params: dict) -> dict:
         """The parameters of `fit` that belong to the weak learner."""
@@ -337,7 +345,12 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
         if self.estimator is not None and not has_fast_path(self.estimator):
             return super()._data_checks()
         formats = ["csr", "csc"] if self._takes_sparse() else False
-        return {"dtype": [np.float64, np.float32], "accept_sparse": formats}
+        learner = self._boosted_learner()
+        return {
+            "dtype": [np.float64, np.float32],
+            "accept_sparse": formats,
+            "learner": learner,
+        }
 
     @by_chunks
     def decision_function(self, X: Any) -> np.ndarray:
