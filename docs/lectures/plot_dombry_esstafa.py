@@ -69,6 +69,7 @@ plt.show()
 # %%
 # 2 Boosting a linear learner
 # ---------------------------
+#
 # 2.1 Framework
 # ^^^^^^^^^^^^^
 # A learner is linear (4) if its prediction is a sum of :math:`Y_j g_j(x)`,
@@ -325,6 +326,7 @@ plt.show()
 # %%
 # 3 Stochastic gradient boosting
 # ------------------------------
+#
 # 3.1 Framework
 # ^^^^^^^^^^^^^
 # In every round a linear learner is drawn at random (19), assumption 3.1.

@@ -199,7 +199,7 @@ for axis, T in zip(axes.flat, [0, 1, 2, 3, 4, 5, 49, 50]):
 figure.supxlabel("x")
 figure.supylabel("y")
 plt.show()
-print("coefficients between", model.steps_.min(), "and", model.steps_.max())
+print(f"coefficients less 1: at most {np.abs(model.steps_ - 1).max():.0e}")
 
 # %%
 # Classification: losses of the margin

@@ -63,6 +63,8 @@ right.scatter(*X.T, c=y, cmap="coolwarm", s=10, edgecolors="k", linewidths=0.4)
 right.set(
     xticks=[],
     yticks=[],
+    xlabel="first variable",
+    ylabel="second variable",
     title=f"error on new rows {1 - network.score(X_new, y_new):.3f}",
 )
 plt.show()
@@ -294,4 +296,5 @@ for number, model in enumerate([large, bagged, gradient, ada]):
     color = ["k", "C0", "C1", "C2"][number]
     right.contour(u, v, values, levels=[0.5], colors=color, linewidths=1.5)
 right.set(xticks=[], yticks=[], title="boundaries of the four")
+right.set(xlabel="first variable", ylabel="second variable")
 plt.show()

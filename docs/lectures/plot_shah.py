@@ -94,11 +94,9 @@ x = rng.random((300, 1))
 z = np.sin(6 * x[:, 0]) + rng.standard_normal(300)
 mean_of_cell = HistogramRegressor(5, box=[[0, 1]]).fit(x, z).predict(x)
 g = np.array([0.5, 0.0, -1.0, 0.0, 2.0])[(5 * x[:, 0]).astype(int)]
-print("E(Z - g)²:", np.mean((z - g) ** 2))
-print(
-    "sum of (1.2):",
-    np.mean((z - mean_of_cell) ** 2) + np.mean((mean_of_cell - g) ** 2),
-)
+parts = np.mean((z - mean_of_cell) ** 2), np.mean((mean_of_cell - g) ** 2)
+print(f"E(Z - g)²: {np.mean((z - g) ** 2):.12f}")
+print(f"sum of (1.2): {sum(parts):.12f}")
 
 # %%
 # 2.1 Sub-Gaussianity and Hoeffding's inequality
@@ -217,7 +215,7 @@ both = (
     bounds.histogram_class_bound(1000, 6),
     bounds.finite_class_bound(1000, 36 * np.log(2)),
 )
-print("the bound is that of a class of 2³⁶ classifiers:", both)
+print("the bound is that of a class of 2³⁶ classifiers:", np.round(both, 12))
 
 # %%
 # 2.3 Bounded differences inequality
@@ -283,7 +281,7 @@ print(
 print(
     round(bounds.sub_gaussian_sum_parameter(L / 2), 3),
     "- standard deviation:",
-    runs.std(),
+    runs.std().round(3),
 )
 
 # %%
@@ -363,13 +361,10 @@ plt.show()
 # (ii), that of a union is the largest one and a little more:
 R = bounds.empirical_rademacher_complexity
 A, B = rng.choice([0.0, 1.0], (2, 4, 12))
-print("sum:", R((A[:, None] + B).reshape(-1, 12)), R(A) + R(B))
-print(
-    "union:",
-    R(np.vstack([A, B])),
-    "at most",
-    bounds.rademacher_union_bound([R(A), R(B)], 12),
-)
+sums = (A[:, None] + B).reshape(-1, 12)
+print(f"sum: {R(sums):.12f} = {R(A) + R(B):.12f}")
+above = bounds.rademacher_union_bound([R(A), R(B)], 12)
+print(f"union: {R(np.vstack([A, B])):.3f}, at most {above:.3f}")
 
 # %%
 # 2.5 VC dimension
@@ -405,6 +400,8 @@ for axis in axes.flat:
     axis.set(xticks=[], yticks=[])
 axes[1, 4].axis("off")
 figure.suptitle("half-planes shatter three points, and no four")
+figure.supxlabel("first variable")
+figure.supylabel("second variable")
 plt.show()
 print(
     "labels of four points by half-planes:",
@@ -489,7 +486,12 @@ left.plot(
     ms=3,
     label="L of convex combinations",
 )
-left.set(aspect="equal", title="lemmas 15 and 16")
+left.set(
+    aspect="equal",
+    xlabel="first coordinate",
+    ylabel="second coordinate",
+    title="lemmas 15 and 16",
+)
 left.legend(fontsize=8)
 largest = max(
     bounds.gauge(L, L @ corners[:, :4] @ w).value for w in weights[:50]
@@ -712,7 +714,8 @@ right.set(
 )
 right.legend(fontsize=9)
 plt.show()
-print("bound of the last fit:", model.excess_risk_bound(feature_bound=50**0.5))
+last = model.excess_risk_bound(feature_bound=50**0.5)
+print(f"bound of the last fit: {last:.3f}")
 
 # %%
 # *Kernel machines*, eq. (3.4) to (3.6). The best coefficients of many features
@@ -761,6 +764,8 @@ for axis, values, title in zip(
         *X.T, c=y, cmap="coolwarm", s=15, edgecolors="k", linewidths=0.5
     )
     axis.set(title=title, xticks=[], yticks=[])
+figure.supxlabel("first variable")
+figure.supylabel("second variable")
 plt.show()
 difference = explicit.decision_function(
     features(plane)
@@ -807,6 +812,8 @@ for axis, (name, project) in zip(axes, projections.items()):
         f"(3.8) ratio at most {max(apart[0] / apart[1]):.3f}"
     )
 axes[0].legend()
+figure.supxlabel("first coordinate")
+figure.supylabel("second coordinate")
 plt.show()
 
 # %%
@@ -969,10 +976,8 @@ print(
     f"risk of the choice by 5 folds {chosen.mean():.3f}, "
     f"of the best {risks.min(axis=1).mean():.3f}"
 )
-print(
-    "bound on the excess of the choice:",
-    bounds.cross_validation_oracle_bound(4, [12] * 5),
-)
+above = bounds.cross_validation_oracle_bound(4, [12] * 5)
+print(f"bound on the excess of the choice: {above:.3f}")
 
 # %%
 # *4.1.1 Stacking* minimises the same sum over non-negative weights of the
@@ -1138,13 +1143,11 @@ for axis, J in zip(axes, (2, 3, 5, 20)):
     axis.plot(*X.T, "k.", ms=1)
     axis.set(title=f"J = {J}", xticks=[], yticks=[])
     if J == 2:
-        print(
-            "first split:",
-            tree.tree_.feature[0],
-            tree.tree_.threshold[0],
-            "- best:",
-            min(splits),
-        )
+        first = tree.tree_.feature[0], tree.tree_.threshold[0]
+        print("first split: feature {} at {:.4f}".format(*first))
+        print("best: feature {1} at {2:.4f}".format(*min(splits)))
+figure.supxlabel("first variable")
+figure.supylabel("second variable")
 plt.show()
 
 # %%
