@@ -349,8 +349,9 @@ plt.show()
 #
 # .. math:: \Delta_t\Gamma_t^{-2} \le x - \frac{2}{LC^2} x^2
 #    \text{ for } x = \Delta_{t-1}\Gamma_{t-1}^{-2}
-#    \ \Rightarrow\ \Delta_t\Gamma_t^{-2} \le \frac{LC^2}{2t}, \qquad
-#    \Delta_t\Gamma_t
+#    \ \Rightarrow\ \Delta_t\Gamma_t^{-2} \le \frac{LC^2}{2t},
+#
+# .. math:: \Delta_t\Gamma_t
 #    \le \Delta_{t-1}\Gamma_{t-1} (1 - \tfrac p2)_+ (1 + \tfrac p2)
 #    \le \Delta_{t-1}\Gamma_{t-1}.
 #
