@@ -98,7 +98,8 @@ def pages_of_sources():
     text = (ROOT / "docs" / "user_guide" / "theory.md").read_text(encoding="utf-8")
     for author, cell in re.findall(r"^\| \[([^\]]+)\] \| (.+) \|$", text, re.MULTILINE):
         scripts = re.findall(r"\(\.\./(lectures/\w+\.py)\)", cell)
-        yield author, "".join((ROOT / "docs" / s).read_text(encoding="utf-8") for s in scripts)
+        text = "".join((ROOT / "docs" / s).read_text(encoding="utf-8") for s in scripts)
+        yield author, text.replace("\n# ", " ")
 
 
 @pytest.mark.parametrize("author", NUMBERED)

@@ -2,19 +2,19 @@
 DS-GA 1003: boosting and a review
 =================================
 
-Lecture 8 of *DS-GA 1003: Machine Learning* has two parts: boosting, from sums of functions that are
-learned one by one to gradient boosting, and a review of the course by its errors: approximation,
-estimation and optimisation. This page has its sections in order, each with the objects that
-compute it.
+Lecture 8 of *DS-GA 1003: Machine Learning* has two parts: boosting, from sums
+of functions that are learned one by one to gradient boosting, and a review of
+the course by its errors: approximation, estimation and optimisation. This page
+has its sections in order, each with the objects that compute it.
 """
 
 # %%
 # Boosting and bagging
 # --------------------
-# Bagging averages learners of small bias and large variance that are fitted independently; boosting
-# adds up learners of large bias, one after the other.
-# :class:`~sklearn_ensemble_theory.inspection.BiasVarianceDisplay` measures what both do from fits
-# to many training sets.
+# Bagging averages learners of small bias and large variance that are fitted
+# independently; boosting adds up learners of large bias, one after the other.
+# :class:`~sklearn_ensemble_theory.inspection.BiasVarianceDisplay` measures what
+# both do from fits to many training sets.
 from functools import partial
 
 import matplotlib.pyplot as plt
@@ -32,7 +32,9 @@ from sklearn_ensemble_theory.inspection import BiasVarianceDisplay
 make_sine = partial(make_sine_regression, 150, return_mean=True)
 estimators = {
     "stump": DecisionStumpRegressor(),
-    "boosted\nstumps": GradientBoostingRegressor(DecisionStumpRegressor(), n_estimators=60),
+    "boosted\nstumps": GradientBoostingRegressor(
+        DecisionStumpRegressor(), n_estimators=60
+    ),
     "deep tree": DecisionTreeRegressor(),
     "bagged\ndeep trees": BaggingRegressor(DecisionTreeRegressor(), 20),
 }
@@ -44,8 +46,8 @@ plt.show()
 # %%
 # Nonlinear regression
 # --------------------
-# A curve can be fitted by a polynomial, by averages with a kernel or by a tree; boosting is one
-# more way.
+# A curve can be fitted by a polynomial, by averages with a kernel or by a tree;
+# boosting is one more way.
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
@@ -63,32 +65,39 @@ def curve(x):
 y = curve(X[:, 0]) + 0.2 * rng.standard_normal(120)
 grid = np.linspace(-1, 1, 1_001)[:, None]
 fits = {
-    "polynomial of degree 7": make_pipeline(PolynomialFeatures(7), LinearRegression()),
+    "polynomial of degree 7": make_pipeline(
+        PolynomialFeatures(7), LinearRegression()
+    ),
     "kernel, bandwidth 0.08": NadarayaWatsonRegressor(bandwidth=0.08),
     "tree of depth 4": DecisionTreeRegressor(max_depth=4),
     "50 boosted stumps": GradientBoostingRegressor(
         DecisionStumpRegressor(), n_estimators=50, learning_rate=0.3
     ),
 }
-figure, axes = plt.subplots(1, 4, figsize=(12, 3), sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 4, figsize=(12, 3), sharey=True, layout="constrained"
+)
 for axis, (name, model) in zip(axes, fits.items()):
     axis.plot(X, y, ".", color="0.7", ms=4)
     axis.plot(grid, curve(grid), "k--", lw=1)
     axis.plot(grid, model.fit(X, y).predict(grid), color="tab:red")
     axis.set(title=name, xlabel="x")
 axes[0].set_ylabel("y")
-axes[0].legend(["rows", "mean of y", "fit"], fontsize="small", loc="lower right")
+axes[0].legend(
+    ["rows", "mean of y", "fit"], fontsize="small", loc="lower right"
+)
 plt.show()
 
 # %%
 # Sums of basis functions
 # -----------------------
-# With fixed functions, as the powers of x above, the coefficients are a linear regression. If the
-# functions are learned too, from a class H, the minimum over all T of them at once is a hard
-# problem. For a network of T hidden units gradients lead to a solution; adding the units one by
-# one, as boosting does, needs only regression with one unit, for which
-# :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` is the exact minimiser. The latter also works
-# for trees, which have no gradient.
+# With fixed functions, as the powers of x above, the coefficients are a linear
+# regression. If the functions are learned too, from a class H, the minimum over
+# all T of them at once is a hard problem. For a network of T hidden units
+# gradients lead to a solution; adding the units one by one, as boosting does,
+# needs only regression with one unit, for which
+# :class:`~sklearn_ensemble_theory.ReLUUnitRegressor` is the exact minimiser.
+# The latter also works for trees, which have no gradient.
 import warnings
 
 from sklearn.exceptions import ConvergenceWarning
@@ -105,15 +114,25 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", ConvergenceWarning)
     for width in widths:
         net = MLPRegressor(
-            hidden_layer_sizes=[width], solver="lbfgs", alpha=0, max_iter=2_000, random_state=0
+            hidden_layer_sizes=[width],
+            solver="lbfgs",
+            alpha=0,
+            max_iter=2_000,
+            random_state=0,
         )
         together.append(np.mean((net.fit(X, y).predict(X) - y) ** 2))
 figure, axis = plt.subplots(figsize=(6, 3.5), layout="constrained")
 axis.semilogy(widths, together, "s-", label="all T units by gradients")
 axis.semilogy(
-    np.arange(1, 21), 2 * greedy.train_scores_, "o-", ms=4, label="one unit after another"
+    np.arange(1, 21),
+    2 * greedy.train_scores_,
+    "o-",
+    ms=4,
+    label="one unit after another",
 )
-axis.set(xlabel="units T", ylabel="mean squared residual", xticks=[1, 5, 10, 15, 20])
+axis.set(
+    xlabel="units T", ylabel="mean squared residual", xticks=[1, 5, 10, 15, 20]
+)
 axis.set_yticks([0.05, 0.1, 0.2, 0.5], ["0.05", "0.1", "0.2", "0.5"])
 axis.minorticks_off()
 axis.legend()
@@ -122,10 +141,11 @@ plt.show()
 # %%
 # Forward stagewise additive modelling
 # ------------------------------------
-# Round t minimises the empirical risk over the next function and its coefficient, and changes
-# nothing that was fitted before. For the squared loss the function is fitted to the residuals, and
-# if H contains all multiples of its functions, the coefficient can be left out: each value of it
-# has the same minimum.
+# Round t minimises the empirical risk over the next function and its
+# coefficient, and changes nothing that was fitted before. For the squared loss
+# the function is fitted to the residuals, and if H contains all multiples of
+# its functions, the coefficient can be left out: each value of it has the same
+# minimum.
 residual = y.copy()
 for nu in [0.5, 1.0, 3.0]:
     h = DecisionStumpRegressor().fit(X, residual / nu).predict(X)
@@ -134,46 +154,63 @@ for nu in [0.5, 1.0, 3.0]:
 # %%
 # L2-boosting of stumps
 # ---------------------
-# A regression stump has one of two values, on either side of a threshold in one feature.
-# :class:`~sklearn_ensemble_theory.DecisionStumpRegressor` is the minimiser over all of them.
+# A regression stump has one of two values, on either side of a threshold in one
+# feature. :class:`~sklearn_ensemble_theory.DecisionStumpRegressor` is the
+# minimiser over all of them.
 stump = DecisionStumpRegressor().fit(X, y)
 figure, axis = plt.subplots(figsize=(5, 3.2), layout="constrained")
 axis.plot(X, y, ".", color="0.7", ms=4, label="rows")
 axis.plot(grid, stump.predict(grid), color="tab:red", label="stump")
-axis.axvline(stump.threshold_, color="0.5", ls=":", label=f"c = {stump.threshold_:.2f}")
+axis.axvline(
+    stump.threshold_, color="0.5", ls=":", label=f"c = {stump.threshold_:.2f}"
+)
 axis.set(xlabel="x", ylabel="y")
 axis.legend(loc="upper left", fontsize="small")
 plt.show()
 
 # %%
-# The sum after T rounds, started at 0, in red, and the one before it, dashed: T = 0 to 5, and 49
-# and 50, as in the lecture. Every line search finds the coefficient 1.
+# The sum after T rounds, started at 0, in red, and the one before it, dashed: T
+# = 0 to 5, and 49 and 50, as in the lecture. Every line search finds the
+# coefficient 1.
 model = GradientBoostingRegressor(
-    DecisionStumpRegressor(), init="zero", step="line_search", learning_rate=1.0, n_estimators=50
+    DecisionStumpRegressor(),
+    init="zero",
+    step="line_search",
+    learning_rate=1.0,
+    n_estimators=50,
 ).fit(X, y)
 stages = [np.zeros(len(grid)), *model.staged_predict(grid)]
-errors = [np.mean(y**2), *(2 * model.train_scores_)]  # the risk has a factor 1/2 here
-figure, axes = plt.subplots(2, 4, figsize=(12, 5.8), sharex=True, sharey=True, layout="constrained")
+errors = [
+    np.mean(y**2),
+    *(2 * model.train_scores_),
+]  # the risk has a factor 1/2 here
+figure, axes = plt.subplots(
+    2, 4, figsize=(12, 5.8), sharex=True, sharey=True, layout="constrained"
+)
 for axis, T in zip(axes.flat, [0, 1, 2, 3, 4, 5, 49, 50]):
     axis.plot(X, y, ".", color="0.75", ms=4)
     if T:
         axis.plot(grid, stages[T - 1], "k--", lw=1, label=f"T = {T - 1}")
     axis.plot(grid, stages[T], color="tab:red", label=f"T = {T}")
-    axis.set_title(f"T = {T}, mean squared residual {errors[T]:.3f}", fontsize=9)
+    axis.set_title(
+        f"T = {T}, mean squared residual {errors[T]:.3f}", fontsize=9
+    )
     axis.legend(loc="upper left", fontsize="small")
 figure.supxlabel("x")
 figure.supylabel("y")
 plt.show()
-print("coefficients between", model.steps_.min(), "and", model.steps_.max())
+print(f"coefficients less 1: at most {np.abs(model.steps_ - 1).max():.0e}")
 
 # %%
 # Classification: losses of the margin
 # ------------------------------------
-# A score f is right about a label y of -1 or 1 where the margin y f(x) is positive. The exponential
-# loss of the margin is an upper bound on the 0-1 loss that can be minimised; the
-# logistic loss grows more slowly at wrong labels.
+# A score f is right about a label y of -1 or 1 where the margin y f(x) is
+# positive. The exponential loss of the margin is an upper bound on the 0-1 loss
+# that can be minimised; the logistic loss grows more slowly at wrong labels.
 margin = np.linspace(-2, 2, 401)
-figure, axes = plt.subplots(1, 2, figsize=(9, 3.3), sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 2, figsize=(9, 3.3), sharey=True, layout="constrained"
+)
 for axis in axes:
     axis.step(margin, margin <= 0, "k", where="mid", label="0-1 loss")
     axis.set(xlabel="margin y f(x)", ylim=(-0.2, 5))
@@ -183,7 +220,11 @@ axes[0].text(-1, 3, "wrong", ha="center")
 axes[0].text(1, 3, "right", ha="center")
 axes[0].set(ylabel="loss", title="the margin")
 axes[1].plot(margin, np.exp(-margin), label="exponential loss, exp(-m)")
-axes[1].plot(margin, np.logaddexp(0, -margin) / np.log(2), label="logistic loss, to base 2")
+axes[1].plot(
+    margin,
+    np.logaddexp(0, -margin) / np.log(2),
+    label="logistic loss, to base 2",
+)
 axes[1].set_title("losses")
 axes[1].legend()
 plt.show()
@@ -191,9 +232,9 @@ plt.show()
 # %%
 # AdaBoost
 # --------
-# Forward stagewise modelling with the exponential loss and classifiers with values -1 and 1 is
-# AdaBoost: the round minimises the error under the weights :math:`e^{-y f_{t-1}(x)}`, and the
-# coefficient has a closed form,
+# Forward stagewise modelling with the exponential loss and classifiers with
+# values -1 and 1 is AdaBoost: the round minimises the error under the weights
+# :math:`e^{-y f_{t-1}(x)}`, and the coefficient has a closed form,
 # :func:`~sklearn_ensemble_theory.bounds.adaboost_coefficient`. The loop:
 from sklearn.datasets import make_hastie_10_2
 
@@ -201,7 +242,12 @@ from sklearn_ensemble_theory import AdaBoostClassifier, DecisionStumpClassifier
 from sklearn_ensemble_theory.bounds import adaboost_coefficient
 
 X10, clean = make_hastie_10_2(7_000, random_state=0)
-X10, X10_test, clean, clean_test = X10[:1_000], X10[1_000:], clean[:1_000], clean[1_000:]
+X10, X10_test, clean, clean_test = (
+    X10[:1_000],
+    X10[1_000:],
+    clean[:1_000],
+    clean[1_000:],
+)
 f, coefficients = np.zeros(1_000), []
 for _ in range(30):
     w = np.exp(-clean * f)
@@ -209,13 +255,17 @@ for _ in range(30):
     coefficients.append(adaboost_coefficient(np.sum(w[h != clean]) / np.sum(w)))
     f += coefficients[-1] * h
 ada = AdaBoostClassifier(n_estimators=30, algorithm="discrete").fit(X10, clean)
-print("largest difference:", np.abs(ada.estimator_weights_ / 2 - coefficients).max().round(12))
+print(
+    "largest difference:",
+    np.abs(ada.estimator_weights_ / 2 - coefficients).max().round(12),
+)
 
 # %%
-# Where the Bayes error is large, here because a quarter of the labels is flipped, wrong labels get
-# more than their share of the weight. The real algorithm, which is the best without noise, gets
-# worse after some rounds. The logistic loss, which grows more slowly, is affected less; the guide
-# has more on :doc:`noisy labels </user_guide/noisy_labels>`.
+# Where the Bayes error is large, here because a quarter of the labels is
+# flipped, wrong labels get more than their share of the weight. The real
+# algorithm, which is the best without noise, gets worse after some rounds. The
+# logistic loss, which grows more slowly, is affected less; the guide has more
+# on :doc:`noisy labels </user_guide/noisy_labels>`.
 from sklearn_ensemble_theory import GradientBoostingClassifier
 
 noisy = np.where(np.random.default_rng(1).random(1_000) < 0.25, -clean, clean)
@@ -226,10 +276,18 @@ models = {
         DecisionStumpRegressor(), n_estimators=300, learning_rate=1.0
     ),
 }
-figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
-for axis, labels, title in [(axes[0], clean, "no noise"), (axes[1], noisy, "a quarter flipped")]:
+figure, axes = plt.subplots(
+    1, 2, figsize=(10, 3.6), layout="constrained", sharey=True
+)
+for axis, labels, title in [
+    (axes[0], clean, "no noise"),
+    (axes[1], noisy, "a quarter flipped"),
+]:
     for name, model in models.items():
-        error = [np.mean(p != clean_test) for p in model.fit(X10, labels).staged_predict(X10_test)]
+        error = [
+            np.mean(p != clean_test)
+            for p in model.fit(X10, labels).staged_predict(X10_test)
+        ]
         axis.plot(np.arange(1, len(error) + 1), error, label=name)
     axis.set(xlabel="rounds", title=title)
 axes[0].set_ylabel("error at clean new rows")
@@ -243,35 +301,54 @@ print(f"after 300 rounds the flipped labels have {share:.0%} of the weight")
 # %%
 # Gradient boosting
 # -----------------
-# The risk depends on f only by its n values at the training points, a vector. A gradient step
-# without any restriction subtracts a multiple of the gradient g from it: after T steps it is
-# :math:`f^{(0)} - \sum_t \nu_t g^{(t)}`. (The lecture prints the sum of the vectors; see the
-# :doc:`errata </errata>`.) That moves every value towards its label and says nothing about other
-# points. The remedy is to take the function of H that is closest to -g, by least squares: it is
-# defined everywhere.
+# The risk depends on f only by its n values at the training points, a vector. A
+# gradient step without any restriction subtracts a multiple of the gradient g
+# from it: after T steps it is :math:`f^{(0)} - \sum_t \nu_t g^{(t)}`. (The
+# lecture prints the sum of the vectors; see the :doc:`errata </errata>`.) That
+# moves every value towards its label and says nothing about other points. The
+# remedy is to take the function of H that is closest to -g, by least squares:
+# it is defined everywhere.
 f, nu = np.zeros(120), 0.25
 steps = []
 for _ in range(3):
     steps.append(2 * (f - y))  # the gradient of the sum of squares
     f = f - nu * steps[-1]
-print("f(T) less its closed form:", np.abs(f - (0 - nu * np.sum(steps, axis=0))).max())
+print(
+    "f(T) less its closed form:",
+    np.abs(f - (0 - nu * np.sum(steps, axis=0))).max(),
+)
 
 tree = DecisionTreeRegressor(max_depth=2).fit(X, -steps[0])
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-axes[0].vlines(X[:, 0], 0, -nu * steps[0], color="tab:blue", lw=0.8, label="step")
+axes[0].vlines(
+    X[:, 0], 0, -nu * steps[0], color="tab:blue", lw=0.8, label="step"
+)
 axes[0].plot(X, y, ".", color="0.6", ms=4, label="labels")
-axes[0].plot(X, -nu * steps[0], ".", color="tab:blue", ms=4, label="f after the step")
-axes[0].set(xlabel="x", ylabel="f at the training points", title="a step at the points alone")
-axes[1].plot(X, -steps[0], ".", color="tab:blue", ms=4, label="-g, the pseudo-residuals")
-axes[1].plot(grid, tree.predict(grid), color="tab:red", label="closest tree of depth 2")
-axes[1].set(xlabel="x", ylabel="value", title="the function that is closest to -g")
+axes[0].plot(
+    X, -nu * steps[0], ".", color="tab:blue", ms=4, label="f after the step"
+)
+axes[0].set(
+    xlabel="x",
+    ylabel="f at the training points",
+    title="a step at the points alone",
+)
+axes[1].plot(
+    X, -steps[0], ".", color="tab:blue", ms=4, label="-g, the pseudo-residuals"
+)
+axes[1].plot(
+    grid, tree.predict(grid), color="tab:red", label="closest tree of depth 2"
+)
+axes[1].set(
+    xlabel="x", ylabel="value", title="the function that is closest to -g"
+)
 for axis in axes:
     axis.legend(fontsize="small")
 plt.show()
 
 # %%
-# The coefficient of a round is found by a line search (option 1) or fixed (option 2), a parameter
-# to tune. Option 1 decreases the training risk fastest, which is not an aim in itself.
+# The coefficient of a round is found by a line search (option 1) or fixed
+# (option 2), a parameter to tune. Option 1 decreases the training risk fastest,
+# which is not an aim in itself.
 options = {
     "line search": {"step": "line_search", "learning_rate": 1.0},
     "fixed, 1": {"learning_rate": 1.0},
@@ -280,7 +357,10 @@ options = {
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
 for name, params in options.items():
     model = GradientBoostingClassifier(
-        DecisionTreeRegressor(max_depth=3), n_estimators=150, reoptimize_leaves=False, **params
+        DecisionTreeRegressor(max_depth=3),
+        n_estimators=150,
+        reoptimize_leaves=False,
+        **params,
     ).fit(X10, clean)
     error = [np.mean(p != clean_test) for p in model.staged_predict(X10_test)]
     axes[0].semilogy(model.train_scores_, label=name)
@@ -291,25 +371,31 @@ axes[1].legend()
 plt.show()
 
 # %%
-# With the squared loss the rounds of the lecture fit h to 2(y - f). Our risk has a factor 1/2, so
-# its coefficient 0.1 is our learning rate 0.2.
+# With the squared loss the rounds of the lecture fit h to 2(y - f). Our risk
+# has a factor 1/2, so its coefficient 0.1 is our learning rate 0.2.
 f, f_grid = np.zeros(120), np.zeros(len(grid))
 for _ in range(50):
     h = DecisionTreeRegressor(max_depth=2).fit(X, 2 * (y - f))
     f, f_grid = f + 0.1 * h.predict(X), f_grid + 0.1 * h.predict(grid)
 model = GradientBoostingRegressor(
-    DecisionTreeRegressor(max_depth=2), init="zero", learning_rate=0.2, n_estimators=50
+    DecisionTreeRegressor(max_depth=2),
+    init="zero",
+    learning_rate=0.2,
+    n_estimators=50,
 ).fit(X, y)
-print("largest difference:", np.abs(model.predict(grid) - f_grid).max().round(12))
+print(
+    "largest difference:", np.abs(model.predict(grid) - f_grid).max().round(12)
+)
 
 # %%
 # Review: the excess risk
 # -----------------------
-# The risk of what an algorithm returns exceeds the least one by three errors: of the best function
-# of the class (approximation), of the minimiser of the empirical risk (estimation), and of an
-# algorithm that does not find it (optimisation).
-# :class:`~sklearn_ensemble_theory.inspection.ExcessRiskDisplay` measures them where the truth is
-# known. For histograms the minimiser is exact, and the number of cells balances the other two.
+# The risk of what an algorithm returns exceeds the least one by three errors:
+# of the best function of the class (approximation), of the minimiser of the
+# empirical risk (estimation), and of an algorithm that does not find it
+# (optimisation). :class:`~sklearn_ensemble_theory.inspection.ExcessRiskDisplay`
+# measures them where the truth is known. For histograms the minimiser is exact,
+# and the number of cells balances the other two.
 from sklearn_ensemble_theory import HistogramRegressor
 from sklearn_ensemble_theory.inspection import ExcessRiskDisplay
 
@@ -324,10 +410,11 @@ ExcessRiskDisplay.from_parameter(
 plt.show()
 
 # %%
-# Regularisation balances them within one class: a ball of linear functions with an upper bound on
-# the norm, :class:`~sklearn_ensemble_theory.BallConstrainedClassifier`. The optimisation error
-# decreases with the number of gradient steps, within a bound that is known before the fit
-# (`suboptimality_bound_`).
+# Regularisation balances them within one class: a ball of linear functions with
+# an upper bound on the norm,
+# :class:`~sklearn_ensemble_theory.BallConstrainedClassifier`. The optimisation
+# error decreases with the number of gradient steps, within a bound that is
+# known before the fit (`suboptimality_bound_`).
 from sklearn_ensemble_theory import BallConstrainedClassifier
 
 rng = np.random.default_rng(2)
@@ -337,24 +424,43 @@ few, others = slice(None, 80), slice(80, None)
 
 
 def logistic_risk(model, rows):
-    return np.mean(np.logaddexp(0, -sign[rows] * model.decision_function(wide[rows])))
+    return np.mean(
+        np.logaddexp(0, -sign[rows] * model.decision_function(wide[rows]))
+    )
 
 
 radii = np.geomspace(0.05, 5, 15)
 balls = [BallConstrainedClassifier(r).fit(wide[few], sign[few]) for r in radii]
 counts = np.array([1, 3, 10, 30, 100, 300, 1_000])
 slow = [
-    BallConstrainedClassifier(2.0, solver="gd", max_iter=k).fit(wide[few], sign[few])
+    BallConstrainedClassifier(2.0, solver="gd", max_iter=k).fit(
+        wide[few], sign[few]
+    )
     for k in counts
 ]
-least = logistic_risk(BallConstrainedClassifier(2.0).fit(wide[few], sign[few]), few)
+least = logistic_risk(
+    BallConstrainedClassifier(2.0).fit(wide[few], sign[few]), few
+)
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained")
-axes[0].semilogx(radii, [logistic_risk(m, few) for m in balls], label="training rows")
-axes[0].semilogx(radii, [logistic_risk(m, others) for m in balls], label="new rows")
-axes[0].set(xlabel="radius of the ball", ylabel="logistic loss", title="regularisation")
+axes[0].semilogx(
+    radii, [logistic_risk(m, few) for m in balls], label="training rows"
+)
+axes[0].semilogx(
+    radii, [logistic_risk(m, others) for m in balls], label="new rows"
+)
+axes[0].set(
+    xlabel="radius of the ball", ylabel="logistic loss", title="regularisation"
+)
 axes[0].legend()
-axes[1].loglog(counts, [m.suboptimality_bound_ for m in slow], "k--", label="bound")
-axes[1].loglog(counts, [logistic_risk(m, few) - least for m in slow], "o-", label="gradient steps")
+axes[1].loglog(
+    counts, [m.suboptimality_bound_ for m in slow], "k--", label="bound"
+)
+axes[1].loglog(
+    counts,
+    [logistic_risk(m, few) - least for m in slow],
+    "o-",
+    label="gradient steps",
+)
 axes[1].set(xlabel="steps", ylabel="optimisation error", title="radius 2")
 axes[1].legend()
 plt.show()
@@ -362,8 +468,9 @@ plt.show()
 # %%
 # Learning as minimisation of the empirical risk
 # ----------------------------------------------
-# Linear regression, the support vector machine and logistic regression differ in their loss. A
-# penalty on the coefficients is the same as a ball whose radius is the norm that it leads to:
+# Linear regression, the support vector machine and logistic regression differ
+# in their loss. A penalty on the coefficients is the same as a ball whose
+# radius is the norm that it leads to:
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
@@ -372,15 +479,18 @@ for loss, penalised in [
     ("hinge", SVC(kernel="linear", C=0.01, tol=1e-8)),
 ]:
     penalised.fit(wide[few], sign[few])
-    ball = BallConstrainedClassifier(np.linalg.norm(penalised.coef_), loss=loss, tol=1e-8)
+    ball = BallConstrainedClassifier(
+        np.linalg.norm(penalised.coef_), loss=loss, tol=1e-8
+    )
     gap = np.abs(ball.fit(wide[few], sign[few]).coef_ - penalised.coef_).max()
     print(f"{loss}: coefficients differ by at most {gap:.0e}")
 
 # %%
-# Trees are grown greedily, and may miss the minimum of their class: for the exclusive or of two
-# features a tree of depth 2 is right about all rows, and the greedy one need not be, since no first
-# split helps much. The four cells of :class:`~sklearn_ensemble_theory.HistogramClassifier` are the
-# exact minimiser. Ensembles solve many such problems: for bootstrap samples in bagging, for
+# Trees are grown greedily, and may miss the minimum of their class: for the
+# exclusive or of two features a tree of depth 2 is right about all rows, and
+# the greedy one need not be, since no first split helps much. The four cells of
+# :class:`~sklearn_ensemble_theory.HistogramClassifier` are the exact minimiser.
+# Ensembles solve many such problems: for bootstrap samples in bagging, for
 # residuals in boosting.
 from sklearn.tree import DecisionTreeClassifier
 
@@ -388,15 +498,21 @@ from sklearn_ensemble_theory import HistogramClassifier
 
 squares = np.random.default_rng(0).uniform(-1, 1, (50, 60, 2))
 xor = squares[:, :, 0] * squares[:, :, 1] > 0
-for model in [DecisionTreeClassifier(max_depth=2), HistogramClassifier(2, box=[-1, 1])]:
-    wrong = [1 - model.fit(Z, label).score(Z, label) for Z, label in zip(squares, xor)]
+for model in [
+    DecisionTreeClassifier(max_depth=2),
+    HistogramClassifier(2, box=[-1, 1]),
+]:
+    wrong = [
+        1 - model.fit(Z, label).score(Z, label)
+        for Z, label in zip(squares, xor)
+    ]
     print(f"{type(model).__name__}: mean training error {np.mean(wrong):.3f}")
 
 # %%
 # Bias and variance
 # -----------------
-# Bias is close to approximation error, variance to estimation error. Both for trees of growing
-# depth:
+# Bias is close to approximation error, variance to estimation error. Both for
+# trees of growing depth:
 BiasVarianceDisplay.from_parameter(
     DecisionTreeRegressor(),
     make_sine,
@@ -409,8 +525,9 @@ BiasVarianceDisplay.from_parameter(
 plt.show()
 
 # %%
-# Sources of bias are linear models of nonlinear means, few features, strong penalties and shallow
-# trees; sources of variance are their opposites. In numbers, for the same sine:
+# Sources of bias are linear models of nonlinear means, few features, strong
+# penalties and shallow trees; sources of variance are their opposites. In
+# numbers, for the same sine:
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
@@ -418,7 +535,9 @@ from sklearn_ensemble_theory.inspection import bias_variance_decomposition
 
 
 def polynomial(degree, alpha=1e-8):
-    return make_pipeline(PolynomialFeatures(degree), StandardScaler(), Ridge(alpha))
+    return make_pipeline(
+        PolynomialFeatures(degree), StandardScaler(), Ridge(alpha)
+    )
 
 
 for name, model in {
@@ -433,16 +552,21 @@ for name, model in {
     parts = bias_variance_decomposition(
         model, make_sine, noise=0.09, n_repetitions=40, random_state=0
     )
-    print(f"{name:26} bias² {np.mean(parts.bias):.3f}  variance {np.mean(parts.variance):.3f}")
+    print(
+        f"{name:26} bias² {np.mean(parts.bias):.3f}  "
+        f"variance {np.mean(parts.variance):.3f}"
+    )
 
 # %%
 # Double descent
 # --------------
-# Figure 1: in the classical picture (a) the risk at new rows is smallest in between. In the modern
-# one (b) it rises to a peak where the model begins to interpolate the training rows, and falls
-# again beyond. Least squares on s random rectified linear units show both,
-# :class:`~sklearn_ensemble_theory.RandomProjectionRegressor` with one member; n is 100. (A tiny
-# penalty keeps members apart whose units are active at hardly any row.)
+# Figure 1: in the classical picture (a) the risk at new rows is smallest in
+# between. In the modern one (b) it rises to a peak where the model begins to
+# interpolate the training rows, and falls again beyond. Least squares on s
+# random rectified linear units show both,
+# :class:`~sklearn_ensemble_theory.RandomProjectionRegressor` with one member; n
+# is 100. (A tiny penalty keeps members apart whose units are active at hardly
+# any row.)
 from sklearn_ensemble_theory import RandomProjectionRegressor
 
 rng = np.random.default_rng(0)
@@ -450,17 +574,44 @@ n = 100
 rows = rng.standard_normal((n + 2_000, 10))
 target = np.maximum(rows[:, 0], 0) + np.tanh(rows[:, 1] + rows[:, 2])
 target += 0.5 * rng.standard_normal(len(rows))
-sizes = np.r_[3, 5, 8, 12, 18, 25, 35, 50, 65, 80, 90, 96, 100, 104, 110, 125, 150, 220, 400, 1_000]
+sizes = np.r_[
+    3,
+    5,
+    8,
+    12,
+    18,
+    25,
+    35,
+    50,
+    65,
+    80,
+    90,
+    96,
+    100,
+    104,
+    110,
+    125,
+    150,
+    220,
+    400,
+    1_000,
+]
 train, test = np.zeros((2, len(sizes)))
 for k, s in enumerate(sizes):
     for seed in range(10):
         model = RandomProjectionRegressor(
-            1, n_components=int(s), projection="relu", alpha=1e-3, random_state=seed
+            1,
+            n_components=int(s),
+            projection="relu",
+            alpha=1e-3,
+            random_state=seed,
         ).fit(rows[:n], target[:n])
         residual = (target - model.predict(rows)) ** 2
         train[k] += residual[:n].mean() / 10
         test[k] += residual[n:].mean() / 10
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    1, 2, figsize=(11, 3.8), sharey=True, layout="constrained"
+)
 for axis, shown, title in [
     (axes[0], sizes <= 65, "(a) classical"),
     (axes[1], sizes > 0, "(b) double descent"),
@@ -475,12 +626,13 @@ axes[1].legend()
 plt.show()
 
 # %%
-# Figure 4 is of networks with one layer of H hidden units on pictures of digits, with K = 10
-# classes and the squared loss. They have (d + 1) H + (H + 1) K parameters and n K numbers to fit.
-# The pictures here are those of scikit-learn, with d = 64, of which n = 100 are for training. The
-# networks are trained without a penalty, from three random starts each. The error at new pictures
-# is largest shortly after the threshold, and least for the largest networks, which fit their
-# pictures exactly.
+# Figure 4 is of networks with one layer of H hidden units on pictures of
+# digits, with K = 10 classes and the squared loss. They have (d + 1) H + (H +
+# 1) K parameters and n K numbers to fit. The pictures here are those of
+# scikit-learn, with d = 64, of which n = 100 are for training. The networks are
+# trained without a penalty, from three random starts each. The error at new
+# pictures is largest shortly after the threshold, and least for the largest
+# networks, which fit their pictures exactly.
 from sklearn.datasets import load_digits
 
 digits, digit = load_digits(return_X_y=True)
@@ -506,11 +658,17 @@ with warnings.catch_warnings():
             squared = ((output - indicators) ** 2).sum(axis=1)
             wrong = output.argmax(axis=1) != digit
             risks[:, k] += [
-                np.mean(r) / 3 for r in (squared[:n], squared[n:], wrong[:n], wrong[n:])
+                np.mean(r) / 3
+                for r in (squared[:n], squared[n:], wrong[:n], wrong[n:])
             ]
 parameters = 65 * hidden + (hidden + 1) * 10
-figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), sharex=True, layout="constrained")
-for axis, first, loss in [(axes[0], 0, "squared loss"), (axes[1], 2, "zero-one loss")]:
+figure, axes = plt.subplots(
+    1, 2, figsize=(11, 3.8), sharex=True, layout="constrained"
+)
+for axis, first, loss in [
+    (axes[0], 0, "squared loss"),
+    (axes[1], 2, "zero-one loss"),
+]:
     axis.semilogx(parameters, risks[first], "s--", ms=4, label="training")
     axis.semilogx(parameters, risks[first + 1], "o-", ms=4, label="test")
     axis.axvline(10 * n, color="k", ls=":", label="n K")
@@ -519,6 +677,6 @@ axes[0].legend()
 plt.show()
 
 # %%
-# What is left of the lecture are remarks: that most classical methods minimise an empirical risk by
-# gradient descent, with a penalty against estimation error, and that features matter where the
-# functions are linear.
+# What is left of the lecture are remarks: that most classical methods minimise
+# an empirical risk by gradient descent, with a penalty against estimation
+# error, and that features matter where the functions are linear.
