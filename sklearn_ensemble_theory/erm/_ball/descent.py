@@ -1,6 +1,6 @@
 """Projected descent: the mean of iterates of subgradient steps [Shah, algorithms 1 and 2]."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -92,7 +92,7 @@ def onto_product(ball: Ball, reach: float) -> Callable[[np.ndarray], np.ndarray]
 def projected_gradient_descent(
     gradient: Callable[..., ArrayLike],
     start: ArrayLike,
-    step_size: float | Sequence[float] | Callable[[int], float] | Literal["adaptive"],
+    step_size: ArrayLike | Callable[[int], float] | Literal["adaptive"],
     n_iter: int,
     *,
     constraint: Literal["l1", "l2", "simplex"] | None = None,

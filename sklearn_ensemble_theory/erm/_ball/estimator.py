@@ -115,10 +115,11 @@ class BallConstrainedClassifier(ClassifierMixin, BaseEstimator):
         Weights of the classes, by which `sample_weight` is multiplied: a dict {label: weight}, or
         "balanced" for weights that give all classes the same total.
     kernel : str or callable, default="linear"
-        A positive semi-definite kernel k(x, x') by its name in
-        ``sklearn.metrics.pairwise.pairwise_kernels``; "precomputed" if X has the values for all
-        pairs of rows; or a function of two rows that returns a number. With other kernels than
-        "linear" the norm has to be "l2", and there are at most 5,000 rows.
+        A positive semi-definite kernel k(x, x'): one of
+        ``sklearn.metrics.pairwise.pairwise_kernels`` by name, "linear", "poly" or "polynomial",
+        "rbf", "laplacian", "sigmoid", "cosine", "chi2" or "additive_chi2"; "precomputed" if X has
+        the values for all pairs of rows; or a function of two rows that returns a number. With
+        other kernels than "linear" the norm has to be "l2", and there are at most 5,000 rows.
     gamma : float, default=None
         Parameter of the kernels "rbf", "laplacian", "polynomial", "chi2" and "sigmoid"; None is the
         default of the kernel, mostly 1 / n_features.
