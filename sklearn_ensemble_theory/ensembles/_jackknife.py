@@ -380,6 +380,7 @@ def positive_posterior(
     centre = mean + trust * (estimate - mean)
     error = np.sqrt(trust * noise)
     z = np.divide(centre, error, out=np.full_like(centre, np.inf), where=error > 0)
+    z = np.minimum(z, 1e150)  # its square is a number, and the tail 0
     tail = np.exp(-0.5 * z**2 - log_ndtr(z)) / np.sqrt(2 * np.pi)
     return np.maximum(centre, 0.0) * (error == 0) + (error > 0) * (centre + error * tail), error
 
