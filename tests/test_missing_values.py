@@ -5,7 +5,6 @@ constant above its values in their place, and of the column with one below: a mo
 columns without missing values is the second route.
 """
 
-import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -193,15 +192,6 @@ def test_infinite_values_and_sparse_matrices_are_refused(data, tree):
         model.predict(np.where(X > 1, 1e39, X))
     with pytest.raises(ValueError, match=r"NaN.* not accepted in a sparse X"):
         model.predict(sparse.csr_matrix(X))
-
-
-def test_dask_collections(data):
-    X, classes, _ = data
-    rows, labels = da.from_array(X, chunks=(50, 3)), da.from_array(classes, chunks=50)
-    with pytest.raises(ValueError, match=r"NaN.*\(in chunk "):
-        AdaBoostClassifier().fit(rows, labels)
-    model = AdaBoostClassifier(TREES[0], n_estimators=5).fit(X, classes)
-    np.testing.assert_array_equal(model.predict_proba(rows).compute(), model.predict_proba(X))
 
 
 # Votes and stacks

@@ -240,3 +240,13 @@ def test_rows_are_read_twice_and_a_round_is_a_task_for_each_chunk_and_one_more()
     assert sum(n_read) == 3 * 2 * len(X)
     n_chunks = 4
     assert max(np.diff(counts)) <= 2 * (n_chunks + 1)
+
+
+def test_missing_values_are_refused_with_their_chunk_and_predicted_where_trees_take_them():
+    X, y, _ = rows(2, n=200)
+    X[::7, 0] = np.nan
+    lazy = da.from_array(X, chunks=(50, X.shape[1]))
+    with pytest.raises(ValueError, match=r"NaN.*\(in chunk "):
+        AdaBoostClassifier().fit(lazy, da.from_array(y, chunks=50))
+    model = AdaBoostClassifier(BinnedTreeClassifier(max_depth=2), n_estimators=5).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(lazy).compute(), model.predict_proba(X))
