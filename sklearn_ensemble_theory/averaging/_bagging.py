@@ -27,10 +27,12 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
 )
 from sklearn_ensemble_theory._conversion import (
+    TreeTerms,
     copy_attributes,
     shared_parameters,
     sklearn_learner,
     sklearn_member,
+    to_shap,
     to_sklearn,
 )
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT, fit_context
@@ -101,7 +103,12 @@ from sklearn_ensemble_theory.ensembles._jackknife import (
     standard_error,
     variance_decomposition,
 )
-from sklearn_ensemble_theory.ensembles._members import mean_prediction, member_input
+from sklearn_ensemble_theory.ensembles._members import (
+    columns_of_members,
+    leaf_outputs,
+    mean_prediction,
+    member_input,
+)
 from sklearn_ensemble_theory.ensembles._training_rows import TrainingRows
 from sklearn_ensemble_theory.trees._columns import MOST_BINS
 from sklearn_ensemble_theory.trees._compact import with_compact_tree
@@ -940,6 +947,20 @@ class BaseBagging(CallbackSupportMixin, MetaEstimatorMixin, BaseEstimator, metac
         out_of_bag = "oob_score_", "oob_prediction_", "oob_decision_function_"
         copy_attributes(self, model, "classes_", "n_classes_", *out_of_bag)
         return model
+
+    to_shap = to_shap
+
+    def _tree_terms(self) -> TreeTerms:
+        members, spec = self.estimators_, self._member_spec
+        method, outputs = self._prediction_method(self.estimator_), None
+        if method != "predict":
+            outputs = leaf_outputs(members, spec.n_classes, method == "vote")
+        return TreeTerms(
+            np.zeros(max(1, spec.n_classes, getattr(self, "n_outputs_", 1))),
+            members,
+            lambda t, value: (value if outputs is None else outputs(t, value)) / len(members),
+            columns_of_members(self),
+        )
 
     @property
     def _max_samples(self) -> int | float:

@@ -301,7 +301,7 @@ def tree_sums(ensemble: FittedEnsemble, X, method: str) -> TreeSums | None:
             if not ensemble._member_spec.all_features or not hasattr(members[0], "apply"):
                 return None
             members[0].apply(X)
-    outputs = None if method == "predict" else _leaf_outputs(members, n_classes, method == "vote")
+    outputs = None if method == "predict" else leaf_outputs(members, n_classes, method == "vote")
     cache = vars(ensemble).get("_packed") or PackedCache()
     return cache.get(
         method,
@@ -317,7 +317,7 @@ def tree_sums(ensemble: FittedEnsemble, X, method: str) -> TreeSums | None:
     )
 
 
-def _leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction:
+def leaf_outputs(members: Sequence, n_classes: int, votes: bool) -> LeafFunction:
     """Return the shares of the ensemble's classes in a leaf, or 1 for the class that it predicts.
 
     A class that a member lacks has 0.

@@ -84,7 +84,7 @@ def tool(name):
 
 @models([*TREE_MODELS, *SINGLE_TREES])
 @pytest.mark.filterwarnings("ignore")
-def test_shapley_values_add_up_to_the_prediction(name, kind, params):
+def test_shapley_values_of_scikit_learns_objects_add_up_to_the_prediction(name, kind, params):
     """The sum over the features and the expected value, to 1e-6; the latter is that of a fit."""
     shap = tool("shap")
     model, X = fit(name, kind, params)
@@ -97,6 +97,23 @@ def test_shapley_values_add_up_to_the_prediction(name, kind, params):
         # Of trees fitted to all rows: shap weighs the leaves by the weights of their rows.
         mean = np.ravel(explainer.expected_value)
         np.testing.assert_allclose(mean, np.ravel(scores.mean(axis=0)), rtol=1e-6, atol=1e-6)
+
+
+@models([*TREE_MODELS, *(case for case in OTHER_ENSEMBLES if case[0] != "AdaBoostRegressor")])
+@pytest.mark.filterwarnings("ignore")
+def test_shapley_values_add_up_to_the_output(name, kind, params):
+    """By the weights of the nodes, and by rows in their place; those of more classes in columns."""
+    shap = tool("shap")
+    model, X = fit(name, kind, params)
+    boosts = hasattr(model, "decision_function")
+    expected = model.decision_function(X[:40]) if boosts else output(model, X[:40])
+    knows_weights = all(t["node_sample_weight"].all() for t in model.to_shap()["trees"])
+    for background in [{"data": X[40:80]}, *([{}] if knows_weights else [])]:
+        # With rows shap changes the weights in the dictionary itself.
+        explainer = shap.TreeExplainer(model.to_shap(), **background)
+        values = np.asarray(explainer.shap_values(X[:40]))
+        found = values.sum(axis=1) + explainer.expected_value
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.filterwarnings("ignore")

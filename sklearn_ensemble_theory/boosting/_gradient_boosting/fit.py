@@ -39,7 +39,14 @@ from ..._compat import (
     raise_for_params,
     routing_enabled,
 )
-from ..._conversion import copy_attributes, shared_parameters, sklearn_member, to_sklearn
+from ..._conversion import (
+    TreeTerms,
+    copy_attributes,
+    shared_parameters,
+    sklearn_member,
+    to_shap,
+    to_sklearn,
+)
 from ..._fitting import fit_context
 from ..._folds import split_off
 from ..._learners import (
@@ -693,6 +700,23 @@ class BaseGradientBoosting(
         copy_attributes(self, model, "oob_score_", "n_estimators_", "n_trees_per_iteration_")
         model._loss = fitted_loss(model)
         return model
+
+    to_shap = to_shap
+
+    def _tree_terms(self) -> TreeTerms:
+        K = self.estimators_.shape[1]
+        if hasattr(self._start, "predict"):
+            raise ValueError(
+                f"to_shap requires scores that start from a constant; init="
+                f"{type(self._start).__name__} predicts them row by row."
+            )
+        start = 0.0 if isinstance(self._start, str) else self._start
+
+        def outputs(t, value):
+            # The trees of a round stand for one score after the other.
+            return np.where(np.arange(K) == t % K, self.steps_[t // K] * value[:, :1], 0.0)
+
+        return TreeTerms(np.broadcast_to(start, K), self.estimators_.ravel(), outputs)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Get the metadata routing of this estimator and of its base learner.

@@ -26,6 +26,7 @@ from sklearn_ensemble_theory._compat import (
     raise_for_params,
     routing_enabled,
 )
+from sklearn_ensemble_theory._conversion import TreeTerms, to_shap
 from sklearn_ensemble_theory._features import feature_names, table_of
 from sklearn_ensemble_theory._fitting import CLASS_WEIGHT
 from sklearn_ensemble_theory._learners import (
@@ -217,12 +218,12 @@ class Votes:
 
         def laid_out(n_rows: int) -> TreeSums | None:
             return packed_trees(
-                self.members, width=self.width, leaf_outputs=self._leaf_scores, n_rows=n_rows
+                self.members, width=self.width, leaf_outputs=self.leaf_scores, n_rows=n_rows
             )
 
         return self.packed.get("scores", self.members, len(X), laid_out)
 
-    def _leaf_scores(self, t: int, value: np.ndarray) -> np.ndarray:
+    def leaf_scores(self, t: int, value: np.ndarray) -> np.ndarray:
         """What member t adds to the scores of rows in leaves of these values, if it is a tree."""
         member, alpha, K = self.members[t], self.coefficients[t], len(self.classes)
         if self.outputs == "votes":
@@ -411,6 +412,27 @@ class WeightedVotes(ClassifierMixin, ReweightedEnsemble, metaclass=ABCMeta):
             # A class whose rounds have ended keeps its last score.
             gap = np.array([each[min(t, len(each) - 1)] for each in gaps])
             yield score / gap[0] if len(gap) == 1 else score / (2.0 * gap)
+
+    to_shap = to_shap
+
+    def _tree_terms(self) -> TreeTerms:
+        name, several = type(self).__name__, self._votes if self.n_classes_ > 1 else ()
+        if any(set(votes.kinds or ()) - {ALL} for votes in several):
+            raise ValueError(
+                f"to_shap requires scores that are sums of votes; some rounds of {name} shrink "
+                "them, or leave out the rows whose scores are large."
+            )
+        # Of several problems each has a score of its own, of one problem all scores are its.
+        at = [(k, t) for k, votes in enumerate(several) for t in range(len(votes.members))]
+        last = [votes.divisors()[-1] for votes in several]
+        width = several[0].width if len(several) == 1 else len(several)
+
+        def outputs(i, value):
+            k, t = at[i]
+            added = several[k].leaf_scores(t, value) / last[k]
+            return added if len(several) == 1 else np.where(np.arange(width) == k, added, 0.0)
+
+        return TreeTerms(np.zeros(width), [several[k].members[t] for k, t in at], outputs)
 
     def to_frame(self) -> Any:
         """The decision stumps as a table, with a row for each round.
