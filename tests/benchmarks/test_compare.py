@@ -267,10 +267,12 @@ def test_all_candidates_get_the_same_splits(module):
         ],
     )
     dataset = data.load_bundled("wine").subsample(60, seed=0)
-    twins = [peers.Candidate(name, LogisticRegression(), {}) for name in "ab"]
-    options = {"scoring": "accuracy", "folds": 3, "repeats": 2, "seed": 0, "n_jobs": 1}
+    twins = [
+        (peers.Candidate(name, LogisticRegression(), {}), dataset, "accuracy") for name in "ab"
+    ]
     scores = {"a": [], "b": []}
-    for candidate, fold in folds.evaluate(twins, dataset, **options):
+    for candidate, of, fold in folds.evaluate(twins, folds=3, repeats=2, seed=0, n_jobs=1):
+        assert of is dataset
         scores[candidate.name].append(fold.score)
     assert len(scores["a"]) == 6
     assert scores["a"] == scores["b"]
