@@ -1,6 +1,6 @@
 """Compare every estimator of the package with its scikit-learn peer, on real data.
 
-    python -m sklearn_ensemble_theory.compare                                   real data
+    python -m sklearn_ensemble_theory.compare                                real data
     python -m sklearn_ensemble_theory.compare --data FILE --target COLUMN    your own
 
 In a checkout `python benchmarks/compare.py` is the same. Each estimator is used in a

@@ -118,12 +118,12 @@ MIXED_REGRESSORS = [
 
 ENTRIES = {
     # averaging
-    "BaggingClassifier": Entry(peer=of(ensemble.BaggingClassifier), rounds=30),
-    "BaggingRegressor": Entry(peer=of(ensemble.BaggingRegressor), rounds=30),
-    "ExtraTreesClassifier": Entry(peer=of(ensemble.ExtraTreesClassifier), rounds=30),
-    "ExtraTreesRegressor": Entry(peer=of(ensemble.ExtraTreesRegressor), rounds=30),
-    "RandomForestClassifier": Entry(peer=of(ensemble.RandomForestClassifier), rounds=30),
-    "RandomForestRegressor": Entry(peer=of(ensemble.RandomForestRegressor), rounds=30),
+    "BaggingClassifier": Entry(peer=of(ensemble.BaggingClassifier), rounds=20),
+    "BaggingRegressor": Entry(peer=of(ensemble.BaggingRegressor), rounds=20),
+    "ExtraTreesClassifier": Entry(peer=of(ensemble.ExtraTreesClassifier), rounds=20),
+    "ExtraTreesRegressor": Entry(peer=of(ensemble.ExtraTreesRegressor), rounds=20),
+    "RandomForestClassifier": Entry(peer=of(ensemble.RandomForestClassifier), rounds=20),
+    "RandomForestRegressor": Entry(peer=of(ensemble.RandomForestRegressor), rounds=20),
     "BaggedNearestNeighborsClassifier": Entry(
         params=lambda: {"max_samples": "loo"},
         peer=of(neighbors.KNeighborsClassifier),
@@ -150,14 +150,14 @@ ENTRIES = {
         params=lambda: {"n_refinements": 2}, peer=of(linear_model.LinearRegression)
     ),
     # boosting
-    "AdaBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "AdaBoostClassifier": Entry(peer=ADABOOST, rounds=50),
     "AdaBoostRegressor": Entry(peer=of(ensemble.AdaBoostRegressor), rounds=50),
-    "AgnosticBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "AgnosticBoostClassifier": Entry(peer=ADABOOST, rounds=50),
     "LPBoostClassifier": Entry(
-        params=lambda: {"nu": 0.1, "n_estimators": 50}, peer=ADABOOST, rounds=100
+        params=lambda: {"nu": 0.1, "n_estimators": 50}, peer=ADABOOST, rounds=50
     ),
-    "MassartBoostClassifier": Entry(peer=ADABOOST, rounds=100),
-    "SmoothBoostClassifier": Entry(peer=ADABOOST, rounds=100),
+    "MassartBoostClassifier": Entry(peer=ADABOOST, rounds=50),
+    "SmoothBoostClassifier": Entry(peer=ADABOOST, rounds=50),
     "GradientBoostingClassifier": Entry(peer=of(ensemble.GradientBoostingClassifier), rounds=50),
     "GradientBoostingRegressor": Entry(peer=of(ensemble.GradientBoostingRegressor), rounds=50),
     # Ours choose the number of rounds after every round of every fold. The peer's stumps have its
@@ -247,7 +247,7 @@ ENTRIES = {
     "HistogramClassifier": Entry(peer=of(tree.DecisionTreeClassifier), peer_grid=LEAF_SIZES),
     "HistogramRegressor": Entry(peer=of(tree.DecisionTreeRegressor), peer_grid=LEAF_SIZES),
     "BallConstrainedClassifier": Entry(
-        {"radius": [1.0, 10.0, 100.0]},
+        {"radius": [1.0, 10.0]},
         peer=of(linear_model.LogisticRegression),
         peer_grid=INVERSE_PENALTIES,
     ),
