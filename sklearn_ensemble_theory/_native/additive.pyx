@@ -252,6 +252,76 @@ cdef void add_block(
 
 # --- cuts -----------------------------------------------------------------------------------------
 
+def cumulate_tables(
+    const Cell[::1] tables,
+    Py_ssize_t n_rows,
+    bint cumulate_rows,
+    const Py_ssize_t[::1] others,
+    const Py_ssize_t[::1] offsets,
+    const uint8_t[::1] categorical,
+    double[:, :, ::1] sums,
+):
+    """Turn sums over the bins of one column and of some others into sums over cuts.
+
+    O(1) for each entry of the tables. First the rows of a table are cumulated, then its columns.
+
+    Parameters
+    ----------
+    tables : int32, int64 or float64 array
+        Tables of shape (k, n_rows, bins), of one of the other columns after the other.
+    n_rows : int
+        The bins of the one column; 1 where there is none.
+    cumulate_rows : bool
+        Whether the cuts of the one column are thresholds.
+    others : intp array of shape (q,)
+        The other columns.
+    offsets : intp array of shape (p + 1,)
+        Where the cuts of each column begin; a column with B - 1 cuts has B bins.
+    categorical : bool array of shape (p,)
+        The cuts of these columns are single bins.
+    sums : float64 array of shape (k, g, P)
+        The result for the first g rows of each table, in the cuts of the other columns.
+    """
+    cdef Py_ssize_t n_groups = sums.shape[0], n_kept = sums.shape[1], n_cuts = sums.shape[2]
+    cdef Py_ssize_t i, j, k, a, b, n_bins, widest = 0, size = 0
+    cdef double total
+    cdef const Cell* row
+    cdef double* out
+    require(n_kept <= n_rows <= <int64_t>UINT32_MAX and n_groups <= <int64_t>UINT32_MAX // 2
+            and offsets.shape[0] == categorical.shape[0] + 1)
+    for i in range(others.shape[0]):
+        j = others[i]
+        require(0 <= j < categorical.shape[0]
+                and 0 <= offsets[j] <= offsets[j + 1] <= n_cuts)
+        n_bins = offsets[j + 1] - offsets[j] + 1
+        size = end_of_table(size, n_groups * n_rows, n_bins, tables.shape[0])
+        widest = max(widest, n_bins)
+    require(size == tables.shape[0])
+    if size == 0:
+        return
+    cdef Cell* column = <Cell*>PyMem_RawMalloc(widest * sizeof(Cell))
+    if column == NULL:
+        raise MemoryError
+    with nogil:
+        row = &tables[0]
+        for i in range(others.shape[0]):
+            j = others[i]
+            n_bins = offsets[j + 1] - offsets[j] + 1
+            for k in range(n_groups):
+                memset(column, 0, widest * sizeof(Cell))
+                for a in range(n_rows):
+                    if a < n_kept:
+                        for b in range(n_bins):
+                            column[b] = column[b] + row[b] if cumulate_rows else row[b]
+                        out = &sums[k, a, 0] + offsets[j]
+                        total = 0.0
+                        for b in range(n_bins - 1):
+                            total = <double>column[b] if categorical[j] else total + column[b]
+                            out[b] = total
+                    row += n_bins
+        PyMem_RawFree(column)
+
+
 def scale_cut_products(
     const double[:, ::1] total,
     const double[:, ::1] held or None,

@@ -1,6 +1,6 @@
 """Compare every estimator of the package with its scikit-learn peer, on real data.
 
-    python -m sklearn_ensemble_theory.compare                                   real data
+    python -m sklearn_ensemble_theory.compare                                real data
     python -m sklearn_ensemble_theory.compare --data FILE --target COLUMN    your own
 
 In a checkout `python benchmarks/compare.py` is the same. Each estimator is used in a
@@ -205,24 +205,24 @@ def scoring_for(dataset, args):
 def search(sets, jobs, args):
     """(data set, candidate's key) -> its outer folds; peers that several share run once."""
     distinct = {
-        d.name: {c.key: c for _, *pair in jobs[d.name] for c in pair if c is not None} for d in sets
+        (d.name, c.key): (c, d, scoring_for(d, args))
+        for d in sets
+        for _, *pair in jobs[d.name]
+        for c in pair
+        if c is not None
     }
-    total = sum(map(len, distinct.values())) * args.folds * args.repeats
-    progress = show.Progress(total, args.quiet)
+    progress = show.Progress(len(distinct) * args.folds * args.repeats, args.quiet)
     results = {}
-    for d in sets:
-        outcomes = folds.evaluate(
-            distinct[d.name].values(),
-            d,
-            scoring=scoring_for(d, args),
-            folds=args.folds,
-            repeats=args.repeats,
-            seed=args.seed,
-            n_jobs=args.n_jobs,
-        )
-        for candidate, fold in outcomes:
-            results.setdefault((d.name, candidate.key), []).append(fold)
-            progress.advance(f"{d.name}: {candidate.name}")
+    outcomes = folds.evaluate(
+        distinct.values(),
+        folds=args.folds,
+        repeats=args.repeats,
+        seed=args.seed,
+        n_jobs=args.n_jobs,
+    )
+    for candidate, d, fold in outcomes:
+        results.setdefault((d.name, candidate.key), []).append(fold)
+        progress.advance(f"{d.name}: {candidate.name}")
     return results
 
 

@@ -90,7 +90,7 @@ def draw_differences(path, rows, caption):
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(order) - 0.5, -0.5)
     axes.set_xlabel("score minus that of the scikit-learn peer, ± one standard error", fontsize=9)
-    axes.legend(fontsize=8, loc="upper left")
+    figure.legend(fontsize=8, loc="outside upper center", ncols=4, frameon=False)
     figure.supxlabel(caption, fontsize=6.5, color="0.3")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)

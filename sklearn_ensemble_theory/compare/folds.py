@@ -61,18 +61,26 @@ def first_line(error):
     return (str(error).splitlines() or [""])[0]
 
 
-def evaluate(candidates, dataset, *, scoring, folds, repeats, seed, n_jobs):
-    """Yield (candidate, Fold) for every candidate in every outer fold; the same splits for all."""
-    strata = dataset.strata()
+def evaluate(candidates, *, folds, repeats, seed, n_jobs):
+    """Yield (candidate, data set, Fold) for every outer fold; the same splits for all candidates.
+
+    `candidates` are (candidate, data set, scoring). All are tasks of one pool, which has no worker
+    that waits for the others at the end of a data set.
+    """
     cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-    splits = list(cv.split(strata, strata))
-    jobs = [(candidate, *split) for candidate in candidates for split in splits]
+    splits = {}
+    jobs = []
+    for candidate, dataset, scoring in candidates:
+        if dataset.name not in splits:
+            strata = dataset.strata()
+            splits[dataset.name] = strata, list(cv.split(strata, strata))
+        strata, own = splits[dataset.name]
+        jobs += [(candidate, dataset, strata, *split, scoring, seed) for split in own]
     results = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(evaluate_fold)(candidate, dataset, strata, train, test, scoring, seed)
-        for candidate, train, test in jobs
+        delayed(evaluate_fold)(*job) for job in jobs
     )
-    for (candidate, *_), result in zip(jobs, results):
-        yield candidate, result
+    for (candidate, dataset, *_), result in zip(jobs, results):
+        yield candidate, dataset, result
 
 
 @dataclass(frozen=True)

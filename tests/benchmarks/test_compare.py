@@ -29,19 +29,19 @@ NUMBERS = "a,b,y\n" + "".join(f"{i},{i * i % 7},{i / 3}\n" for i in range(60))
 
 
 def test_a_small_run(compare, tmp_path, capsys):
-    one = ["--dataset", "wine", "--estimator", "RandomForestClassifier", "--max-rows", "60"]
+    one = ["--dataset", "wine", "--estimator", "BinnedTreeClassifier", "--max-rows", "60"]
     picture = tmp_path / "picture.png"
     assert compare(*one, "--repeats", "1", "--picture", str(picture)) == 0
     assert picture.read_bytes().startswith(b"\x89PNG")
     shown = capsys.readouterr()
     assert "wine: classification, 60 rows, 13 features, accuracy" in shown.out
-    assert "vs RandomForestClassifier" in shown.out
+    assert "vs DecisionTreeClassifier" in shown.out
     assert "wine: 60 of 178 rows" in shown.err
     assert "100 %" in shown.err
     [row] = read_csv(tmp_path / "output" / "table.csv")
-    assert (row["estimator"], row["peer"]) == ("RandomForestClassifier",) * 2
+    assert (row["estimator"], row["peer"]) == ("BinnedTreeClassifier", "DecisionTreeClassifier")
     assert 0.7 < float(row["score"]) <= 1
-    assert row["chosen"].startswith("max_features=")
+    assert row["chosen"].startswith("min_samples_leaf=")
     folds = read_csv(tmp_path / "output" / "folds.csv")
     assert len(folds) == 2 * 3  # two sides, three folds
     scores = {s: [float(f["score"]) for f in folds if f["side"] == s] for s in ("ours", "peer")}
@@ -197,7 +197,7 @@ def test_an_estimator_that_fails_is_shown_and_the_status_is_1(
 def test_list(compare, capsys):
     assert compare("--list") == 0
     shown = capsys.readouterr().out
-    assert "BaggingRegressor: grid {'max_samples': [0.5, 1.0]}" in shown
+    assert "BinnedTreeRegressor: grid {'min_samples_leaf': [1, 10]}" in shown
     assert "diabetes: regression" in shown
 
 
@@ -267,10 +267,12 @@ def test_all_candidates_get_the_same_splits(module):
         ],
     )
     dataset = data.load_bundled("wine").subsample(60, seed=0)
-    twins = [peers.Candidate(name, LogisticRegression(), {}) for name in "ab"]
-    options = {"scoring": "accuracy", "folds": 3, "repeats": 2, "seed": 0, "n_jobs": 1}
+    twins = [
+        (peers.Candidate(name, LogisticRegression(), {}), dataset, "accuracy") for name in "ab"
+    ]
     scores = {"a": [], "b": []}
-    for candidate, fold in folds.evaluate(twins, dataset, **options):
+    for candidate, of, fold in folds.evaluate(twins, folds=3, repeats=2, seed=0, n_jobs=1):
+        assert of is dataset
         scores[candidate.name].append(fold.score)
     assert len(scores["a"]) == 6
     assert scores["a"] == scores["b"]

@@ -265,6 +265,45 @@ def test_roots_of_many_functions_at_once():
     )
 
 
+@pytest.mark.parametrize("centre", [-3.0, 0.0, 1e-5, 7.0, 1e8, 1e120])
+@pytest.mark.parametrize(
+    "function",
+    [
+        np.arctan,
+        np.cbrt,
+        lambda x: x * np.abs(x),
+        lambda x: np.sign(x) * np.exp(-1 / np.abs(x + (x == 0))),
+        lambda x: np.maximum(x, -1.0),
+        lambda x: np.minimum(np.exp(np.minimum(x, 700.0)) - 1, 5.0),
+        lambda x: -np.exp(np.minimum(-x, 700.0)),  # it vanishes and has no root
+        lambda x: np.full_like(x, -2.0),  # it never turns
+    ],
+)
+def test_root_of_one_function_is_that_of_many(function, centre):
+    def slope(b):
+        asked.append(b[0])
+        return function(b - centre)
+
+    low, high = np.array([centre - 2.0]), np.array([centre + 3.0 + abs(centre)])
+    for options in (
+        {},
+        {"first": 1e-3},
+        {"bracket": (low, high)},
+        {"bracket": (high, high)},
+        {"bracket": (low, low + 1)},
+    ):
+        points = []
+        for n_groups in (1, 2):
+            asked = []
+            twice = options
+            if "bracket" in options:
+                twice = {"bracket": [np.repeat(end, n_groups) for end in options["bracket"]]}
+            found = root_of_increasing(slope, n_groups, **twice)
+            assert found.shape == (n_groups,)
+            points.append([*dict.fromkeys(asked), found[0]])
+        assert points[0] == points[1]  # to the bit, and by the same points
+
+
 def test_jumps_of_empty_groups_and_flat_intervals():
     position, jump = np.array([1.0, 3.0, 5.0]), np.array([2.0, 2.0, 1.0])
     group = np.array([0, 0, 2])

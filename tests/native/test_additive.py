@@ -114,6 +114,52 @@ def test_sums_of_stumps_that_do_not_fit():
 # --- cuts -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("rows", ["thresholds", "categories", "one"])
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
+def test_tables_cumulated_over_cuts(kind, rows):
+    from sklearn_ensemble_theory._native.additive import cumulate_tables
+
+    rng = np.random.default_rng(0)
+    n_rows, n_kept = (1, 1) if rows == "one" else (5, 4)
+    offsets, others = np.concatenate([[0], np.cumsum(N_BINS - 1)]), np.array([3, 0, 1, 5])
+    numbers = rng.integers(1000, size=3 * n_rows * N_BINS[others].sum())
+    arguments = {
+        "tables": (numbers * (0.1 if kind == np.float64 else 1)).astype(kind),
+        "n_rows": n_rows,
+        "cumulate_rows": rows == "thresholds",
+        "others": others,
+        "offsets": offsets,
+        "categorical": np.arange(6) == 5,
+        "sums": np.full((3, n_kept, offsets[-1]), -1.0),
+    }
+    expected = arguments["sums"].copy()
+    cumulate_tables(**arguments)
+    loops.cumulate_tables(**{**arguments, "sums": expected})
+    np.testing.assert_array_equal(arguments["sums"], expected)
+    left = np.isin(np.repeat(np.arange(6), N_BINS - 1), others)
+    assert ((expected == -1) == ~left).all()  # the cuts of other columns stay
+    nothing = {"tables": np.zeros(0, kind), "others": others[:0]}
+    cumulate_tables(**{**arguments, **nothing})
+    wrongs = [
+        {"tables": arguments["tables"][:-1]},
+        {"tables": arguments["tables"].astype(np.float32)},
+        {"n_rows": n_rows + 1},
+        {"n_rows": 0},
+        {"n_rows": -1},
+        {"n_rows": 2**62},
+        {"others": np.array([3, 0, 1, 6])},
+        {"others": np.array([3, 0, 1, -1])},
+        {"offsets": offsets[:-1]},
+        {"offsets": offsets + 1},
+        {"offsets": -offsets},
+        {"categorical": np.zeros(5, bool)},
+        {"sums": np.zeros((2, n_kept, offsets[-1]))},
+        {"sums": np.zeros((3, n_rows + 1, offsets[-1]))},
+        {"sums": np.zeros((3, n_kept, offsets[-1] - 1))},
+    ]
+    refused(cumulate_tables, arguments, wrongs)
+
+
 @pytest.mark.parametrize("held", [False, True])
 def test_scaled_products_of_cuts(held):
     from sklearn_ensemble_theory._native.additive import scale_cut_products

@@ -149,8 +149,10 @@ class NormalizedCuts:
 
     def tables(self, coefficients: np.ndarray) -> list[np.ndarray | None]:
         """Tabulate sum_k coefficients[k] z_k, of mean 0 over the training rows."""
+        moved = np.zeros(len(self.layout.spans), dtype=bool)
+        moved[self.layout.feature[coefficients != 0]] = True
         return [
-            self.table_of(j, coefficients[span]) if coefficients[span].any() else None
+            self.table_of(j, coefficients[span]) if moved[j] else None
             for j, span in enumerate(self.layout.spans)
         ]
 

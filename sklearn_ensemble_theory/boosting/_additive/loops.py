@@ -42,6 +42,21 @@ def add_tables(first, n_first, codes, others, n_bins, weight, tables):
         table += np.bincount(cells, weight, len(table))
 
 
+def cumulate_tables(tables, n_rows, cumulate_rows, others, offsets, categorical, sums):
+    n_groups, n_kept, _ = sums.shape
+    start = 0
+    for j in others:
+        n_bins = offsets[j + 1] - offsets[j] + 1
+        stop = start + n_groups * n_rows * n_bins
+        table = tables[start:stop].reshape(n_groups, n_rows, n_bins)[:, :n_kept]
+        if cumulate_rows:
+            table = table.cumsum(axis=1)
+        if not categorical[j]:
+            table = table.cumsum(axis=2)
+        sums[:, :, offsets[j] : offsets[j + 1]] = table[:, :, :-1]
+        start = stop
+
+
 def cumulated_by_feature(
     in_bin: np.ndarray, offsets: np.ndarray, categorical: np.ndarray
 ) -> np.ndarray:

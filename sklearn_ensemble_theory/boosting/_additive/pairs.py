@@ -68,7 +68,7 @@ from .pair_tables import (
     quadrant_sums,
 )
 from .phases import BinnedRows, TableModel
-from .sums import CutLayout, tables_by_bin
+from .sums import CutLayout, count_bins
 
 # Ordered bins of a feature in the tables that find pairs, and in those of their functions.
 DETECTION_BINS, PAIR_BINS = 32, 64
@@ -409,8 +409,9 @@ def weight_by_bin(rows: BinnedRows, weight: np.ndarray | None) -> np.ndarray:
     """Sum the weight of the rows of each fold in each bin: (n_groups, n_bins of all features)."""
     n_bins, k = rows.layout.n_bins, rows.n_groups
     first = np.zeros(len(rows.codes), np.uint32) if rows.folds is None else rows.folds
-    found = tables_by_bin(first, k, rows.codes, range(len(n_bins)), n_bins, weight)
-    return np.concatenate(found, axis=1).astype(float)
+    found = count_bins(first, k, rows.codes, np.arange(len(n_bins)), n_bins, weight)
+    by_feature = np.split(found, k * np.cumsum(n_bins)[:-1])
+    return np.concatenate([t.reshape(k, -1) for t in by_feature], axis=1).astype(float)
 
 
 def own_folds(numbers: np.ndarray) -> np.ndarray:

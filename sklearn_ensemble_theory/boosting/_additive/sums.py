@@ -98,6 +98,21 @@ class CutLayout:
             np.cumsum(table, axis=axis, out=table)
         return table[..., :-1] if axis == -1 else table[..., :-1, :]
 
+    def cumulate(
+        self,
+        tables: np.ndarray,
+        n_rows: int,
+        cumulate_rows: bool,
+        others: np.ndarray,
+        sums: np.ndarray,
+    ) -> None:
+        """Turn the tables of `count_bins` for `others` into the sums over their cuts, (k, g, P).
+
+        A table has k times n_rows rows, of which g are kept, cumulated or as they are.
+        """
+        loop = additive_loops().cumulate_tables
+        loop(tables, n_rows, cumulate_rows, others, self.offsets, self.categorical, sums)
+
     def products_of_own_cuts(self, j: int | np.integer, left_weight: np.ndarray) -> np.ndarray:
         """L'WL* for two cuts of feature j, from w'L: shape (..., m, m)."""
         number = np.arange(left_weight.shape[-1])
@@ -107,29 +122,29 @@ class CutLayout:
         return left_weight[..., np.minimum.outer(number, number)]
 
 
-def tables_by_bin(
+def count_bins(
     first: np.ndarray,
     n_first: int,
     codes: np.ndarray,
-    others: np.ndarray | Sequence[int],
+    others: np.ndarray,
     n_bins: np.ndarray,
     weight: np.ndarray | None,
     block_rows: int | None = None,
-) -> list[np.ndarray]:
+) -> np.ndarray:
     """The weight (None: the number) of rows by `first` and by the bin of each of other columns.
 
-    A table (n_first, B) for each of `others`. `block_rows` are read at a time, so that their codes
-    stay in cache while they are counted for one column after the other.
+    A table (n_first, B) for each of `others`, one after the other in a flat array. `block_rows` are
+    read at a time, so that their codes stay in cache while they are counted for one column after
+    the other.
     """
-    others = np.asarray(others, dtype=np.intp)
-    sizes = n_first * n_bins[others]
-    found = np.zeros(sizes.sum(), dtype=np.int64 if weight is None else np.float64)
+    size = n_first * int(n_bins[others].sum())
+    found = np.zeros(size, dtype=np.int64 if weight is None else np.float64)
     first, add_tables = first.astype(np.uint32, copy=False), additive_loops().add_tables
     for start in range(0, len(codes), block_rows or max(len(codes), 1)):
         rows = slice(start, None if block_rows is None else start + block_rows)
         w = None if weight is None else weight[rows]
         add_tables(first[rows], n_first, codes[rows].T, others, n_bins, w, found)
-    return [t.reshape(n_first, -1) for t in np.split(found, np.cumsum(sizes)[:-1])]
+    return found
 
 
 # --- sums with one cut or none --------------------------------------------------------------------
@@ -192,9 +207,8 @@ def cut_sums(
     fold = np.zeros(len(codes), np.uint32) if folds is None else folds
     # Each feature is counted by fold and bin, and cumulated over its bins.
     for values, sums in wanted:
-        tables = tables_by_bin(fold, n_folds, codes, used, layout.n_bins, values)
-        for j, table in zip(used, tables):
-            sums[:, layout.spans[j]] = layout.sums_of_cuts(j, table)
+        found = count_bins(fold, n_folds, codes, used, layout.n_bins, values)
+        layout.cumulate(found, 1, False, used, sums[:, None])
 
     def per_fold(values):
         if folds is None:
@@ -245,6 +259,7 @@ class CountedGram:
         # The best categories differ from round to round: all of them are needed.
         patience = np.where(layout.categorical, 0, patience)
         self.patience = np.where(m > self.max_cuts, np.inf, patience)
+        self.used = np.flatnonzero(m).tolist()
         self.n_single = np.zeros(p, dtype=np.intp)
         self.blocks: OrderedDict[int, np.ndarray] = OrderedDict()
         self.totals: dict[int, np.ndarray] = {}
@@ -293,31 +308,23 @@ class CountedGram:
     def _count_feature(self, j):
         """Count the products of all cuts of a feature, in tables of its and other bins."""
         layout, own = self.layout, self.layout.spans[j]
-        n_folds, n_bins = len(self.left_weight), layout.n_bins
-        block = np.empty((n_folds, own.stop - own.start, layout.n_cuts))
+        n_folds, n_bins, n_cuts = len(self.left_weight), layout.n_bins, layout.n_cuts
+        block = np.empty((n_folds, own.stop - own.start, n_cuts))
         block[:, :, own] = layout.products_of_own_cuts(j, self.left_weight[:, own])
         uncounted = []
-        for other in np.flatnonzero(n_bins > 1):
-            if layout.n_cuts + other in self.blocks:  # the Gram matrix is symmetric
-                known = self.blocks[layout.n_cuts + other][:, :, own]
-                block[:, :, layout.spans[other]] = np.swapaxes(known, 1, 2)
+        for other in self.used:
+            if n_cuts + other in self.blocks:  # the Gram matrix is symmetric
+                known = self.blocks[n_cuts + other][:, :, own]
+                block[:, :, layout.spans[other]] = known.transpose(0, 2, 1)
             elif other != j:
                 uncounted.append(other)
         first = self.codes[:, j].astype(np.uint32)
         if self.folds is not None:
             first += self.folds.astype(np.uint32) * np.uint32(n_bins[j])
-        tables = tables_by_bin(
-            first,
-            n_folds * n_bins[j],
-            self.codes,
-            uncounted,
-            n_bins,
-            self.sample_weight,
-            _BLOCK_ROWS,
-        )
-        for other, table in zip(uncounted, tables):
-            table = layout.sums_of_cuts(j, table.reshape(n_folds, n_bins[j], -1), axis=-2)
-            block[:, :, layout.spans[other]] = layout.sums_of_cuts(other, table)
+        others = np.array(uncounted, dtype=np.intp)
+        count = first, n_folds * int(n_bins[j]), self.codes, others, n_bins, self.sample_weight
+        tables = count_bins(*count, _BLOCK_ROWS)
+        layout.cumulate(tables, int(n_bins[j]), not layout.categorical[j], others, block)
         return block
 
     def _count_cut(self, k):
