@@ -474,7 +474,7 @@ found = bounds.gauge(atoms, u)
 hull = np.hstack([atoms, -atoms]).T
 corners = hull[ConvexHull(hull).vertices]
 corners = np.vstack([corners, corners[:1]])
-figure, axis = plt.subplots(figsize=(6.9, 4.3), layout="constrained")
+figure, axis = plt.subplots(figsize=(7.4, 4.2), layout="constrained")
 axis.plot(*corners.T, color="C0", label=r"$\gamma = 1$")
 axis.plot(
     *(found.value * corners).T,

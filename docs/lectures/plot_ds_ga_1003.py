@@ -500,7 +500,7 @@ from sklearn_ensemble_theory import HistogramClassifier
 squares = np.random.default_rng(0).uniform(-1, 1, (50, 60, 2))
 xor = squares[:, :, 0] * squares[:, :, 1] > 0
 for model in [
-    DecisionTreeClassifier(max_depth=2),
+    DecisionTreeClassifier(max_depth=2, random_state=0),
     HistogramClassifier(2, box=[-1, 1]),
 ]:
     wrong = [

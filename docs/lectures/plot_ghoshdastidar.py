@@ -561,8 +561,8 @@ print(f"guaranteed after {guaranteed}")
 # Theorem En.5: the error on new rows
 # -----------------------------------
 # The error on new rows is at most that on the training rows and a term that
-# grows with the number of rounds T. At the T of theorem En.4 the first part is 0,
-# and the bound,
+# grows with the number of rounds T. At the T of theorem En.4 the first part is
+# 0, and the bound,
 # :func:`~sklearn_ensemble_theory.bounds.adaboost_generalization_bound`, tends
 # to 0 as n grows. The error of the runs is far smaller:
 sizes, simulated = np.array([20, 50, 100, 300, 1000, 3000]), []
