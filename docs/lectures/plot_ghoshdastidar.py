@@ -618,7 +618,10 @@ best = 1 - DecisionStumpClassifier().fit(X, y).score(X, y)
 agnostic = AgnosticBoostClassifier(n_estimators=200).fit(X, y)
 error = 1 - np.array(list(agnostic.staged_score(X, y)))
 rounds = np.arange(1, len(error) + 1)
-bound = bounds.agnostic_boosting_error_bound(rounds, optimum=best)
+bound = [
+    bounds.agnostic_boosting_error_bound(T, optimum=best)
+    for T in rounds.tolist()
+]
 figure, axis = plt.subplots(figsize=(6.5, 4), layout="constrained")
 axis.semilogx(rounds, bound, "k--", lw=1, label="bound")
 axis.semilogx(rounds, np.minimum.accumulate(error), label="least error so far")
