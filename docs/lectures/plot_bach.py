@@ -102,9 +102,11 @@ for m in (1, 10, 50):
 # %%
 # 10.1.2 Bagging
 # --------------
-# If every replication takes s of the n rows, the nearest neighbour in it is the
-# i-th nearest row with a probability :math:`V_i` that does not depend on x. So
-# infinitely many replications are one weighted mean:
+# A replication is a fit with random weights of the rows; their law is
+# `bootstrap` of :class:`~sklearn_ensemble_theory.BaggingRegressor`. If it takes
+# s of the n rows, the nearest neighbour in it is the i-th nearest row with a
+# probability :math:`V_i` that does not depend on x. So infinitely many
+# replications are one weighted mean:
 # :class:`~sklearn_ensemble_theory.BaggedNearestNeighborsRegressor` computes it.
 # The panels are figure 10.1, m = 20 subsamples for six ratios n/s, with the
 # limit beside them. The plain nearest neighbour (n/s = 1) has the noise of one
@@ -204,7 +206,8 @@ print(f"the simulated risk at s = {sizes[np.argmin(risk)]}")
 # number m of sketches. The risk
 # :func:`~sklearn_ensemble_theory.bounds.gaussian_sketch_risk` is exact; the
 # dots are means over six fits of
-# :class:`~sklearn_ensemble_theory.SketchedLinearRegression`.
+# :class:`~sklearn_ensemble_theory.SketchedLinearRegression`, which has five
+# other laws of S: with many zeros, of signs, or drawing rows.
 from sklearn_ensemble_theory import SketchedLinearRegression
 
 n, d = 200, 5
